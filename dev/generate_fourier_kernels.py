@@ -41,6 +41,10 @@ class Writer:
     def mul(self, a: str, b: str) -> str:
         return self.operation("mul", "*", a, b)
 
+    def fma(self, a: str, b: str, c: str) -> str:
+        """a b + c, fused where the CPU can."""
+        return f"{a}.fma({b}, {c})" if self.vectors else f"Fma.of({bare(a)}, {bare(b)}, {bare(c)})"
+
     def neg(self, a: str) -> str:
         return f"{a}.neg()" if self.vectors else f"-{a}"
 
@@ -85,16 +89,18 @@ class Writer:
         self.let(name + "i", self.add(a + "i", b + "r"))
 
     def let_factor(self, name: str, index: str) -> None:
+        """Parts of a factor, and minus the imaginary one."""
         self.let(name + "r", self.all(f"w[{index}]"))
         self.let(name + "i", self.all(f"w[{index} + 1]"))
+        self.let(name + "m", self.all(f"-w[{index} + 1]"))
 
     def store_number(self, a: str, index: str) -> None:
         self.store(a + "r", "yr", index)
         self.store(a + "i", "yi", index)
 
     def store_product(self, a: str, factor: str, index: str) -> None:
-        real = self.sub(self.mul(a + "r", factor + "r"), self.mul(a + "i", factor + "i"))
-        imag = self.add(self.mul(a + "r", factor + "i"), self.mul(a + "i", factor + "r"))
+        real = self.fma(a + "r", factor + "r", self.mul(a + "i", factor + "m"))
+        imag = self.fma(a + "r", factor + "i", self.mul(a + "i", factor + "r"))
         self.store(real, "yr", index)
         self.store(imag, "yi", index)
 
@@ -121,6 +127,8 @@ class Writer:
         self.lines = []
         if self.vectors:
             imports = [f"jdk.incubator.vector.{self.type}", "jdk.incubator.vector.VectorSpecies", *imports]
+        else:
+            imports = ["org.tilespark.kernels.host.Fma", *imports]
         self.put("package org.tilespark.kernels.host.fourier;", "")
         self.put(*(f"import {each};" for each in imports), "")
         self.put(f"/** {contract} Written by {{@code dev/generate_fourier_kernels.py}}. */", f"final class {name}{head} {{")
@@ -177,19 +185,26 @@ def butterfly_8(t: Writer) -> None:
         t.let_sum(f"a{k}", f"x{k}", f"x{k + 4}")
         t.let_difference(f"b{k}", f"x{k}", f"x{k + 4}")
     fourth(t, ("a0", "a1", "a2", "a3"), ("u0", "u2", "u4", "u6"))
-    # times the eighth roots: b1 (1 - i) / sqrt(2), -i b2, b3 (-1 - i) / sqrt(2)
-    t.let("c1r", t.mul(t.add("b1r", "b1i"), "HALF_ROOT"))
-    t.let("c1i", t.mul(t.sub("b1i", "b1r"), "HALF_ROOT"))
-    t.let("c3r", t.mul(t.sub("b3i", "b3r"), "HALF_ROOT"))
-    t.let("c3i", t.mul(t.add("b3r", "b3i"), "MINUS_HALF_ROOT"))
+    # times the eighth roots: b1 (1 - i) / sqrt(2), -i b2, b3 (-1 - i) / sqrt(2), of which g and h are
+    # the sum and the difference but for the factor
+    t.let("pr", t.add("b1r", "b1i"))
+    t.let("pi", t.sub("b1i", "b1r"))
+    t.let("qr", t.sub("b3i", "b3r"))
+    t.let("qi", t.add("b3r", "b3i"))
     t.let_minus_i("e", "b0", "b2")
     t.let_plus_i("f", "b0", "b2")
-    t.let_sum("g", "c1", "c3")
-    t.let_difference("h", "c1", "c3")
-    t.let_sum("u1", "e", "g")
-    t.let_minus_i("u3", "f", "h")
-    t.let_difference("u5", "e", "g")
-    t.let_plus_i("u7", "f", "h")
+    t.let("gr", t.add("pr", "qr"))
+    t.let("gi", t.sub("pi", "qi"))
+    t.let("hr", t.sub("pr", "qr"))
+    t.let("hi", t.add("pi", "qi"))
+    for name, base, parts, signs in (
+        ("u1", "e", ("gr", "gi"), ("", "")),
+        ("u3", "f", ("hi", "hr"), ("", "MINUS_")),
+        ("u5", "e", ("gr", "gi"), ("MINUS_", "MINUS_")),
+        ("u7", "f", ("hi", "hr"), ("MINUS_", "")),
+    ):
+        for part, factor, sign in zip("ri", parts, signs, strict=True):
+            t.let(name + part, t.fma(factor, sign + "HALF_ROOT", base + part))
 
 
 def butterfly_odd(radix: int) -> Callable[[Writer], None]:
@@ -210,9 +225,9 @@ def butterfly_odd(radix: int) -> Callable[[Writer], None]:
                 for j in range(1, half + 1):
                     turn = j * k % radix
                     folded = min(turn, radix - turn)
-                    cosines = t.add(cosines, t.mul(f"s{j}{part}", f"COS_{folded}_{radix}"))
-                    term = t.mul(f"d{j}{part}", f"SIN_{folded}_{radix}")
-                    sines = term if j == 1 else (t.add if turn <= half else t.sub)(sines, term)
+                    cosines = t.fma(f"s{j}{part}", f"COS_{folded}_{radix}", cosines)
+                    sine = f"{'' if turn <= half else 'MINUS_'}SIN_{folded}_{radix}"
+                    sines = t.mul(f"d{j}{part}", sine) if j == 1 else t.fma(f"d{j}{part}", sine, sines)
                 t.let(f"a{k}{part}", cosines)
                 t.let(f"b{k}{part}", sines)
             t.let_minus_i(f"u{k}", f"a{k}", f"b{k}")
@@ -267,6 +282,7 @@ def radix_class(t: Writer) -> None:
         for k in range(1, radix // 2 + 1):
             t.constant(f"COS_{k}_{radix}", f"Roots.cos({k}, {radix})")
             t.constant(f"SIN_{k}_{radix}", f"Roots.sin({k}, {radix})")
+    t.constant("MINUS_SIN_1_5", "-Roots.sin(1, 5)")
     t.put(f"private {t.name}Radix() {{}}")
     for radix in RADICES:
         if radix > 2:
@@ -323,7 +339,7 @@ def radix_prime(t: Writer) -> None:
     t.let("sin", t.all("roots[2 * turn + 1]"))
     t.put(f"int q = 4 * j * {t.lanes};")
     for at, (sum_, factor) in enumerate((("ar", "cos"), ("ai", "cos"), ("br", "sin"), ("bi", "sin"))):
-        t.put(f"{sum_} = {bare(t.add(sum_, t.mul(t.load('kept', times('q', at, t.lanes)), factor)))};")
+        t.put(f"{sum_} = {t.fma(t.load('kept', times('q', at, t.lanes)), factor, sum_)};")
     t.put("}")
     t.let_minus_i("u", "a", "b")
     t.let_plus_i("v", "a", "b")
@@ -373,8 +389,8 @@ def odd_to_half(t: Writer) -> None:
     t.put("int turn = 0;", "for (int j = 1; j <= half; j++) {", "turn += k;", "turn -= turn < radix ? 0 : radix;")
     t.let("s", t.load("xr", "at + j * d"))
     t.let("t", t.load("xr", "at + (radix - j) * d"))
-    t.put(f"a = {bare(t.add('a', t.mul(t.add('s', 't'), t.all('roots[2 * turn]'))))};")
-    t.put(f"b = {bare(t.sub('b', t.mul(t.sub('s', 't'), t.all('roots[2 * turn + 1]'))))};")
+    t.put(f"a = {t.fma(t.add('s', 't'), t.all('roots[2 * turn]'), 'a')};")
+    t.put(f"b = {t.fma(t.sub('t', 's'), t.all('roots[2 * turn + 1]'), 'b')};")
     t.put("}", "int f = 2 * (p * (radix - 1) + k - 1);")
     t.let_factor("wf", "f")
     t.let("ur", t.mul("a", "c"))
@@ -413,10 +429,10 @@ def odd_from_half(t: Writer) -> None:
     t.put("int f = 2 * (p * (radix - 1) + j - 1);")
     t.let_factor("wf", "f")
     t.let_loaded("z", "at + j * d")
-    t.let("r", t.add(t.mul("zr", "wfr"), t.mul("zi", "wfi")))
-    t.let("s", t.sub(t.mul("zi", "wfr"), t.mul("zr", "wfi")))
-    t.put(f"a = {bare(t.add('a', t.mul(t.add('r', 'r'), t.all('roots[2 * turn]'))))};")
-    t.put(f"b = {bare(t.add('b', t.mul(t.add('s', 's'), t.all('roots[2 * turn + 1]'))))};")
+    t.let("r", t.fma("zr", "wfr", t.mul("zi", "wfi")))
+    t.let("s", t.fma("zi", "wfr", t.mul("zr", "wfm")))
+    t.put(f"a = {t.fma(t.add('r', 'r'), t.all('roots[2 * turn]'), 'a')};")
+    t.put(f"b = {t.fma(t.add('s', 's'), t.all('roots[2 * turn + 1]'), 'b')};")
     t.put("}")
     t.store(t.mul(t.sub("a", "b"), "c"), "yr", "o + t * e")
     t.put("if (t > 0) {")
@@ -483,6 +499,7 @@ def half_ends(t: Writer, name: str) -> None:
         t.store(t.sub("ar", "br"), "yi", "y.at(0, PAD) + i")
     t.put("}", "for (int k = 1; k <= rows / 2; k++) {")
     t.let_factor("w0", "2 * k")
+    t.let("w0n", t.all("-w[2 * k]"))
     t.put(
         "int a = x.at(k, PAD);",
         "int b = x.at(rows - k, PAD);",
@@ -496,18 +513,17 @@ def half_ends(t: Writer, name: str) -> None:
     t.let("si", t.sub("ai", "bi"))
     t.let("dr", t.sub("ar", "br"))
     t.let("di", t.add("ai", "bi"))
+    t.let("mi", t.sub("bi", "ai"))
+    # s + t and the conjugate of s - t, where t is -i (cos - i sin) d or i (cos + i sin) d
     if name == "toHalf":
-        # -i (cos - i sin) d
-        t.let("tr", t.add(t.mul("di", "w0r"), t.mul("dr", "w0i")))
-        t.let("ti", t.sub(t.mul("di", "w0i"), t.mul("dr", "w0r")))
+        (dr_r, di_r), (dr_i, di_i) = ("w0i", "w0r"), ("w0n", "w0i")
     else:
-        # i (cos + i sin) d
-        t.let("tr", t.sub(t.mul("dr", "w0i"), t.mul("di", "w0r")))
-        t.let("ti", t.add(t.mul("dr", "w0r"), t.mul("di", "w0i")))
-    t.store(t.add("sr", "tr"), "yr", "o + i")
-    t.store(t.add("si", "ti"), "yi", "o + i")
-    t.store(t.sub("sr", "tr"), "yr", "q + i")
-    t.store(t.sub("ti", "si"), "yi", "q + i")
+        (dr_r, di_r), (dr_i, di_i) = ("w0i", "w0n"), ("w0r", "w0i")
+    minus = {"w0i": "w0m", "w0r": "w0n", "w0n": "w0r"}
+    t.store(t.fma("di", di_r, t.fma("dr", dr_r, "sr")), "yr", "o + i")
+    t.store(t.fma("di", di_i, t.fma("dr", dr_i, "si")), "yi", "o + i")
+    t.store(t.fma("di", minus[di_r], t.fma("dr", minus[dr_r], "sr")), "yr", "q + i")
+    t.store(t.fma("di", di_i, t.fma("dr", dr_i, "mi")), "yi", "q + i")
     t.put("}", "}", "return to;", "}")
 
 

@@ -29,7 +29,8 @@ import org.tilespark.spark.MatrixBlocks;
  */
 @Tag("versions")
 class LinkageTest {
-  private static final String REQUIRED = "tilespark.test.distributions";
+  private static final String DISTRIBUTIONS = "tilespark.test.distributions";
+  private static final String UNDER_TEST = "tilespark.test.sparkVersion";
 
   /** The versions that {@code dev/spark-distribution} can bring. */
   static List<String> versions() throws IOException {
@@ -84,11 +85,11 @@ class LinkageTest {
   }
 
   private static List<Path> sparkJars(String version) throws IOException {
-    String required = System.getProperty(REQUIRED);
-    Path cache = required != null ? Path.of(required) : Path.of(cacheHome()).resolve("tilespark");
+    String given = System.getProperty(DISTRIBUTIONS);
+    Path cache = given != null ? Path.of(given) : Path.of(cacheHome()).resolve("tilespark");
     Path jars = cache.resolve("spark-" + version).resolve("pyspark").resolve("jars");
     assumeTrue(
-        required != null || Files.isDirectory(jars),
+        version.equals(System.getProperty(UNDER_TEST)) || Files.isDirectory(jars),
         () -> "there is no " + jars + "; dev/spark-distribution " + version + " brings it");
     try (Stream<Path> files = Files.list(jars)) {
       return files.filter(file -> file.toString().endsWith(".jar")).toList();

@@ -6,7 +6,6 @@ package org.tilespark.kernels.host;
  */
 final class DoubleScalars4x4 extends DoubleKernel {
   private static final int SIDE = 4;
-  private static final boolean FUSED = Vectors.isFused();
 
   DoubleScalars4x4() {
     super(SIDE, SIDE);
@@ -40,25 +39,25 @@ final class DoubleScalars4x4 extends DoubleKernel {
       double b2 = b[atB + 2];
       double b3 = b[atB + 3];
       double a0 = a[atA];
-      c00 = multiplyAdd(a0, b0, c00);
-      c01 = multiplyAdd(a0, b1, c01);
-      c02 = multiplyAdd(a0, b2, c02);
-      c03 = multiplyAdd(a0, b3, c03);
+      c00 = Fma.of(a0, b0, c00);
+      c01 = Fma.of(a0, b1, c01);
+      c02 = Fma.of(a0, b2, c02);
+      c03 = Fma.of(a0, b3, c03);
       double a1 = a[atA + 1];
-      c10 = multiplyAdd(a1, b0, c10);
-      c11 = multiplyAdd(a1, b1, c11);
-      c12 = multiplyAdd(a1, b2, c12);
-      c13 = multiplyAdd(a1, b3, c13);
+      c10 = Fma.of(a1, b0, c10);
+      c11 = Fma.of(a1, b1, c11);
+      c12 = Fma.of(a1, b2, c12);
+      c13 = Fma.of(a1, b3, c13);
       double a2 = a[atA + 2];
-      c20 = multiplyAdd(a2, b0, c20);
-      c21 = multiplyAdd(a2, b1, c21);
-      c22 = multiplyAdd(a2, b2, c22);
-      c23 = multiplyAdd(a2, b3, c23);
+      c20 = Fma.of(a2, b0, c20);
+      c21 = Fma.of(a2, b1, c21);
+      c22 = Fma.of(a2, b2, c22);
+      c23 = Fma.of(a2, b3, c23);
       double a3 = a[atA + 3];
-      c30 = multiplyAdd(a3, b0, c30);
-      c31 = multiplyAdd(a3, b1, c31);
-      c32 = multiplyAdd(a3, b2, c32);
-      c33 = multiplyAdd(a3, b3, c33);
+      c30 = Fma.of(a3, b0, c30);
+      c31 = Fma.of(a3, b1, c31);
+      c32 = Fma.of(a3, b2, c32);
+      c33 = Fma.of(a3, b3, c33);
     }
     double[] part = panels.part;
     part[0] += c00;
@@ -100,10 +99,5 @@ final class DoubleScalars4x4 extends DoubleKernel {
     for (int e = 0; e < panels.part.length; e++) {
       panels.group[e] += panels.part[e];
     }
-  }
-
-  /** Without an instruction for it {@link Math#fma} takes a thousand times as long. */
-  private static double multiplyAdd(double a, double b, double c) {
-    return FUSED ? Math.fma(a, b, c) : a * b + c;
   }
 }

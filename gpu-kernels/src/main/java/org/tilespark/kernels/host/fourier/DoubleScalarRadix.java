@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host.fourier;
 
+import org.tilespark.kernels.host.Fma;
+
 /**
  * The radix passes of a transform, one double at a time. Written by {@code
  * dev/generate_fourier_kernels.py}.
@@ -14,6 +16,7 @@ final class DoubleScalarRadix {
   private static final double SIN_1_5 = Roots.sin(1, 5);
   private static final double COS_2_5 = Roots.cos(2, 5);
   private static final double SIN_2_5 = Roots.sin(2, 5);
+  private static final double MINUS_SIN_1_5 = -Roots.sin(1, 5);
 
   private DoubleScalarRadix() {}
 
@@ -41,8 +44,10 @@ final class DoubleScalarRadix {
       int first = 3 * p * run + p / pass.next() * PAD;
       double w1r = w[v];
       double w1i = w[v + 1];
+      double w1m = -w[v + 1];
       double w2r = w[v + 2];
       double w2i = w[v + 2 + 1];
+      double w2m = -w[v + 2 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -58,9 +63,9 @@ final class DoubleScalarRadix {
         double d1i = x1i - x2i;
         double u0r = x0r + s1r;
         double u0i = x0i + s1i;
-        double a1r = x0r + (s1r * COS_1_3);
+        double a1r = Fma.of(s1r, COS_1_3, x0r);
         double b1r = d1r * SIN_1_3;
-        double a1i = x0i + (s1i * COS_1_3);
+        double a1i = Fma.of(s1i, COS_1_3, x0i);
         double b1i = d1i * SIN_1_3;
         double u1r = a1r + b1i;
         double u1i = a1i - b1r;
@@ -76,10 +81,10 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
         }
       }
     }
@@ -109,10 +114,13 @@ final class DoubleScalarRadix {
       int first = 4 * p * run + p / pass.next() * PAD;
       double w1r = w[v];
       double w1i = w[v + 1];
+      double w1m = -w[v + 1];
       double w2r = w[v + 2];
       double w2i = w[v + 2 + 1];
+      double w2m = -w[v + 2 + 1];
       double w3r = w[v + 4];
       double w3i = w[v + 4 + 1];
+      double w3m = -w[v + 4 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -152,12 +160,12 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
-          yr[o + 3 * e] = (u3r * w3r) - (u3i * w3i);
-          yi[o + 3 * e] = (u3r * w3i) + (u3i * w3r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
+          yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
         }
       }
     }
@@ -187,12 +195,16 @@ final class DoubleScalarRadix {
       int first = 5 * p * run + p / pass.next() * PAD;
       double w1r = w[v];
       double w1i = w[v + 1];
+      double w1m = -w[v + 1];
       double w2r = w[v + 2];
       double w2i = w[v + 2 + 1];
+      double w2m = -w[v + 2 + 1];
       double w3r = w[v + 4];
       double w3i = w[v + 4 + 1];
+      double w3m = -w[v + 4 + 1];
       double w4r = w[v + 6];
       double w4i = w[v + 6 + 1];
+      double w4m = -w[v + 6 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -216,18 +228,18 @@ final class DoubleScalarRadix {
         double d2i = x2i - x3i;
         double u0r = (x0r + s1r) + s2r;
         double u0i = (x0i + s1i) + s2i;
-        double a1r = (x0r + (s1r * COS_1_5)) + (s2r * COS_2_5);
-        double b1r = (d1r * SIN_1_5) + (d2r * SIN_2_5);
-        double a1i = (x0i + (s1i * COS_1_5)) + (s2i * COS_2_5);
-        double b1i = (d1i * SIN_1_5) + (d2i * SIN_2_5);
+        double a1r = Fma.of(s2r, COS_2_5, Fma.of(s1r, COS_1_5, x0r));
+        double b1r = Fma.of(d2r, SIN_2_5, d1r * SIN_1_5);
+        double a1i = Fma.of(s2i, COS_2_5, Fma.of(s1i, COS_1_5, x0i));
+        double b1i = Fma.of(d2i, SIN_2_5, d1i * SIN_1_5);
         double u1r = a1r + b1i;
         double u1i = a1i - b1r;
         double u4r = a1r - b1i;
         double u4i = a1i + b1r;
-        double a2r = (x0r + (s1r * COS_2_5)) + (s2r * COS_1_5);
-        double b2r = (d1r * SIN_2_5) - (d2r * SIN_1_5);
-        double a2i = (x0i + (s1i * COS_2_5)) + (s2i * COS_1_5);
-        double b2i = (d1i * SIN_2_5) - (d2i * SIN_1_5);
+        double a2r = Fma.of(s2r, COS_1_5, Fma.of(s1r, COS_2_5, x0r));
+        double b2r = Fma.of(d2r, MINUS_SIN_1_5, d1r * SIN_2_5);
+        double a2i = Fma.of(s2i, COS_1_5, Fma.of(s1i, COS_2_5, x0i));
+        double b2i = Fma.of(d2i, MINUS_SIN_1_5, d1i * SIN_2_5);
         double u2r = a2r + b2i;
         double u2i = a2i - b2r;
         double u3r = a2r - b2i;
@@ -246,14 +258,14 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
-          yr[o + 3 * e] = (u3r * w3r) - (u3i * w3i);
-          yi[o + 3 * e] = (u3r * w3i) + (u3i * w3r);
-          yr[o + 4 * e] = (u4r * w4r) - (u4i * w4i);
-          yi[o + 4 * e] = (u4r * w4i) + (u4i * w4r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
+          yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
+          yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
         }
       }
     }
@@ -283,18 +295,25 @@ final class DoubleScalarRadix {
       int first = 8 * p * run + p / pass.next() * PAD;
       double w1r = w[v];
       double w1i = w[v + 1];
+      double w1m = -w[v + 1];
       double w2r = w[v + 2];
       double w2i = w[v + 2 + 1];
+      double w2m = -w[v + 2 + 1];
       double w3r = w[v + 4];
       double w3i = w[v + 4 + 1];
+      double w3m = -w[v + 4 + 1];
       double w4r = w[v + 6];
       double w4i = w[v + 6 + 1];
+      double w4m = -w[v + 6 + 1];
       double w5r = w[v + 8];
       double w5i = w[v + 8 + 1];
+      double w5m = -w[v + 8 + 1];
       double w6r = w[v + 10];
       double w6i = w[v + 10 + 1];
+      double w6m = -w[v + 10 + 1];
       double w7r = w[v + 12];
       double w7i = w[v + 12 + 1];
+      double w7m = -w[v + 12 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -346,26 +365,26 @@ final class DoubleScalarRadix {
         double u4i = u0aci - u0bdi;
         double u6r = u0acdr - u0bddi;
         double u6i = u0acdi + u0bddr;
-        double c1r = (b1r + b1i) * HALF_ROOT;
-        double c1i = (b1i - b1r) * HALF_ROOT;
-        double c3r = (b3i - b3r) * HALF_ROOT;
-        double c3i = (b3r + b3i) * MINUS_HALF_ROOT;
+        double pr = b1r + b1i;
+        double pi = b1i - b1r;
+        double qr = b3i - b3r;
+        double qi = b3r + b3i;
         double er = b0r + b2i;
         double ei = b0i - b2r;
         double fr = b0r - b2i;
         double fi = b0i + b2r;
-        double gr = c1r + c3r;
-        double gi = c1i + c3i;
-        double hr = c1r - c3r;
-        double hi = c1i - c3i;
-        double u1r = er + gr;
-        double u1i = ei + gi;
-        double u3r = fr + hi;
-        double u3i = fi - hr;
-        double u5r = er - gr;
-        double u5i = ei - gi;
-        double u7r = fr - hi;
-        double u7i = fi + hr;
+        double gr = pr + qr;
+        double gi = pi - qi;
+        double hr = pr - qr;
+        double hi = pi + qi;
+        double u1r = Fma.of(gr, HALF_ROOT, er);
+        double u1i = Fma.of(gi, HALF_ROOT, ei);
+        double u3r = Fma.of(hi, HALF_ROOT, fr);
+        double u3i = Fma.of(hr, MINUS_HALF_ROOT, fi);
+        double u5r = Fma.of(gr, MINUS_HALF_ROOT, er);
+        double u5i = Fma.of(gi, MINUS_HALF_ROOT, ei);
+        double u7r = Fma.of(hi, MINUS_HALF_ROOT, fr);
+        double u7i = Fma.of(hr, HALF_ROOT, fi);
         if (last) {
           yr[o] = u0r * c;
           yi[o] = u0i * c;
@@ -386,20 +405,20 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
-          yr[o + 3 * e] = (u3r * w3r) - (u3i * w3i);
-          yi[o + 3 * e] = (u3r * w3i) + (u3i * w3r);
-          yr[o + 4 * e] = (u4r * w4r) - (u4i * w4i);
-          yi[o + 4 * e] = (u4r * w4i) + (u4i * w4r);
-          yr[o + 5 * e] = (u5r * w5r) - (u5i * w5i);
-          yi[o + 5 * e] = (u5r * w5i) + (u5i * w5r);
-          yr[o + 6 * e] = (u6r * w6r) - (u6i * w6i);
-          yi[o + 6 * e] = (u6r * w6i) + (u6i * w6r);
-          yr[o + 7 * e] = (u7r * w7r) - (u7i * w7i);
-          yi[o + 7 * e] = (u7r * w7i) + (u7i * w7r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
+          yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
+          yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
+          yr[o + 5 * e] = Fma.of(u5r, w5r, u5i * w5m);
+          yi[o + 5 * e] = Fma.of(u5r, w5i, u5i * w5r);
+          yr[o + 6 * e] = Fma.of(u6r, w6r, u6i * w6m);
+          yi[o + 6 * e] = Fma.of(u6r, w6i, u6i * w6r);
+          yr[o + 7 * e] = Fma.of(u7r, w7r, u7i * w7m);
+          yi[o + 7 * e] = Fma.of(u7r, w7i, u7i * w7r);
         }
       }
     }

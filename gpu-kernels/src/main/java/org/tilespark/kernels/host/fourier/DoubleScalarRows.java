@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host.fourier;
 
+import org.tilespark.kernels.host.Fma;
+
 /**
  * What {@link FourierArithmetic} says, one double at a time. Written by {@code
  * dev/generate_fourier_kernels.py}.
@@ -69,6 +71,7 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
       int first = 2 * p * run + p / pass.next() * PAD;
       double w1r = w[v];
       double w1i = w[v + 1];
+      double w1m = -w[v + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -88,8 +91,8 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
         }
       }
     }
@@ -161,10 +164,10 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
             double cos = roots[2 * turn];
             double sin = roots[2 * turn + 1];
             int q = 4 * j * 1;
-            ar = ar + (kept[q] * cos);
-            ai = ai + (kept[q + 1] * cos);
-            br = br + (kept[q + 2 * 1] * sin);
-            bi = bi + (kept[q + 3 * 1] * sin);
+            ar = Fma.of(kept[q], cos, ar);
+            ai = Fma.of(kept[q + 1], cos, ai);
+            br = Fma.of(kept[q + 2 * 1], sin, br);
+            bi = Fma.of(kept[q + 3 * 1], sin, bi);
           }
           double ur = ar + bi;
           double ui = ai - br;
@@ -180,12 +183,14 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
             int g = 2 * (p * (radix - 1) + radix - k - 1);
             double wfr = w[f];
             double wfi = w[f + 1];
+            double wfm = -w[f + 1];
             double wgr = w[g];
             double wgi = w[g + 1];
-            yr[o + k * e] = (ur * wfr) - (ui * wfi);
-            yi[o + k * e] = (ur * wfi) + (ui * wfr);
-            yr[o + (radix - k) * e] = (vr * wgr) - (vi * wgi);
-            yi[o + (radix - k) * e] = (vr * wgi) + (vi * wgr);
+            double wgm = -w[g + 1];
+            yr[o + k * e] = Fma.of(ur, wfr, ui * wfm);
+            yi[o + k * e] = Fma.of(ur, wfi, ui * wfr);
+            yr[o + (radix - k) * e] = Fma.of(vr, wgr, vi * wgm);
+            yi[o + (radix - k) * e] = Fma.of(vr, wgi, vi * wgr);
           }
         }
       }
@@ -202,13 +207,14 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
     for (int row = 0; row < rows; row++) {
       double w0r = w[2 * row];
       double w0i = w[2 * row + 1];
+      double w0m = -w[2 * row + 1];
       for (int i = from; i < to; i += 1) {
         int a = x.at(row, PAD) + i;
         int o = y.at(row, PAD) + i;
         double ar = xr[a];
         double ai = xi[a];
-        yr[o] = (ar * w0r) - (ai * w0i);
-        yi[o] = (ar * w0i) + (ai * w0r);
+        yr[o] = Fma.of(ar, w0r, ai * w0m);
+        yi[o] = Fma.of(ar, w0i, ai * w0r);
       }
     }
     return to;
@@ -258,6 +264,8 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
     for (int k = 1; k <= rows / 2; k++) {
       double w0r = w[2 * k];
       double w0i = w[2 * k + 1];
+      double w0m = -w[2 * k + 1];
+      double w0n = -w[2 * k];
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -271,12 +279,11 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
         double si = ai - bi;
         double dr = ar - br;
         double di = ai + bi;
-        double tr = (di * w0r) + (dr * w0i);
-        double ti = (di * w0i) - (dr * w0r);
-        yr[o + i] = sr + tr;
-        yi[o + i] = si + ti;
-        yr[q + i] = sr - tr;
-        yi[q + i] = ti - si;
+        double mi = bi - ai;
+        yr[o + i] = Fma.of(di, w0r, Fma.of(dr, w0i, sr));
+        yi[o + i] = Fma.of(di, w0i, Fma.of(dr, w0n, si));
+        yr[q + i] = Fma.of(di, w0n, Fma.of(dr, w0m, sr));
+        yi[q + i] = Fma.of(di, w0i, Fma.of(dr, w0n, mi));
       }
     }
     return to;
@@ -298,6 +305,8 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
     for (int k = 1; k <= rows / 2; k++) {
       double w0r = w[2 * k];
       double w0i = w[2 * k + 1];
+      double w0m = -w[2 * k + 1];
+      double w0n = -w[2 * k];
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -311,12 +320,11 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
         double si = ai - bi;
         double dr = ar - br;
         double di = ai + bi;
-        double tr = (dr * w0i) - (di * w0r);
-        double ti = (dr * w0r) + (di * w0i);
-        yr[o + i] = sr + tr;
-        yi[o + i] = si + ti;
-        yr[q + i] = sr - tr;
-        yi[q + i] = ti - si;
+        double mi = bi - ai;
+        yr[o + i] = Fma.of(di, w0n, Fma.of(dr, w0i, sr));
+        yi[o + i] = Fma.of(di, w0i, Fma.of(dr, w0r, si));
+        yr[q + i] = Fma.of(di, w0r, Fma.of(dr, w0m, sr));
+        yi[q + i] = Fma.of(di, w0i, Fma.of(dr, w0r, mi));
       }
     }
     return to;
@@ -365,16 +373,17 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
             turn -= turn < radix ? 0 : radix;
             double s = xr[at + j * d];
             double t = xr[at + (radix - j) * d];
-            a = a + ((s + t) * roots[2 * turn]);
-            b = b - ((s - t) * roots[2 * turn + 1]);
+            a = Fma.of(s + t, roots[2 * turn], a);
+            b = Fma.of(t - s, roots[2 * turn + 1], b);
           }
           int f = 2 * (p * (radix - 1) + k - 1);
           double wfr = w[f];
           double wfi = w[f + 1];
+          double wfm = -w[f + 1];
           double ur = a * c;
           double ui = b * c;
-          yr[o + k * e] = (ur * wfr) - (ui * wfi);
-          yi[o + k * e] = (ur * wfi) + (ui * wfr);
+          yr[o + k * e] = Fma.of(ur, wfr, ui * wfm);
+          yi[o + k * e] = Fma.of(ur, wfi, ui * wfr);
         }
       }
     }
@@ -418,12 +427,13 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
             int f = 2 * (p * (radix - 1) + j - 1);
             double wfr = w[f];
             double wfi = w[f + 1];
+            double wfm = -w[f + 1];
             double zr = xr[at + j * d];
             double zi = xi[at + j * d];
-            double r = (zr * wfr) + (zi * wfi);
-            double s = (zi * wfr) - (zr * wfi);
-            a = a + ((r + r) * roots[2 * turn]);
-            b = b + ((s + s) * roots[2 * turn + 1]);
+            double r = Fma.of(zr, wfr, zi * wfi);
+            double s = Fma.of(zi, wfr, zr * wfm);
+            a = Fma.of(r + r, roots[2 * turn], a);
+            b = Fma.of(s + s, roots[2 * turn + 1], b);
           }
           yr[o + t * e] = (a - b) * c;
           if (t > 0) {

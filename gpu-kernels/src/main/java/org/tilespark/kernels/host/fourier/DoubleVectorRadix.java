@@ -20,6 +20,8 @@ final class DoubleVectorRadix {
   private static final DoubleVector SIN_1_5 = DoubleVector.broadcast(SPECIES, Roots.sin(1, 5));
   private static final DoubleVector COS_2_5 = DoubleVector.broadcast(SPECIES, Roots.cos(2, 5));
   private static final DoubleVector SIN_2_5 = DoubleVector.broadcast(SPECIES, Roots.sin(2, 5));
+  private static final DoubleVector MINUS_SIN_1_5 =
+      DoubleVector.broadcast(SPECIES, -Roots.sin(1, 5));
 
   private DoubleVectorRadix() {}
 
@@ -47,8 +49,10 @@ final class DoubleVectorRadix {
       int first = 3 * p * run + p / pass.next() * PAD;
       DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
       DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
       DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
       DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -64,9 +68,9 @@ final class DoubleVectorRadix {
         DoubleVector d1i = x1i.sub(x2i);
         DoubleVector u0r = x0r.add(s1r);
         DoubleVector u0i = x0i.add(s1i);
-        DoubleVector a1r = x0r.add(s1r.mul(COS_1_3));
+        DoubleVector a1r = s1r.fma(COS_1_3, x0r);
         DoubleVector b1r = d1r.mul(SIN_1_3);
-        DoubleVector a1i = x0i.add(s1i.mul(COS_1_3));
+        DoubleVector a1i = s1i.fma(COS_1_3, x0i);
         DoubleVector b1i = d1i.mul(SIN_1_3);
         DoubleVector u1r = a1r.add(b1i);
         DoubleVector u1i = a1i.sub(b1r);
@@ -82,10 +86,10 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
         }
       }
     }
@@ -115,10 +119,13 @@ final class DoubleVectorRadix {
       int first = 4 * p * run + p / pass.next() * PAD;
       DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
       DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
       DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
       DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
       DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
       DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
+      DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -158,12 +165,12 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
-          u3r.mul(w3r).sub(u3i.mul(w3i)).intoArray(yr, o + 3 * e);
-          u3r.mul(w3i).add(u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
+          u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
         }
       }
     }
@@ -193,12 +200,16 @@ final class DoubleVectorRadix {
       int first = 5 * p * run + p / pass.next() * PAD;
       DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
       DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
       DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
       DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
       DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
       DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
+      DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
       DoubleVector w4r = DoubleVector.broadcast(SPECIES, w[v + 6]);
       DoubleVector w4i = DoubleVector.broadcast(SPECIES, w[v + 6 + 1]);
+      DoubleVector w4m = DoubleVector.broadcast(SPECIES, -w[v + 6 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -222,18 +233,18 @@ final class DoubleVectorRadix {
         DoubleVector d2i = x2i.sub(x3i);
         DoubleVector u0r = x0r.add(s1r).add(s2r);
         DoubleVector u0i = x0i.add(s1i).add(s2i);
-        DoubleVector a1r = x0r.add(s1r.mul(COS_1_5)).add(s2r.mul(COS_2_5));
-        DoubleVector b1r = d1r.mul(SIN_1_5).add(d2r.mul(SIN_2_5));
-        DoubleVector a1i = x0i.add(s1i.mul(COS_1_5)).add(s2i.mul(COS_2_5));
-        DoubleVector b1i = d1i.mul(SIN_1_5).add(d2i.mul(SIN_2_5));
+        DoubleVector a1r = s2r.fma(COS_2_5, s1r.fma(COS_1_5, x0r));
+        DoubleVector b1r = d2r.fma(SIN_2_5, d1r.mul(SIN_1_5));
+        DoubleVector a1i = s2i.fma(COS_2_5, s1i.fma(COS_1_5, x0i));
+        DoubleVector b1i = d2i.fma(SIN_2_5, d1i.mul(SIN_1_5));
         DoubleVector u1r = a1r.add(b1i);
         DoubleVector u1i = a1i.sub(b1r);
         DoubleVector u4r = a1r.sub(b1i);
         DoubleVector u4i = a1i.add(b1r);
-        DoubleVector a2r = x0r.add(s1r.mul(COS_2_5)).add(s2r.mul(COS_1_5));
-        DoubleVector b2r = d1r.mul(SIN_2_5).sub(d2r.mul(SIN_1_5));
-        DoubleVector a2i = x0i.add(s1i.mul(COS_2_5)).add(s2i.mul(COS_1_5));
-        DoubleVector b2i = d1i.mul(SIN_2_5).sub(d2i.mul(SIN_1_5));
+        DoubleVector a2r = s2r.fma(COS_1_5, s1r.fma(COS_2_5, x0r));
+        DoubleVector b2r = d2r.fma(MINUS_SIN_1_5, d1r.mul(SIN_2_5));
+        DoubleVector a2i = s2i.fma(COS_1_5, s1i.fma(COS_2_5, x0i));
+        DoubleVector b2i = d2i.fma(MINUS_SIN_1_5, d1i.mul(SIN_2_5));
         DoubleVector u2r = a2r.add(b2i);
         DoubleVector u2i = a2i.sub(b2r);
         DoubleVector u3r = a2r.sub(b2i);
@@ -252,14 +263,14 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
-          u3r.mul(w3r).sub(u3i.mul(w3i)).intoArray(yr, o + 3 * e);
-          u3r.mul(w3i).add(u3i.mul(w3r)).intoArray(yi, o + 3 * e);
-          u4r.mul(w4r).sub(u4i.mul(w4i)).intoArray(yr, o + 4 * e);
-          u4r.mul(w4i).add(u4i.mul(w4r)).intoArray(yi, o + 4 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
+          u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
+          u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
         }
       }
     }
@@ -289,18 +300,25 @@ final class DoubleVectorRadix {
       int first = 8 * p * run + p / pass.next() * PAD;
       DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
       DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
       DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
       DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
       DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
       DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
+      DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
       DoubleVector w4r = DoubleVector.broadcast(SPECIES, w[v + 6]);
       DoubleVector w4i = DoubleVector.broadcast(SPECIES, w[v + 6 + 1]);
+      DoubleVector w4m = DoubleVector.broadcast(SPECIES, -w[v + 6 + 1]);
       DoubleVector w5r = DoubleVector.broadcast(SPECIES, w[v + 8]);
       DoubleVector w5i = DoubleVector.broadcast(SPECIES, w[v + 8 + 1]);
+      DoubleVector w5m = DoubleVector.broadcast(SPECIES, -w[v + 8 + 1]);
       DoubleVector w6r = DoubleVector.broadcast(SPECIES, w[v + 10]);
       DoubleVector w6i = DoubleVector.broadcast(SPECIES, w[v + 10 + 1]);
+      DoubleVector w6m = DoubleVector.broadcast(SPECIES, -w[v + 10 + 1]);
       DoubleVector w7r = DoubleVector.broadcast(SPECIES, w[v + 12]);
       DoubleVector w7i = DoubleVector.broadcast(SPECIES, w[v + 12 + 1]);
+      DoubleVector w7m = DoubleVector.broadcast(SPECIES, -w[v + 12 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -352,26 +370,26 @@ final class DoubleVectorRadix {
         DoubleVector u4i = u0aci.sub(u0bdi);
         DoubleVector u6r = u0acdr.sub(u0bddi);
         DoubleVector u6i = u0acdi.add(u0bddr);
-        DoubleVector c1r = b1r.add(b1i).mul(HALF_ROOT);
-        DoubleVector c1i = b1i.sub(b1r).mul(HALF_ROOT);
-        DoubleVector c3r = b3i.sub(b3r).mul(HALF_ROOT);
-        DoubleVector c3i = b3r.add(b3i).mul(MINUS_HALF_ROOT);
+        DoubleVector pr = b1r.add(b1i);
+        DoubleVector pi = b1i.sub(b1r);
+        DoubleVector qr = b3i.sub(b3r);
+        DoubleVector qi = b3r.add(b3i);
         DoubleVector er = b0r.add(b2i);
         DoubleVector ei = b0i.sub(b2r);
         DoubleVector fr = b0r.sub(b2i);
         DoubleVector fi = b0i.add(b2r);
-        DoubleVector gr = c1r.add(c3r);
-        DoubleVector gi = c1i.add(c3i);
-        DoubleVector hr = c1r.sub(c3r);
-        DoubleVector hi = c1i.sub(c3i);
-        DoubleVector u1r = er.add(gr);
-        DoubleVector u1i = ei.add(gi);
-        DoubleVector u3r = fr.add(hi);
-        DoubleVector u3i = fi.sub(hr);
-        DoubleVector u5r = er.sub(gr);
-        DoubleVector u5i = ei.sub(gi);
-        DoubleVector u7r = fr.sub(hi);
-        DoubleVector u7i = fi.add(hr);
+        DoubleVector gr = pr.add(qr);
+        DoubleVector gi = pi.sub(qi);
+        DoubleVector hr = pr.sub(qr);
+        DoubleVector hi = pi.add(qi);
+        DoubleVector u1r = gr.fma(HALF_ROOT, er);
+        DoubleVector u1i = gi.fma(HALF_ROOT, ei);
+        DoubleVector u3r = hi.fma(HALF_ROOT, fr);
+        DoubleVector u3i = hr.fma(MINUS_HALF_ROOT, fi);
+        DoubleVector u5r = gr.fma(MINUS_HALF_ROOT, er);
+        DoubleVector u5i = gi.fma(MINUS_HALF_ROOT, ei);
+        DoubleVector u7r = hi.fma(MINUS_HALF_ROOT, fr);
+        DoubleVector u7i = hr.fma(HALF_ROOT, fi);
         if (last) {
           u0r.mul(c).intoArray(yr, o);
           u0i.mul(c).intoArray(yi, o);
@@ -392,20 +410,20 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
-          u3r.mul(w3r).sub(u3i.mul(w3i)).intoArray(yr, o + 3 * e);
-          u3r.mul(w3i).add(u3i.mul(w3r)).intoArray(yi, o + 3 * e);
-          u4r.mul(w4r).sub(u4i.mul(w4i)).intoArray(yr, o + 4 * e);
-          u4r.mul(w4i).add(u4i.mul(w4r)).intoArray(yi, o + 4 * e);
-          u5r.mul(w5r).sub(u5i.mul(w5i)).intoArray(yr, o + 5 * e);
-          u5r.mul(w5i).add(u5i.mul(w5r)).intoArray(yi, o + 5 * e);
-          u6r.mul(w6r).sub(u6i.mul(w6i)).intoArray(yr, o + 6 * e);
-          u6r.mul(w6i).add(u6i.mul(w6r)).intoArray(yi, o + 6 * e);
-          u7r.mul(w7r).sub(u7i.mul(w7i)).intoArray(yr, o + 7 * e);
-          u7r.mul(w7i).add(u7i.mul(w7r)).intoArray(yi, o + 7 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
+          u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
+          u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
+          u5r.fma(w5r, u5i.mul(w5m)).intoArray(yr, o + 5 * e);
+          u5r.fma(w5i, u5i.mul(w5r)).intoArray(yi, o + 5 * e);
+          u6r.fma(w6r, u6i.mul(w6m)).intoArray(yr, o + 6 * e);
+          u6r.fma(w6i, u6i.mul(w6r)).intoArray(yi, o + 6 * e);
+          u7r.fma(w7r, u7i.mul(w7m)).intoArray(yr, o + 7 * e);
+          u7r.fma(w7i, u7i.mul(w7r)).intoArray(yi, o + 7 * e);
         }
       }
     }

@@ -74,6 +74,7 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
       int first = 2 * p * run + p / pass.next() * PAD;
       DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
       DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -93,8 +94,8 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
         }
       }
     }
@@ -166,10 +167,10 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
             DoubleVector cos = DoubleVector.broadcast(SPECIES, roots[2 * turn]);
             DoubleVector sin = DoubleVector.broadcast(SPECIES, roots[2 * turn + 1]);
             int q = 4 * j * LANES;
-            ar = ar.add(DoubleVector.fromArray(SPECIES, kept, q).mul(cos));
-            ai = ai.add(DoubleVector.fromArray(SPECIES, kept, q + LANES).mul(cos));
-            br = br.add(DoubleVector.fromArray(SPECIES, kept, q + 2 * LANES).mul(sin));
-            bi = bi.add(DoubleVector.fromArray(SPECIES, kept, q + 3 * LANES).mul(sin));
+            ar = DoubleVector.fromArray(SPECIES, kept, q).fma(cos, ar);
+            ai = DoubleVector.fromArray(SPECIES, kept, q + LANES).fma(cos, ai);
+            br = DoubleVector.fromArray(SPECIES, kept, q + 2 * LANES).fma(sin, br);
+            bi = DoubleVector.fromArray(SPECIES, kept, q + 3 * LANES).fma(sin, bi);
           }
           DoubleVector ur = ar.add(bi);
           DoubleVector ui = ai.sub(br);
@@ -185,12 +186,14 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
             int g = 2 * (p * (radix - 1) + radix - k - 1);
             DoubleVector wfr = DoubleVector.broadcast(SPECIES, w[f]);
             DoubleVector wfi = DoubleVector.broadcast(SPECIES, w[f + 1]);
+            DoubleVector wfm = DoubleVector.broadcast(SPECIES, -w[f + 1]);
             DoubleVector wgr = DoubleVector.broadcast(SPECIES, w[g]);
             DoubleVector wgi = DoubleVector.broadcast(SPECIES, w[g + 1]);
-            ur.mul(wfr).sub(ui.mul(wfi)).intoArray(yr, o + k * e);
-            ur.mul(wfi).add(ui.mul(wfr)).intoArray(yi, o + k * e);
-            vr.mul(wgr).sub(vi.mul(wgi)).intoArray(yr, o + (radix - k) * e);
-            vr.mul(wgi).add(vi.mul(wgr)).intoArray(yi, o + (radix - k) * e);
+            DoubleVector wgm = DoubleVector.broadcast(SPECIES, -w[g + 1]);
+            ur.fma(wfr, ui.mul(wfm)).intoArray(yr, o + k * e);
+            ur.fma(wfi, ui.mul(wfr)).intoArray(yi, o + k * e);
+            vr.fma(wgr, vi.mul(wgm)).intoArray(yr, o + (radix - k) * e);
+            vr.fma(wgi, vi.mul(wgr)).intoArray(yi, o + (radix - k) * e);
           }
         }
       }
@@ -207,13 +210,14 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
     for (int row = 0; row < rows; row++) {
       DoubleVector w0r = DoubleVector.broadcast(SPECIES, w[2 * row]);
       DoubleVector w0i = DoubleVector.broadcast(SPECIES, w[2 * row + 1]);
+      DoubleVector w0m = DoubleVector.broadcast(SPECIES, -w[2 * row + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = x.at(row, PAD) + i;
         int o = y.at(row, PAD) + i;
         DoubleVector ar = DoubleVector.fromArray(SPECIES, xr, a);
         DoubleVector ai = DoubleVector.fromArray(SPECIES, xi, a);
-        ar.mul(w0r).sub(ai.mul(w0i)).intoArray(yr, o);
-        ar.mul(w0i).add(ai.mul(w0r)).intoArray(yi, o);
+        ar.fma(w0r, ai.mul(w0m)).intoArray(yr, o);
+        ar.fma(w0i, ai.mul(w0r)).intoArray(yi, o);
       }
     }
     return to;
@@ -263,6 +267,8 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
     for (int k = 1; k <= rows / 2; k++) {
       DoubleVector w0r = DoubleVector.broadcast(SPECIES, w[2 * k]);
       DoubleVector w0i = DoubleVector.broadcast(SPECIES, w[2 * k + 1]);
+      DoubleVector w0m = DoubleVector.broadcast(SPECIES, -w[2 * k + 1]);
+      DoubleVector w0n = DoubleVector.broadcast(SPECIES, -w[2 * k]);
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -276,12 +282,11 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
         DoubleVector si = ai.sub(bi);
         DoubleVector dr = ar.sub(br);
         DoubleVector di = ai.add(bi);
-        DoubleVector tr = di.mul(w0r).add(dr.mul(w0i));
-        DoubleVector ti = di.mul(w0i).sub(dr.mul(w0r));
-        sr.add(tr).intoArray(yr, o + i);
-        si.add(ti).intoArray(yi, o + i);
-        sr.sub(tr).intoArray(yr, q + i);
-        ti.sub(si).intoArray(yi, q + i);
+        DoubleVector mi = bi.sub(ai);
+        di.fma(w0r, dr.fma(w0i, sr)).intoArray(yr, o + i);
+        di.fma(w0i, dr.fma(w0n, si)).intoArray(yi, o + i);
+        di.fma(w0n, dr.fma(w0m, sr)).intoArray(yr, q + i);
+        di.fma(w0i, dr.fma(w0n, mi)).intoArray(yi, q + i);
       }
     }
     return to;
@@ -303,6 +308,8 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
     for (int k = 1; k <= rows / 2; k++) {
       DoubleVector w0r = DoubleVector.broadcast(SPECIES, w[2 * k]);
       DoubleVector w0i = DoubleVector.broadcast(SPECIES, w[2 * k + 1]);
+      DoubleVector w0m = DoubleVector.broadcast(SPECIES, -w[2 * k + 1]);
+      DoubleVector w0n = DoubleVector.broadcast(SPECIES, -w[2 * k]);
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -316,12 +323,11 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
         DoubleVector si = ai.sub(bi);
         DoubleVector dr = ar.sub(br);
         DoubleVector di = ai.add(bi);
-        DoubleVector tr = dr.mul(w0i).sub(di.mul(w0r));
-        DoubleVector ti = dr.mul(w0r).add(di.mul(w0i));
-        sr.add(tr).intoArray(yr, o + i);
-        si.add(ti).intoArray(yi, o + i);
-        sr.sub(tr).intoArray(yr, q + i);
-        ti.sub(si).intoArray(yi, q + i);
+        DoubleVector mi = bi.sub(ai);
+        di.fma(w0n, dr.fma(w0i, sr)).intoArray(yr, o + i);
+        di.fma(w0i, dr.fma(w0r, si)).intoArray(yi, o + i);
+        di.fma(w0r, dr.fma(w0m, sr)).intoArray(yr, q + i);
+        di.fma(w0i, dr.fma(w0r, mi)).intoArray(yi, q + i);
       }
     }
     return to;
@@ -370,16 +376,17 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
             turn -= turn < radix ? 0 : radix;
             DoubleVector s = DoubleVector.fromArray(SPECIES, xr, at + j * d);
             DoubleVector t = DoubleVector.fromArray(SPECIES, xr, at + (radix - j) * d);
-            a = a.add(s.add(t).mul(DoubleVector.broadcast(SPECIES, roots[2 * turn])));
-            b = b.sub(s.sub(t).mul(DoubleVector.broadcast(SPECIES, roots[2 * turn + 1])));
+            a = s.add(t).fma(DoubleVector.broadcast(SPECIES, roots[2 * turn]), a);
+            b = t.sub(s).fma(DoubleVector.broadcast(SPECIES, roots[2 * turn + 1]), b);
           }
           int f = 2 * (p * (radix - 1) + k - 1);
           DoubleVector wfr = DoubleVector.broadcast(SPECIES, w[f]);
           DoubleVector wfi = DoubleVector.broadcast(SPECIES, w[f + 1]);
+          DoubleVector wfm = DoubleVector.broadcast(SPECIES, -w[f + 1]);
           DoubleVector ur = a.mul(c);
           DoubleVector ui = b.mul(c);
-          ur.mul(wfr).sub(ui.mul(wfi)).intoArray(yr, o + k * e);
-          ur.mul(wfi).add(ui.mul(wfr)).intoArray(yi, o + k * e);
+          ur.fma(wfr, ui.mul(wfm)).intoArray(yr, o + k * e);
+          ur.fma(wfi, ui.mul(wfr)).intoArray(yi, o + k * e);
         }
       }
     }
@@ -423,12 +430,13 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
             int f = 2 * (p * (radix - 1) + j - 1);
             DoubleVector wfr = DoubleVector.broadcast(SPECIES, w[f]);
             DoubleVector wfi = DoubleVector.broadcast(SPECIES, w[f + 1]);
+            DoubleVector wfm = DoubleVector.broadcast(SPECIES, -w[f + 1]);
             DoubleVector zr = DoubleVector.fromArray(SPECIES, xr, at + j * d);
             DoubleVector zi = DoubleVector.fromArray(SPECIES, xi, at + j * d);
-            DoubleVector r = zr.mul(wfr).add(zi.mul(wfi));
-            DoubleVector s = zi.mul(wfr).sub(zr.mul(wfi));
-            a = a.add(r.add(r).mul(DoubleVector.broadcast(SPECIES, roots[2 * turn])));
-            b = b.add(s.add(s).mul(DoubleVector.broadcast(SPECIES, roots[2 * turn + 1])));
+            DoubleVector r = zr.fma(wfr, zi.mul(wfi));
+            DoubleVector s = zi.fma(wfr, zr.mul(wfm));
+            a = r.add(r).fma(DoubleVector.broadcast(SPECIES, roots[2 * turn]), a);
+            b = s.add(s).fma(DoubleVector.broadcast(SPECIES, roots[2 * turn + 1]), b);
           }
           a.sub(b).mul(c).intoArray(yr, o + t * e);
           if (t > 0) {

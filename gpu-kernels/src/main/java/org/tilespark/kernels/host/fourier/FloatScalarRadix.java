@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host.fourier;
 
+import org.tilespark.kernels.host.Fma;
+
 /**
  * The radix passes of a transform, one float at a time. Written by {@code
  * dev/generate_fourier_kernels.py}.
@@ -14,6 +16,7 @@ final class FloatScalarRadix {
   private static final float SIN_1_5 = (float) Roots.sin(1, 5);
   private static final float COS_2_5 = (float) Roots.cos(2, 5);
   private static final float SIN_2_5 = (float) Roots.sin(2, 5);
+  private static final float MINUS_SIN_1_5 = (float) -Roots.sin(1, 5);
 
   private FloatScalarRadix() {}
 
@@ -36,8 +39,10 @@ final class FloatScalarRadix {
       int first = 3 * p * run + p / pass.next() * PAD;
       float w1r = w[v];
       float w1i = w[v + 1];
+      float w1m = -w[v + 1];
       float w2r = w[v + 2];
       float w2i = w[v + 2 + 1];
+      float w2m = -w[v + 2 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -53,9 +58,9 @@ final class FloatScalarRadix {
         float d1i = x1i - x2i;
         float u0r = x0r + s1r;
         float u0i = x0i + s1i;
-        float a1r = x0r + (s1r * COS_1_3);
+        float a1r = Fma.of(s1r, COS_1_3, x0r);
         float b1r = d1r * SIN_1_3;
-        float a1i = x0i + (s1i * COS_1_3);
+        float a1i = Fma.of(s1i, COS_1_3, x0i);
         float b1i = d1i * SIN_1_3;
         float u1r = a1r + b1i;
         float u1i = a1i - b1r;
@@ -71,10 +76,10 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
         }
       }
     }
@@ -99,10 +104,13 @@ final class FloatScalarRadix {
       int first = 4 * p * run + p / pass.next() * PAD;
       float w1r = w[v];
       float w1i = w[v + 1];
+      float w1m = -w[v + 1];
       float w2r = w[v + 2];
       float w2i = w[v + 2 + 1];
+      float w2m = -w[v + 2 + 1];
       float w3r = w[v + 4];
       float w3i = w[v + 4 + 1];
+      float w3m = -w[v + 4 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -142,12 +150,12 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
-          yr[o + 3 * e] = (u3r * w3r) - (u3i * w3i);
-          yi[o + 3 * e] = (u3r * w3i) + (u3i * w3r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
+          yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
         }
       }
     }
@@ -172,12 +180,16 @@ final class FloatScalarRadix {
       int first = 5 * p * run + p / pass.next() * PAD;
       float w1r = w[v];
       float w1i = w[v + 1];
+      float w1m = -w[v + 1];
       float w2r = w[v + 2];
       float w2i = w[v + 2 + 1];
+      float w2m = -w[v + 2 + 1];
       float w3r = w[v + 4];
       float w3i = w[v + 4 + 1];
+      float w3m = -w[v + 4 + 1];
       float w4r = w[v + 6];
       float w4i = w[v + 6 + 1];
+      float w4m = -w[v + 6 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -201,18 +213,18 @@ final class FloatScalarRadix {
         float d2i = x2i - x3i;
         float u0r = (x0r + s1r) + s2r;
         float u0i = (x0i + s1i) + s2i;
-        float a1r = (x0r + (s1r * COS_1_5)) + (s2r * COS_2_5);
-        float b1r = (d1r * SIN_1_5) + (d2r * SIN_2_5);
-        float a1i = (x0i + (s1i * COS_1_5)) + (s2i * COS_2_5);
-        float b1i = (d1i * SIN_1_5) + (d2i * SIN_2_5);
+        float a1r = Fma.of(s2r, COS_2_5, Fma.of(s1r, COS_1_5, x0r));
+        float b1r = Fma.of(d2r, SIN_2_5, d1r * SIN_1_5);
+        float a1i = Fma.of(s2i, COS_2_5, Fma.of(s1i, COS_1_5, x0i));
+        float b1i = Fma.of(d2i, SIN_2_5, d1i * SIN_1_5);
         float u1r = a1r + b1i;
         float u1i = a1i - b1r;
         float u4r = a1r - b1i;
         float u4i = a1i + b1r;
-        float a2r = (x0r + (s1r * COS_2_5)) + (s2r * COS_1_5);
-        float b2r = (d1r * SIN_2_5) - (d2r * SIN_1_5);
-        float a2i = (x0i + (s1i * COS_2_5)) + (s2i * COS_1_5);
-        float b2i = (d1i * SIN_2_5) - (d2i * SIN_1_5);
+        float a2r = Fma.of(s2r, COS_1_5, Fma.of(s1r, COS_2_5, x0r));
+        float b2r = Fma.of(d2r, MINUS_SIN_1_5, d1r * SIN_2_5);
+        float a2i = Fma.of(s2i, COS_1_5, Fma.of(s1i, COS_2_5, x0i));
+        float b2i = Fma.of(d2i, MINUS_SIN_1_5, d1i * SIN_2_5);
         float u2r = a2r + b2i;
         float u2i = a2i - b2r;
         float u3r = a2r - b2i;
@@ -231,14 +243,14 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
-          yr[o + 3 * e] = (u3r * w3r) - (u3i * w3i);
-          yi[o + 3 * e] = (u3r * w3i) + (u3i * w3r);
-          yr[o + 4 * e] = (u4r * w4r) - (u4i * w4i);
-          yi[o + 4 * e] = (u4r * w4i) + (u4i * w4r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
+          yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
+          yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
         }
       }
     }
@@ -263,18 +275,25 @@ final class FloatScalarRadix {
       int first = 8 * p * run + p / pass.next() * PAD;
       float w1r = w[v];
       float w1i = w[v + 1];
+      float w1m = -w[v + 1];
       float w2r = w[v + 2];
       float w2i = w[v + 2 + 1];
+      float w2m = -w[v + 2 + 1];
       float w3r = w[v + 4];
       float w3i = w[v + 4 + 1];
+      float w3m = -w[v + 4 + 1];
       float w4r = w[v + 6];
       float w4i = w[v + 6 + 1];
+      float w4m = -w[v + 6 + 1];
       float w5r = w[v + 8];
       float w5i = w[v + 8 + 1];
+      float w5m = -w[v + 8 + 1];
       float w6r = w[v + 10];
       float w6i = w[v + 10 + 1];
+      float w6m = -w[v + 10 + 1];
       float w7r = w[v + 12];
       float w7i = w[v + 12 + 1];
+      float w7m = -w[v + 12 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -326,26 +345,26 @@ final class FloatScalarRadix {
         float u4i = u0aci - u0bdi;
         float u6r = u0acdr - u0bddi;
         float u6i = u0acdi + u0bddr;
-        float c1r = (b1r + b1i) * HALF_ROOT;
-        float c1i = (b1i - b1r) * HALF_ROOT;
-        float c3r = (b3i - b3r) * HALF_ROOT;
-        float c3i = (b3r + b3i) * MINUS_HALF_ROOT;
+        float pr = b1r + b1i;
+        float pi = b1i - b1r;
+        float qr = b3i - b3r;
+        float qi = b3r + b3i;
         float er = b0r + b2i;
         float ei = b0i - b2r;
         float fr = b0r - b2i;
         float fi = b0i + b2r;
-        float gr = c1r + c3r;
-        float gi = c1i + c3i;
-        float hr = c1r - c3r;
-        float hi = c1i - c3i;
-        float u1r = er + gr;
-        float u1i = ei + gi;
-        float u3r = fr + hi;
-        float u3i = fi - hr;
-        float u5r = er - gr;
-        float u5i = ei - gi;
-        float u7r = fr - hi;
-        float u7i = fi + hr;
+        float gr = pr + qr;
+        float gi = pi - qi;
+        float hr = pr - qr;
+        float hi = pi + qi;
+        float u1r = Fma.of(gr, HALF_ROOT, er);
+        float u1i = Fma.of(gi, HALF_ROOT, ei);
+        float u3r = Fma.of(hi, HALF_ROOT, fr);
+        float u3i = Fma.of(hr, MINUS_HALF_ROOT, fi);
+        float u5r = Fma.of(gr, MINUS_HALF_ROOT, er);
+        float u5i = Fma.of(gi, MINUS_HALF_ROOT, ei);
+        float u7r = Fma.of(hi, MINUS_HALF_ROOT, fr);
+        float u7i = Fma.of(hr, HALF_ROOT, fi);
         if (last) {
           yr[o] = u0r * c;
           yi[o] = u0i * c;
@@ -366,20 +385,20 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
-          yr[o + 2 * e] = (u2r * w2r) - (u2i * w2i);
-          yi[o + 2 * e] = (u2r * w2i) + (u2i * w2r);
-          yr[o + 3 * e] = (u3r * w3r) - (u3i * w3i);
-          yi[o + 3 * e] = (u3r * w3i) + (u3i * w3r);
-          yr[o + 4 * e] = (u4r * w4r) - (u4i * w4i);
-          yi[o + 4 * e] = (u4r * w4i) + (u4i * w4r);
-          yr[o + 5 * e] = (u5r * w5r) - (u5i * w5i);
-          yi[o + 5 * e] = (u5r * w5i) + (u5i * w5r);
-          yr[o + 6 * e] = (u6r * w6r) - (u6i * w6i);
-          yi[o + 6 * e] = (u6r * w6i) + (u6i * w6r);
-          yr[o + 7 * e] = (u7r * w7r) - (u7i * w7i);
-          yi[o + 7 * e] = (u7r * w7i) + (u7i * w7r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
+          yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
+          yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
+          yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
+          yr[o + 5 * e] = Fma.of(u5r, w5r, u5i * w5m);
+          yi[o + 5 * e] = Fma.of(u5r, w5i, u5i * w5r);
+          yr[o + 6 * e] = Fma.of(u6r, w6r, u6i * w6m);
+          yi[o + 6 * e] = Fma.of(u6r, w6i, u6i * w6r);
+          yr[o + 7 * e] = Fma.of(u7r, w7r, u7i * w7m);
+          yi[o + 7 * e] = Fma.of(u7r, w7i, u7i * w7r);
         }
       }
     }

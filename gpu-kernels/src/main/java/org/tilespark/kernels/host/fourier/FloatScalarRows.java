@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host.fourier;
 
+import org.tilespark.kernels.host.Fma;
+
 /**
  * What {@link FourierArithmetic} says, one float at a time. Written by {@code
  * dev/generate_fourier_kernels.py}.
@@ -64,6 +66,7 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
       int first = 2 * p * run + p / pass.next() * PAD;
       float w1r = w[v];
       float w1i = w[v + 1];
+      float w1m = -w[v + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -83,8 +86,8 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
-          yr[o + e] = (u1r * w1r) - (u1i * w1i);
-          yi[o + e] = (u1r * w1i) + (u1i * w1r);
+          yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
+          yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
         }
       }
     }
@@ -151,10 +154,10 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
             float cos = roots[2 * turn];
             float sin = roots[2 * turn + 1];
             int q = 4 * j * 1;
-            ar = ar + (kept[q] * cos);
-            ai = ai + (kept[q + 1] * cos);
-            br = br + (kept[q + 2 * 1] * sin);
-            bi = bi + (kept[q + 3 * 1] * sin);
+            ar = Fma.of(kept[q], cos, ar);
+            ai = Fma.of(kept[q + 1], cos, ai);
+            br = Fma.of(kept[q + 2 * 1], sin, br);
+            bi = Fma.of(kept[q + 3 * 1], sin, bi);
           }
           float ur = ar + bi;
           float ui = ai - br;
@@ -170,12 +173,14 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
             int g = 2 * (p * (radix - 1) + radix - k - 1);
             float wfr = w[f];
             float wfi = w[f + 1];
+            float wfm = -w[f + 1];
             float wgr = w[g];
             float wgi = w[g + 1];
-            yr[o + k * e] = (ur * wfr) - (ui * wfi);
-            yi[o + k * e] = (ur * wfi) + (ui * wfr);
-            yr[o + (radix - k) * e] = (vr * wgr) - (vi * wgi);
-            yi[o + (radix - k) * e] = (vr * wgi) + (vi * wgr);
+            float wgm = -w[g + 1];
+            yr[o + k * e] = Fma.of(ur, wfr, ui * wfm);
+            yi[o + k * e] = Fma.of(ur, wfi, ui * wfr);
+            yr[o + (radix - k) * e] = Fma.of(vr, wgr, vi * wgm);
+            yi[o + (radix - k) * e] = Fma.of(vr, wgi, vi * wgr);
           }
         }
       }
@@ -192,13 +197,14 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
     for (int row = 0; row < rows; row++) {
       float w0r = w[2 * row];
       float w0i = w[2 * row + 1];
+      float w0m = -w[2 * row + 1];
       for (int i = from; i < to; i += 1) {
         int a = x.at(row, PAD) + i;
         int o = y.at(row, PAD) + i;
         float ar = xr[a];
         float ai = xi[a];
-        yr[o] = (ar * w0r) - (ai * w0i);
-        yi[o] = (ar * w0i) + (ai * w0r);
+        yr[o] = Fma.of(ar, w0r, ai * w0m);
+        yi[o] = Fma.of(ar, w0i, ai * w0r);
       }
     }
     return to;
@@ -248,6 +254,8 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
     for (int k = 1; k <= rows / 2; k++) {
       float w0r = w[2 * k];
       float w0i = w[2 * k + 1];
+      float w0m = -w[2 * k + 1];
+      float w0n = -w[2 * k];
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -261,12 +269,11 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
         float si = ai - bi;
         float dr = ar - br;
         float di = ai + bi;
-        float tr = (di * w0r) + (dr * w0i);
-        float ti = (di * w0i) - (dr * w0r);
-        yr[o + i] = sr + tr;
-        yi[o + i] = si + ti;
-        yr[q + i] = sr - tr;
-        yi[q + i] = ti - si;
+        float mi = bi - ai;
+        yr[o + i] = Fma.of(di, w0r, Fma.of(dr, w0i, sr));
+        yi[o + i] = Fma.of(di, w0i, Fma.of(dr, w0n, si));
+        yr[q + i] = Fma.of(di, w0n, Fma.of(dr, w0m, sr));
+        yi[q + i] = Fma.of(di, w0i, Fma.of(dr, w0n, mi));
       }
     }
     return to;
@@ -288,6 +295,8 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
     for (int k = 1; k <= rows / 2; k++) {
       float w0r = w[2 * k];
       float w0i = w[2 * k + 1];
+      float w0m = -w[2 * k + 1];
+      float w0n = -w[2 * k];
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -301,12 +310,11 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
         float si = ai - bi;
         float dr = ar - br;
         float di = ai + bi;
-        float tr = (dr * w0i) - (di * w0r);
-        float ti = (dr * w0r) + (di * w0i);
-        yr[o + i] = sr + tr;
-        yi[o + i] = si + ti;
-        yr[q + i] = sr - tr;
-        yi[q + i] = ti - si;
+        float mi = bi - ai;
+        yr[o + i] = Fma.of(di, w0n, Fma.of(dr, w0i, sr));
+        yi[o + i] = Fma.of(di, w0i, Fma.of(dr, w0r, si));
+        yr[q + i] = Fma.of(di, w0r, Fma.of(dr, w0m, sr));
+        yi[q + i] = Fma.of(di, w0i, Fma.of(dr, w0r, mi));
       }
     }
     return to;
@@ -350,16 +358,17 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
             turn -= turn < radix ? 0 : radix;
             float s = xr[at + j * d];
             float t = xr[at + (radix - j) * d];
-            a = a + ((s + t) * roots[2 * turn]);
-            b = b - ((s - t) * roots[2 * turn + 1]);
+            a = Fma.of(s + t, roots[2 * turn], a);
+            b = Fma.of(t - s, roots[2 * turn + 1], b);
           }
           int f = 2 * (p * (radix - 1) + k - 1);
           float wfr = w[f];
           float wfi = w[f + 1];
+          float wfm = -w[f + 1];
           float ur = a * c;
           float ui = b * c;
-          yr[o + k * e] = (ur * wfr) - (ui * wfi);
-          yi[o + k * e] = (ur * wfi) + (ui * wfr);
+          yr[o + k * e] = Fma.of(ur, wfr, ui * wfm);
+          yi[o + k * e] = Fma.of(ur, wfi, ui * wfr);
         }
       }
     }
@@ -398,12 +407,13 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
             int f = 2 * (p * (radix - 1) + j - 1);
             float wfr = w[f];
             float wfi = w[f + 1];
+            float wfm = -w[f + 1];
             float zr = xr[at + j * d];
             float zi = xi[at + j * d];
-            float r = (zr * wfr) + (zi * wfi);
-            float s = (zi * wfr) - (zr * wfi);
-            a = a + ((r + r) * roots[2 * turn]);
-            b = b + ((s + s) * roots[2 * turn + 1]);
+            float r = Fma.of(zr, wfr, zi * wfi);
+            float s = Fma.of(zi, wfr, zr * wfm);
+            a = Fma.of(r + r, roots[2 * turn], a);
+            b = Fma.of(s + s, roots[2 * turn + 1], b);
           }
           yr[o + t * e] = (a - b) * c;
           if (t > 0) {

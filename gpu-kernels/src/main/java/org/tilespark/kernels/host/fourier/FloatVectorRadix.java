@@ -27,6 +27,8 @@ final class FloatVectorRadix {
       FloatVector.broadcast(SPECIES, (float) Roots.cos(2, 5));
   private static final FloatVector SIN_2_5 =
       FloatVector.broadcast(SPECIES, (float) Roots.sin(2, 5));
+  private static final FloatVector MINUS_SIN_1_5 =
+      FloatVector.broadcast(SPECIES, (float) -Roots.sin(1, 5));
 
   private FloatVectorRadix() {}
 
@@ -49,8 +51,10 @@ final class FloatVectorRadix {
       int first = 3 * p * run + p / pass.next() * PAD;
       FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
       FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
       FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
       FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -66,9 +70,9 @@ final class FloatVectorRadix {
         FloatVector d1i = x1i.sub(x2i);
         FloatVector u0r = x0r.add(s1r);
         FloatVector u0i = x0i.add(s1i);
-        FloatVector a1r = x0r.add(s1r.mul(COS_1_3));
+        FloatVector a1r = s1r.fma(COS_1_3, x0r);
         FloatVector b1r = d1r.mul(SIN_1_3);
-        FloatVector a1i = x0i.add(s1i.mul(COS_1_3));
+        FloatVector a1i = s1i.fma(COS_1_3, x0i);
         FloatVector b1i = d1i.mul(SIN_1_3);
         FloatVector u1r = a1r.add(b1i);
         FloatVector u1i = a1i.sub(b1r);
@@ -84,10 +88,10 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
         }
       }
     }
@@ -112,10 +116,13 @@ final class FloatVectorRadix {
       int first = 4 * p * run + p / pass.next() * PAD;
       FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
       FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
       FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
       FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
       FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
       FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
+      FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -155,12 +162,12 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
-          u3r.mul(w3r).sub(u3i.mul(w3i)).intoArray(yr, o + 3 * e);
-          u3r.mul(w3i).add(u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
+          u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
         }
       }
     }
@@ -185,12 +192,16 @@ final class FloatVectorRadix {
       int first = 5 * p * run + p / pass.next() * PAD;
       FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
       FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
       FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
       FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
       FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
       FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
+      FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
       FloatVector w4r = FloatVector.broadcast(SPECIES, w[v + 6]);
       FloatVector w4i = FloatVector.broadcast(SPECIES, w[v + 6 + 1]);
+      FloatVector w4m = FloatVector.broadcast(SPECIES, -w[v + 6 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -214,18 +225,18 @@ final class FloatVectorRadix {
         FloatVector d2i = x2i.sub(x3i);
         FloatVector u0r = x0r.add(s1r).add(s2r);
         FloatVector u0i = x0i.add(s1i).add(s2i);
-        FloatVector a1r = x0r.add(s1r.mul(COS_1_5)).add(s2r.mul(COS_2_5));
-        FloatVector b1r = d1r.mul(SIN_1_5).add(d2r.mul(SIN_2_5));
-        FloatVector a1i = x0i.add(s1i.mul(COS_1_5)).add(s2i.mul(COS_2_5));
-        FloatVector b1i = d1i.mul(SIN_1_5).add(d2i.mul(SIN_2_5));
+        FloatVector a1r = s2r.fma(COS_2_5, s1r.fma(COS_1_5, x0r));
+        FloatVector b1r = d2r.fma(SIN_2_5, d1r.mul(SIN_1_5));
+        FloatVector a1i = s2i.fma(COS_2_5, s1i.fma(COS_1_5, x0i));
+        FloatVector b1i = d2i.fma(SIN_2_5, d1i.mul(SIN_1_5));
         FloatVector u1r = a1r.add(b1i);
         FloatVector u1i = a1i.sub(b1r);
         FloatVector u4r = a1r.sub(b1i);
         FloatVector u4i = a1i.add(b1r);
-        FloatVector a2r = x0r.add(s1r.mul(COS_2_5)).add(s2r.mul(COS_1_5));
-        FloatVector b2r = d1r.mul(SIN_2_5).sub(d2r.mul(SIN_1_5));
-        FloatVector a2i = x0i.add(s1i.mul(COS_2_5)).add(s2i.mul(COS_1_5));
-        FloatVector b2i = d1i.mul(SIN_2_5).sub(d2i.mul(SIN_1_5));
+        FloatVector a2r = s2r.fma(COS_1_5, s1r.fma(COS_2_5, x0r));
+        FloatVector b2r = d2r.fma(MINUS_SIN_1_5, d1r.mul(SIN_2_5));
+        FloatVector a2i = s2i.fma(COS_1_5, s1i.fma(COS_2_5, x0i));
+        FloatVector b2i = d2i.fma(MINUS_SIN_1_5, d1i.mul(SIN_2_5));
         FloatVector u2r = a2r.add(b2i);
         FloatVector u2i = a2i.sub(b2r);
         FloatVector u3r = a2r.sub(b2i);
@@ -244,14 +255,14 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
-          u3r.mul(w3r).sub(u3i.mul(w3i)).intoArray(yr, o + 3 * e);
-          u3r.mul(w3i).add(u3i.mul(w3r)).intoArray(yi, o + 3 * e);
-          u4r.mul(w4r).sub(u4i.mul(w4i)).intoArray(yr, o + 4 * e);
-          u4r.mul(w4i).add(u4i.mul(w4r)).intoArray(yi, o + 4 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
+          u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
+          u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
         }
       }
     }
@@ -276,18 +287,25 @@ final class FloatVectorRadix {
       int first = 8 * p * run + p / pass.next() * PAD;
       FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
       FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
       FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
       FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
       FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
       FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
+      FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
       FloatVector w4r = FloatVector.broadcast(SPECIES, w[v + 6]);
       FloatVector w4i = FloatVector.broadcast(SPECIES, w[v + 6 + 1]);
+      FloatVector w4m = FloatVector.broadcast(SPECIES, -w[v + 6 + 1]);
       FloatVector w5r = FloatVector.broadcast(SPECIES, w[v + 8]);
       FloatVector w5i = FloatVector.broadcast(SPECIES, w[v + 8 + 1]);
+      FloatVector w5m = FloatVector.broadcast(SPECIES, -w[v + 8 + 1]);
       FloatVector w6r = FloatVector.broadcast(SPECIES, w[v + 10]);
       FloatVector w6i = FloatVector.broadcast(SPECIES, w[v + 10 + 1]);
+      FloatVector w6m = FloatVector.broadcast(SPECIES, -w[v + 10 + 1]);
       FloatVector w7r = FloatVector.broadcast(SPECIES, w[v + 12]);
       FloatVector w7i = FloatVector.broadcast(SPECIES, w[v + 12 + 1]);
+      FloatVector w7m = FloatVector.broadcast(SPECIES, -w[v + 12 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -339,26 +357,26 @@ final class FloatVectorRadix {
         FloatVector u4i = u0aci.sub(u0bdi);
         FloatVector u6r = u0acdr.sub(u0bddi);
         FloatVector u6i = u0acdi.add(u0bddr);
-        FloatVector c1r = b1r.add(b1i).mul(HALF_ROOT);
-        FloatVector c1i = b1i.sub(b1r).mul(HALF_ROOT);
-        FloatVector c3r = b3i.sub(b3r).mul(HALF_ROOT);
-        FloatVector c3i = b3r.add(b3i).mul(MINUS_HALF_ROOT);
+        FloatVector pr = b1r.add(b1i);
+        FloatVector pi = b1i.sub(b1r);
+        FloatVector qr = b3i.sub(b3r);
+        FloatVector qi = b3r.add(b3i);
         FloatVector er = b0r.add(b2i);
         FloatVector ei = b0i.sub(b2r);
         FloatVector fr = b0r.sub(b2i);
         FloatVector fi = b0i.add(b2r);
-        FloatVector gr = c1r.add(c3r);
-        FloatVector gi = c1i.add(c3i);
-        FloatVector hr = c1r.sub(c3r);
-        FloatVector hi = c1i.sub(c3i);
-        FloatVector u1r = er.add(gr);
-        FloatVector u1i = ei.add(gi);
-        FloatVector u3r = fr.add(hi);
-        FloatVector u3i = fi.sub(hr);
-        FloatVector u5r = er.sub(gr);
-        FloatVector u5i = ei.sub(gi);
-        FloatVector u7r = fr.sub(hi);
-        FloatVector u7i = fi.add(hr);
+        FloatVector gr = pr.add(qr);
+        FloatVector gi = pi.sub(qi);
+        FloatVector hr = pr.sub(qr);
+        FloatVector hi = pi.add(qi);
+        FloatVector u1r = gr.fma(HALF_ROOT, er);
+        FloatVector u1i = gi.fma(HALF_ROOT, ei);
+        FloatVector u3r = hi.fma(HALF_ROOT, fr);
+        FloatVector u3i = hr.fma(MINUS_HALF_ROOT, fi);
+        FloatVector u5r = gr.fma(MINUS_HALF_ROOT, er);
+        FloatVector u5i = gi.fma(MINUS_HALF_ROOT, ei);
+        FloatVector u7r = hi.fma(MINUS_HALF_ROOT, fr);
+        FloatVector u7i = hr.fma(HALF_ROOT, fi);
         if (last) {
           u0r.mul(c).intoArray(yr, o);
           u0i.mul(c).intoArray(yi, o);
@@ -379,20 +397,20 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
-          u2r.mul(w2r).sub(u2i.mul(w2i)).intoArray(yr, o + 2 * e);
-          u2r.mul(w2i).add(u2i.mul(w2r)).intoArray(yi, o + 2 * e);
-          u3r.mul(w3r).sub(u3i.mul(w3i)).intoArray(yr, o + 3 * e);
-          u3r.mul(w3i).add(u3i.mul(w3r)).intoArray(yi, o + 3 * e);
-          u4r.mul(w4r).sub(u4i.mul(w4i)).intoArray(yr, o + 4 * e);
-          u4r.mul(w4i).add(u4i.mul(w4r)).intoArray(yi, o + 4 * e);
-          u5r.mul(w5r).sub(u5i.mul(w5i)).intoArray(yr, o + 5 * e);
-          u5r.mul(w5i).add(u5i.mul(w5r)).intoArray(yi, o + 5 * e);
-          u6r.mul(w6r).sub(u6i.mul(w6i)).intoArray(yr, o + 6 * e);
-          u6r.mul(w6i).add(u6i.mul(w6r)).intoArray(yi, o + 6 * e);
-          u7r.mul(w7r).sub(u7i.mul(w7i)).intoArray(yr, o + 7 * e);
-          u7r.mul(w7i).add(u7i.mul(w7r)).intoArray(yi, o + 7 * e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
+          u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
+          u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
+          u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
+          u5r.fma(w5r, u5i.mul(w5m)).intoArray(yr, o + 5 * e);
+          u5r.fma(w5i, u5i.mul(w5r)).intoArray(yi, o + 5 * e);
+          u6r.fma(w6r, u6i.mul(w6m)).intoArray(yr, o + 6 * e);
+          u6r.fma(w6i, u6i.mul(w6r)).intoArray(yi, o + 6 * e);
+          u7r.fma(w7r, u7i.mul(w7m)).intoArray(yr, o + 7 * e);
+          u7r.fma(w7i, u7i.mul(w7r)).intoArray(yi, o + 7 * e);
         }
       }
     }

@@ -69,6 +69,7 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
       int first = 2 * p * run + p / pass.next() * PAD;
       FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
       FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -88,8 +89,8 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
-          u1r.mul(w1r).sub(u1i.mul(w1i)).intoArray(yr, o + e);
-          u1r.mul(w1i).add(u1i.mul(w1r)).intoArray(yi, o + e);
+          u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
+          u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
         }
       }
     }
@@ -156,10 +157,10 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
             FloatVector cos = FloatVector.broadcast(SPECIES, roots[2 * turn]);
             FloatVector sin = FloatVector.broadcast(SPECIES, roots[2 * turn + 1]);
             int q = 4 * j * LANES;
-            ar = ar.add(FloatVector.fromArray(SPECIES, kept, q).mul(cos));
-            ai = ai.add(FloatVector.fromArray(SPECIES, kept, q + LANES).mul(cos));
-            br = br.add(FloatVector.fromArray(SPECIES, kept, q + 2 * LANES).mul(sin));
-            bi = bi.add(FloatVector.fromArray(SPECIES, kept, q + 3 * LANES).mul(sin));
+            ar = FloatVector.fromArray(SPECIES, kept, q).fma(cos, ar);
+            ai = FloatVector.fromArray(SPECIES, kept, q + LANES).fma(cos, ai);
+            br = FloatVector.fromArray(SPECIES, kept, q + 2 * LANES).fma(sin, br);
+            bi = FloatVector.fromArray(SPECIES, kept, q + 3 * LANES).fma(sin, bi);
           }
           FloatVector ur = ar.add(bi);
           FloatVector ui = ai.sub(br);
@@ -175,12 +176,14 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
             int g = 2 * (p * (radix - 1) + radix - k - 1);
             FloatVector wfr = FloatVector.broadcast(SPECIES, w[f]);
             FloatVector wfi = FloatVector.broadcast(SPECIES, w[f + 1]);
+            FloatVector wfm = FloatVector.broadcast(SPECIES, -w[f + 1]);
             FloatVector wgr = FloatVector.broadcast(SPECIES, w[g]);
             FloatVector wgi = FloatVector.broadcast(SPECIES, w[g + 1]);
-            ur.mul(wfr).sub(ui.mul(wfi)).intoArray(yr, o + k * e);
-            ur.mul(wfi).add(ui.mul(wfr)).intoArray(yi, o + k * e);
-            vr.mul(wgr).sub(vi.mul(wgi)).intoArray(yr, o + (radix - k) * e);
-            vr.mul(wgi).add(vi.mul(wgr)).intoArray(yi, o + (radix - k) * e);
+            FloatVector wgm = FloatVector.broadcast(SPECIES, -w[g + 1]);
+            ur.fma(wfr, ui.mul(wfm)).intoArray(yr, o + k * e);
+            ur.fma(wfi, ui.mul(wfr)).intoArray(yi, o + k * e);
+            vr.fma(wgr, vi.mul(wgm)).intoArray(yr, o + (radix - k) * e);
+            vr.fma(wgi, vi.mul(wgr)).intoArray(yi, o + (radix - k) * e);
           }
         }
       }
@@ -197,13 +200,14 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
     for (int row = 0; row < rows; row++) {
       FloatVector w0r = FloatVector.broadcast(SPECIES, w[2 * row]);
       FloatVector w0i = FloatVector.broadcast(SPECIES, w[2 * row + 1]);
+      FloatVector w0m = FloatVector.broadcast(SPECIES, -w[2 * row + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = x.at(row, PAD) + i;
         int o = y.at(row, PAD) + i;
         FloatVector ar = FloatVector.fromArray(SPECIES, xr, a);
         FloatVector ai = FloatVector.fromArray(SPECIES, xi, a);
-        ar.mul(w0r).sub(ai.mul(w0i)).intoArray(yr, o);
-        ar.mul(w0i).add(ai.mul(w0r)).intoArray(yi, o);
+        ar.fma(w0r, ai.mul(w0m)).intoArray(yr, o);
+        ar.fma(w0i, ai.mul(w0r)).intoArray(yi, o);
       }
     }
     return to;
@@ -253,6 +257,8 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
     for (int k = 1; k <= rows / 2; k++) {
       FloatVector w0r = FloatVector.broadcast(SPECIES, w[2 * k]);
       FloatVector w0i = FloatVector.broadcast(SPECIES, w[2 * k + 1]);
+      FloatVector w0m = FloatVector.broadcast(SPECIES, -w[2 * k + 1]);
+      FloatVector w0n = FloatVector.broadcast(SPECIES, -w[2 * k]);
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -266,12 +272,11 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
         FloatVector si = ai.sub(bi);
         FloatVector dr = ar.sub(br);
         FloatVector di = ai.add(bi);
-        FloatVector tr = di.mul(w0r).add(dr.mul(w0i));
-        FloatVector ti = di.mul(w0i).sub(dr.mul(w0r));
-        sr.add(tr).intoArray(yr, o + i);
-        si.add(ti).intoArray(yi, o + i);
-        sr.sub(tr).intoArray(yr, q + i);
-        ti.sub(si).intoArray(yi, q + i);
+        FloatVector mi = bi.sub(ai);
+        di.fma(w0r, dr.fma(w0i, sr)).intoArray(yr, o + i);
+        di.fma(w0i, dr.fma(w0n, si)).intoArray(yi, o + i);
+        di.fma(w0n, dr.fma(w0m, sr)).intoArray(yr, q + i);
+        di.fma(w0i, dr.fma(w0n, mi)).intoArray(yi, q + i);
       }
     }
     return to;
@@ -293,6 +298,8 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
     for (int k = 1; k <= rows / 2; k++) {
       FloatVector w0r = FloatVector.broadcast(SPECIES, w[2 * k]);
       FloatVector w0i = FloatVector.broadcast(SPECIES, w[2 * k + 1]);
+      FloatVector w0m = FloatVector.broadcast(SPECIES, -w[2 * k + 1]);
+      FloatVector w0n = FloatVector.broadcast(SPECIES, -w[2 * k]);
       int a = x.at(k, PAD);
       int b = x.at(rows - k, PAD);
       int o = y.at(k, PAD);
@@ -306,12 +313,11 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
         FloatVector si = ai.sub(bi);
         FloatVector dr = ar.sub(br);
         FloatVector di = ai.add(bi);
-        FloatVector tr = dr.mul(w0i).sub(di.mul(w0r));
-        FloatVector ti = dr.mul(w0r).add(di.mul(w0i));
-        sr.add(tr).intoArray(yr, o + i);
-        si.add(ti).intoArray(yi, o + i);
-        sr.sub(tr).intoArray(yr, q + i);
-        ti.sub(si).intoArray(yi, q + i);
+        FloatVector mi = bi.sub(ai);
+        di.fma(w0n, dr.fma(w0i, sr)).intoArray(yr, o + i);
+        di.fma(w0i, dr.fma(w0r, si)).intoArray(yi, o + i);
+        di.fma(w0r, dr.fma(w0m, sr)).intoArray(yr, q + i);
+        di.fma(w0i, dr.fma(w0r, mi)).intoArray(yi, q + i);
       }
     }
     return to;
@@ -355,16 +361,17 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
             turn -= turn < radix ? 0 : radix;
             FloatVector s = FloatVector.fromArray(SPECIES, xr, at + j * d);
             FloatVector t = FloatVector.fromArray(SPECIES, xr, at + (radix - j) * d);
-            a = a.add(s.add(t).mul(FloatVector.broadcast(SPECIES, roots[2 * turn])));
-            b = b.sub(s.sub(t).mul(FloatVector.broadcast(SPECIES, roots[2 * turn + 1])));
+            a = s.add(t).fma(FloatVector.broadcast(SPECIES, roots[2 * turn]), a);
+            b = t.sub(s).fma(FloatVector.broadcast(SPECIES, roots[2 * turn + 1]), b);
           }
           int f = 2 * (p * (radix - 1) + k - 1);
           FloatVector wfr = FloatVector.broadcast(SPECIES, w[f]);
           FloatVector wfi = FloatVector.broadcast(SPECIES, w[f + 1]);
+          FloatVector wfm = FloatVector.broadcast(SPECIES, -w[f + 1]);
           FloatVector ur = a.mul(c);
           FloatVector ui = b.mul(c);
-          ur.mul(wfr).sub(ui.mul(wfi)).intoArray(yr, o + k * e);
-          ur.mul(wfi).add(ui.mul(wfr)).intoArray(yi, o + k * e);
+          ur.fma(wfr, ui.mul(wfm)).intoArray(yr, o + k * e);
+          ur.fma(wfi, ui.mul(wfr)).intoArray(yi, o + k * e);
         }
       }
     }
@@ -403,12 +410,13 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
             int f = 2 * (p * (radix - 1) + j - 1);
             FloatVector wfr = FloatVector.broadcast(SPECIES, w[f]);
             FloatVector wfi = FloatVector.broadcast(SPECIES, w[f + 1]);
+            FloatVector wfm = FloatVector.broadcast(SPECIES, -w[f + 1]);
             FloatVector zr = FloatVector.fromArray(SPECIES, xr, at + j * d);
             FloatVector zi = FloatVector.fromArray(SPECIES, xi, at + j * d);
-            FloatVector r = zr.mul(wfr).add(zi.mul(wfi));
-            FloatVector s = zi.mul(wfr).sub(zr.mul(wfi));
-            a = a.add(r.add(r).mul(FloatVector.broadcast(SPECIES, roots[2 * turn])));
-            b = b.add(s.add(s).mul(FloatVector.broadcast(SPECIES, roots[2 * turn + 1])));
+            FloatVector r = zr.fma(wfr, zi.mul(wfi));
+            FloatVector s = zi.fma(wfr, zr.mul(wfm));
+            a = r.add(r).fma(FloatVector.broadcast(SPECIES, roots[2 * turn]), a);
+            b = s.add(s).fma(FloatVector.broadcast(SPECIES, roots[2 * turn + 1]), b);
           }
           a.sub(b).mul(c).intoArray(yr, o + t * e);
           if (t > 0) {
