@@ -5,8 +5,8 @@ package org.tilespark.kernels.host;
  *
  * @param tileRows rows of a tile, whose sums stay in the last-level cache over all of K
  * @param tileCols columns of a tile
- * @param blockRows rows of A whose panels take a quarter of the second-level cache: sums and panels
- *     of B pass through it
+ * @param blockRows rows of A whose panels take half of the second-level cache: sums and panels of B
+ *     pass through it
  */
 record Blocking(int tileRows, int tileCols, int blockRows) {
   /** Panels and sums of one call may take this, also where caches are smaller. */
@@ -18,19 +18,27 @@ record Blocking(int tileRows, int tileCols, int blockRows) {
   /**
    * That of C of m rows and n columns, both one or more.
    *
-   * @param bytes of an element
    * @param group steps that are packed together
    */
-  static Blocking of(
-      HostProfile profile, PackedPanels panels, int bytes, long m, long n, int group) {
+  static Blocking of(HostProfile profile, PackedPanels panels, long m, long n, int group) {
+    int bytes = panels.bytes;
     long budget = Math.max(profile.l3Bytes(), LEAST_BYTES) * 3 / 4;
     long elements = budget / (2L * bytes); // of a tile: a sum and its error each
     int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
     // Packed rows take no more than sums, however few columns there are.
     long packed = budget / ((long) group * bytes);
     int tileRows = part(m, Math.min(elements / tileCols, packed), panels.rows);
-    long inBlock = profile.l2Bytes() / 4 / ((long) group * bytes);
+    long inBlock = profile.l2Bytes() / 2 / ((long) group * bytes);
     return new Blocking(tileRows, tileCols, part(tileRows, inBlock, panels.rows));
+  }
+
+  /**
+   * Steps of a panel of B that take half of the first-level cache, whole chains: panels of A and
+   * sums pass through it.
+   */
+  static int near(HostProfile profile, PackedPanels panels, int chain) {
+    long steps = profile.l1Bytes() / 2 / ((long) panels.cols * panels.bytes);
+    return chain * (int) Math.max(1, steps / chain);
   }
 
   /** The extent of equal parts, whole micro tiles, none much larger than {@code most}. */

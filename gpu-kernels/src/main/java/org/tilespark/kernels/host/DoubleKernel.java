@@ -24,22 +24,23 @@ abstract class DoubleKernel {
   }
 
   /**
-   * Adds the product of {@code steps} steps to {@code panels.part}, (rows, cols): each element is
-   * one chain of fused multiply-adds that begins with zero.
+   * Adds the product of {@code steps} steps to a micro tile of {@code panels.part}, (rows, cols):
+   * each element is one chain of fused multiply-adds that begins with zero.
    *
    * @param fromA index in {@code panels.a} of the first step
    * @param fromB index in {@code panels.b} of the first step
+   * @param to index in {@code panels.part} of the micro tile
    */
-  abstract void chain(DoublePanels panels, int fromA, int fromB, int steps);
+  abstract void chain(DoublePanels panels, int fromA, int fromB, int steps, int to);
 
-  /** Adds {@code panels.part} to {@code panels.group}. */
-  abstract void addPart(DoublePanels panels);
+  /** Adds the first elements of {@code panels.part} to those of {@code panels.group}. */
+  abstract void addPart(DoublePanels panels, int elements);
 
   /**
-   * Adds {@code panels.group} to the micro tile of {@code panels.sum} at an index, and what that
-   * loses to {@code panels.error} (Knuth's two-sum).
+   * Adds the first elements of {@code panels.group}, whole micro tiles, to {@code panels.sum} from
+   * an index on, and what that loses to {@code panels.error} (Knuth's two-sum).
    *
    * @param isSecond true if it is the second group of the sum: {@code error} holds nothing yet
    */
-  abstract void addGroup(DoublePanels panels, int at, boolean isSecond);
+  abstract void addGroup(DoublePanels panels, int at, int elements, boolean isSecond);
 }

@@ -20,11 +20,11 @@ abstract class DoubleVectorKernel extends DoubleKernel {
   }
 
   @Override
-  final void addGroup(DoublePanels panels, int at, boolean isSecond) {
+  final void addGroup(DoublePanels panels, int at, int elements, boolean isSecond) {
     double[] group = panels.group;
     double[] sum = panels.sum;
     double[] error = panels.error;
-    for (int e = 0; e < group.length; e += LANES) {
+    for (int e = 0; e < elements; e += LANES) {
       DoubleVector before = DoubleVector.fromArray(SPECIES, sum, at + e);
       DoubleVector term = DoubleVector.fromArray(SPECIES, group, e);
       DoubleVector after = before.add(term);
@@ -40,10 +40,10 @@ abstract class DoubleVectorKernel extends DoubleKernel {
   }
 
   @Override
-  final void addPart(DoublePanels panels) {
+  final void addPart(DoublePanels panels, int elements) {
     double[] part = panels.part;
     double[] group = panels.group;
-    for (int e = 0; e < part.length; e += LANES) {
+    for (int e = 0; e < elements; e += LANES) {
       DoubleVector before = DoubleVector.fromArray(SPECIES, group, e);
       ONE.fma(before, DoubleVector.fromArray(SPECIES, part, e)).intoArray(group, e);
     }

@@ -19,7 +19,7 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
   }
 
   @Override
-  void chain(DoublePanels panels, int fromA, int fromB, int steps) {
+  void chain(DoublePanels panels, int fromA, int fromB, int steps, int to) {
     double[] a = panels.a;
     double[] b = panels.b;
     DoubleVector zero = DoubleVector.zero(SPECIES);
@@ -31,9 +31,11 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
     DoubleVector c21 = zero;
     DoubleVector c30 = zero;
     DoubleVector c31 = zero;
-    for (int p = 0; p < steps; p++) {
-      int atA = fromA + p * ROWS;
-      int atB = fromB + p * COLS;
+    // The index in A counts steps: arithmetic on indices would take turns from multiply-adds.
+    int end = fromA + steps * ROWS;
+    int shift = fromB - fromA * (COLS / ROWS);
+    for (int atA = fromA; atA < end; atA += ROWS) {
+      int atB = shift + atA * (COLS / ROWS);
       DoubleVector b0 = DoubleVector.fromArray(SPECIES, b, atB);
       DoubleVector b1 = DoubleVector.fromArray(SPECIES, b, atB + LANES);
       DoubleVector a0 = DoubleVector.broadcast(SPECIES, a[atA]);
@@ -50,13 +52,13 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
       c31 = a3.fma(b1, c31);
     }
     double[] part = panels.part;
-    DoubleVector.fromArray(SPECIES, part, 0).add(c00).intoArray(part, 0);
-    DoubleVector.fromArray(SPECIES, part, LANES).add(c01).intoArray(part, LANES);
-    DoubleVector.fromArray(SPECIES, part, 2 * LANES).add(c10).intoArray(part, 2 * LANES);
-    DoubleVector.fromArray(SPECIES, part, 3 * LANES).add(c11).intoArray(part, 3 * LANES);
-    DoubleVector.fromArray(SPECIES, part, 4 * LANES).add(c20).intoArray(part, 4 * LANES);
-    DoubleVector.fromArray(SPECIES, part, 5 * LANES).add(c21).intoArray(part, 5 * LANES);
-    DoubleVector.fromArray(SPECIES, part, 6 * LANES).add(c30).intoArray(part, 6 * LANES);
-    DoubleVector.fromArray(SPECIES, part, 7 * LANES).add(c31).intoArray(part, 7 * LANES);
+    DoubleVector.fromArray(SPECIES, part, to).add(c00).intoArray(part, to);
+    DoubleVector.fromArray(SPECIES, part, to + LANES).add(c01).intoArray(part, to + LANES);
+    DoubleVector.fromArray(SPECIES, part, to + 2 * LANES).add(c10).intoArray(part, to + 2 * LANES);
+    DoubleVector.fromArray(SPECIES, part, to + 3 * LANES).add(c11).intoArray(part, to + 3 * LANES);
+    DoubleVector.fromArray(SPECIES, part, to + 4 * LANES).add(c20).intoArray(part, to + 4 * LANES);
+    DoubleVector.fromArray(SPECIES, part, to + 5 * LANES).add(c21).intoArray(part, to + 5 * LANES);
+    DoubleVector.fromArray(SPECIES, part, to + 6 * LANES).add(c30).intoArray(part, to + 6 * LANES);
+    DoubleVector.fromArray(SPECIES, part, to + 7 * LANES).add(c31).intoArray(part, to + 7 * LANES);
   }
 }

@@ -19,7 +19,7 @@ final class DoubleVectors8x2 extends DoubleVectorKernel {
   }
 
   @Override
-  void chain(DoublePanels panels, int fromA, int fromB, int steps) {
+  void chain(DoublePanels panels, int fromA, int fromB, int steps, int to) {
     double[] a = panels.a;
     double[] b = panels.b;
     DoubleVector zero = DoubleVector.zero(SPECIES);
@@ -70,21 +70,35 @@ final class DoubleVectors8x2 extends DoubleVectorKernel {
       c71 = a7.fma(b1, c71);
     }
     double[] part = panels.part;
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 8 * LANES), c40).intoArray(part, 8 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 9 * LANES), c41).intoArray(part, 9 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 10 * LANES), c50).intoArray(part, 10 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 11 * LANES), c51).intoArray(part, 11 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 12 * LANES), c60).intoArray(part, 12 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 13 * LANES), c61).intoArray(part, 13 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 14 * LANES), c70).intoArray(part, 14 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 15 * LANES), c71).intoArray(part, 15 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to), c00).intoArray(part, to);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + LANES), c01).intoArray(part, to + LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 2 * LANES), c10)
+        .intoArray(part, to + 2 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 3 * LANES), c11)
+        .intoArray(part, to + 3 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 4 * LANES), c20)
+        .intoArray(part, to + 4 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 5 * LANES), c21)
+        .intoArray(part, to + 5 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 6 * LANES), c30)
+        .intoArray(part, to + 6 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 7 * LANES), c31)
+        .intoArray(part, to + 7 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 8 * LANES), c40)
+        .intoArray(part, to + 8 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 9 * LANES), c41)
+        .intoArray(part, to + 9 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 10 * LANES), c50)
+        .intoArray(part, to + 10 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 11 * LANES), c51)
+        .intoArray(part, to + 11 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 12 * LANES), c60)
+        .intoArray(part, to + 12 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 13 * LANES), c61)
+        .intoArray(part, to + 13 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 14 * LANES), c70)
+        .intoArray(part, to + 14 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, to + 15 * LANES), c71)
+        .intoArray(part, to + 15 * LANES);
   }
 }

@@ -6,8 +6,8 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 /** {@link PackedPanels} of floats. */
 final class FloatPanels extends PackedPanels {
   private final FloatKernel kernel;
-  final float[] part; // (rows, cols): sum of some chains
-  final float[] group; // (rows, cols): sum of those sums
+  float[] part = {}; // micro tiles: sums of some chains
+  float[] group = {}; // micro tiles: sums of those sums
   float[] a = {};
   float[] b = {};
   private final float[] before;
@@ -17,25 +17,28 @@ final class FloatPanels extends PackedPanels {
   float[] error = {}; // what sum lost to rounding
 
   FloatPanels(FloatKernel kernel) {
-    super(kernel.rows, kernel.cols);
+    super(kernel.rows, kernel.cols, Float.BYTES);
     this.kernel = kernel;
-    this.part = new float[rows * cols];
-    this.group = new float[part.length];
-    this.before = new float[part.length];
-    this.result = new float[part.length];
+    this.before = new float[rows * cols];
+    this.result = new float[rows * cols];
     this.zeros = new float[cols];
   }
 
   @Override
-  void reserve(int tileRows, int tileCols, int steps) {
+  void reserve(int tileRows, int tileCols, int blockRows, int steps) {
     int elementsA = elementsA(tileRows, steps);
     int elementsB = elementsB(tileCols, steps);
-    int elements = Math.toIntExact(padded(tileRows, tileCols));
+    int elements = Math.toIntExact(first + padded(tileRows, tileCols));
     a = a.length < elementsA ? new float[elementsA] : a;
     b = b.length < elementsB ? new float[elementsB] : b;
     if (sum.length < elements) {
       sum = new float[elements];
       error = new float[elements];
+    }
+    int inBlock = Math.toIntExact(padded(blockRows, cols));
+    if (part.length < inBlock) {
+      part = new float[inBlock];
+      group = new float[inBlock];
     }
   }
 
@@ -60,30 +63,42 @@ final class FloatPanels extends PackedPanels {
   }
 
   @Override
-  void multiply(int fromA, int fromB, Steps steps, int at) {
+  void multiply(int fromA, int tiles, int fromB, Steps steps, int at) {
+    int elements = tiles * rows * cols;
     int span = steps.chain() * SumOrder.SPAN;
     int from = 0;
     do { // without steps, a sum of nothing
-      Arrays.fill(part, 0);
+      Arrays.fill(part, 0, elements, 0);
       int to = Math.min(from + span, steps.count());
-      for (int p = from; p < to; p += steps.chain()) {
-        int count = Math.min(steps.chain(), to - p);
-        kernel.chain(this, fromA + p * rows, fromB + p * cols, count);
+      for (int p = from; p < to; p += steps.near()) {
+        int end = Math.min(p + steps.near(), to);
+        for (int tile = 0; tile < tiles; tile++) {
+          int a = fromA + tile * rows * steps.count();
+          chains(a, fromB, p, end, steps.chain(), tile * rows * cols);
+        }
       }
       if (from == 0) {
-        System.arraycopy(part, 0, group, 0, part.length);
+        System.arraycopy(part, 0, group, 0, elements);
       } else {
-        kernel.addPart(this);
+        kernel.addPart(this, elements);
       }
       from += span;
     } while (from < steps.count());
     if (steps.number() > 0) {
-      kernel.addGroup(this, at, steps.number() == 1);
+      kernel.addGroup(this, at, elements, steps.number() == 1);
       return;
     }
-    System.arraycopy(group, 0, sum, at, group.length);
+    System.arraycopy(group, 0, sum, at, elements);
     if (steps.isLast()) {
-      Arrays.fill(error, at, at + group.length, 0);
+      Arrays.fill(error, at, at + elements, 0);
+    }
+  }
+
+  /** Adds the chains from step {@code from} to {@code end} of two panels. */
+  private void chains(int fromA, int fromB, int from, int end, int chain, int to) {
+    for (int p = from; p < end; p += chain) {
+      int count = Math.min(chain, end - p);
+      kernel.chain(this, fromA + p * rows, fromB + p * cols, count, to);
     }
   }
 
@@ -120,7 +135,7 @@ final class FloatPanels extends PackedPanels {
   boolean isFinite(int at) {
     // Zero times infinity is NaN. Columns side by side, which C2 makes vectors of.
     Arrays.fill(zeros, 0);
-    for (int row = at; row < at + part.length; row += cols) {
+    for (int row = at; row < at + result.length; row += cols) {
       for (int c = 0; c < cols; c++) {
         zeros[c] += 0 * sum[row + c];
       }

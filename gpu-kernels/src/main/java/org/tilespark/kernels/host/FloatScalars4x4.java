@@ -12,7 +12,7 @@ final class FloatScalars4x4 extends FloatKernel {
   }
 
   @Override
-  void chain(FloatPanels panels, int fromA, int fromB, int steps) {
+  void chain(FloatPanels panels, int fromA, int fromB, int steps, int to) {
     float[] a = panels.a;
     float[] b = panels.b;
     float c00 = 0;
@@ -60,30 +60,30 @@ final class FloatScalars4x4 extends FloatKernel {
       c33 = Fma.of(a3, b3, c33);
     }
     float[] part = panels.part;
-    part[0] += c00;
-    part[1] += c01;
-    part[2] += c02;
-    part[3] += c03;
-    part[4] += c10;
-    part[5] += c11;
-    part[6] += c12;
-    part[7] += c13;
-    part[8] += c20;
-    part[9] += c21;
-    part[10] += c22;
-    part[11] += c23;
-    part[12] += c30;
-    part[13] += c31;
-    part[14] += c32;
-    part[15] += c33;
+    part[to] += c00;
+    part[to + 1] += c01;
+    part[to + 2] += c02;
+    part[to + 3] += c03;
+    part[to + 4] += c10;
+    part[to + 5] += c11;
+    part[to + 6] += c12;
+    part[to + 7] += c13;
+    part[to + 8] += c20;
+    part[to + 9] += c21;
+    part[to + 10] += c22;
+    part[to + 11] += c23;
+    part[to + 12] += c30;
+    part[to + 13] += c31;
+    part[to + 14] += c32;
+    part[to + 15] += c33;
   }
 
   @Override
-  void addGroup(FloatPanels panels, int at, boolean isSecond) {
+  void addGroup(FloatPanels panels, int at, int elements, boolean isSecond) {
     float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;
-    for (int e = 0; e < group.length; e++) {
+    for (int e = 0; e < elements; e++) {
       float before = sum[at + e];
       float term = group[e];
       float after = before + term;
@@ -95,8 +95,8 @@ final class FloatScalars4x4 extends FloatKernel {
   }
 
   @Override
-  void addPart(FloatPanels panels) {
-    for (int e = 0; e < panels.part.length; e++) {
+  void addPart(FloatPanels panels, int elements) {
+    for (int e = 0; e < elements; e++) {
       panels.group[e] += panels.part[e];
     }
   }

@@ -20,11 +20,11 @@ abstract class FloatVectorKernel extends FloatKernel {
   }
 
   @Override
-  final void addGroup(FloatPanels panels, int at, boolean isSecond) {
+  final void addGroup(FloatPanels panels, int at, int elements, boolean isSecond) {
     float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;
-    for (int e = 0; e < group.length; e += LANES) {
+    for (int e = 0; e < elements; e += LANES) {
       FloatVector before = FloatVector.fromArray(SPECIES, sum, at + e);
       FloatVector term = FloatVector.fromArray(SPECIES, group, e);
       FloatVector after = before.add(term);
@@ -40,10 +40,10 @@ abstract class FloatVectorKernel extends FloatKernel {
   }
 
   @Override
-  final void addPart(FloatPanels panels) {
+  final void addPart(FloatPanels panels, int elements) {
     float[] part = panels.part;
     float[] group = panels.group;
-    for (int e = 0; e < part.length; e += LANES) {
+    for (int e = 0; e < elements; e += LANES) {
       FloatVector before = FloatVector.fromArray(SPECIES, group, e);
       ONE.fma(before, FloatVector.fromArray(SPECIES, part, e)).intoArray(group, e);
     }

@@ -19,7 +19,7 @@ final class FloatVectors4x2 extends FloatVectorKernel {
   }
 
   @Override
-  void chain(FloatPanels panels, int fromA, int fromB, int steps) {
+  void chain(FloatPanels panels, int fromA, int fromB, int steps, int to) {
     float[] a = panels.a;
     float[] b = panels.b;
     FloatVector zero = FloatVector.zero(SPECIES);
@@ -31,9 +31,11 @@ final class FloatVectors4x2 extends FloatVectorKernel {
     FloatVector c21 = zero;
     FloatVector c30 = zero;
     FloatVector c31 = zero;
-    for (int p = 0; p < steps; p++) {
-      int atA = fromA + p * ROWS;
-      int atB = fromB + p * COLS;
+    // The index in A counts steps: arithmetic on indices would take turns from multiply-adds.
+    int end = fromA + steps * ROWS;
+    int shift = fromB - fromA * (COLS / ROWS);
+    for (int atA = fromA; atA < end; atA += ROWS) {
+      int atB = shift + atA * (COLS / ROWS);
       FloatVector b0 = FloatVector.fromArray(SPECIES, b, atB);
       FloatVector b1 = FloatVector.fromArray(SPECIES, b, atB + LANES);
       FloatVector a0 = FloatVector.broadcast(SPECIES, a[atA]);
@@ -50,13 +52,13 @@ final class FloatVectors4x2 extends FloatVectorKernel {
       c31 = a3.fma(b1, c31);
     }
     float[] part = panels.part;
-    FloatVector.fromArray(SPECIES, part, 0).add(c00).intoArray(part, 0);
-    FloatVector.fromArray(SPECIES, part, LANES).add(c01).intoArray(part, LANES);
-    FloatVector.fromArray(SPECIES, part, 2 * LANES).add(c10).intoArray(part, 2 * LANES);
-    FloatVector.fromArray(SPECIES, part, 3 * LANES).add(c11).intoArray(part, 3 * LANES);
-    FloatVector.fromArray(SPECIES, part, 4 * LANES).add(c20).intoArray(part, 4 * LANES);
-    FloatVector.fromArray(SPECIES, part, 5 * LANES).add(c21).intoArray(part, 5 * LANES);
-    FloatVector.fromArray(SPECIES, part, 6 * LANES).add(c30).intoArray(part, 6 * LANES);
-    FloatVector.fromArray(SPECIES, part, 7 * LANES).add(c31).intoArray(part, 7 * LANES);
+    FloatVector.fromArray(SPECIES, part, to).add(c00).intoArray(part, to);
+    FloatVector.fromArray(SPECIES, part, to + LANES).add(c01).intoArray(part, to + LANES);
+    FloatVector.fromArray(SPECIES, part, to + 2 * LANES).add(c10).intoArray(part, to + 2 * LANES);
+    FloatVector.fromArray(SPECIES, part, to + 3 * LANES).add(c11).intoArray(part, to + 3 * LANES);
+    FloatVector.fromArray(SPECIES, part, to + 4 * LANES).add(c20).intoArray(part, to + 4 * LANES);
+    FloatVector.fromArray(SPECIES, part, to + 5 * LANES).add(c21).intoArray(part, to + 5 * LANES);
+    FloatVector.fromArray(SPECIES, part, to + 6 * LANES).add(c30).intoArray(part, to + 6 * LANES);
+    FloatVector.fromArray(SPECIES, part, to + 7 * LANES).add(c31).intoArray(part, to + 7 * LANES);
   }
 }

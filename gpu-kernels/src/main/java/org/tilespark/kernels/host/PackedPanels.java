@@ -12,31 +12,44 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
  * of a panel of A and a panel of B. Used by one thread.
  */
 abstract class PackedPanels {
+  private static final int CACHE_LINE = 64;
+
   final int rows;
   final int cols;
+  final int bytes; // of an element
 
-  PackedPanels(int rows, int cols) {
+  /**
+   * Index of the first element in panels of B and in sums: that of a cache line where the array
+   * itself begins with one, as large arrays of G1 do. CPUs read vectors that straddle two lines at
+   * half the rate.
+   */
+  final int first;
+
+  PackedPanels(int rows, int cols, int bytes) {
     this.rows = rows;
     this.cols = cols;
+    this.bytes = bytes;
+    this.first =
+        (int) (Ceil.to(Packing.baseOffset(bytes), CACHE_LINE) - Packing.baseOffset(bytes)) / bytes;
   }
 
-  /** Makes room for the panels of some steps, and for the sums of a tile. */
-  abstract void reserve(int tileRows, int tileCols, int steps);
+  /** Makes room for the panels of some steps, and for the sums of a tile and of a block of it. */
+  abstract void reserve(int tileRows, int tileCols, int blockRows, int steps);
 
   /** Elements of the panels of A for a tile. */
   final int elementsA(int tileRows, int steps) {
     return Math.toIntExact(Ceil.to(tileRows, rows) * steps);
   }
 
-  /** Elements of the panels of B for a tile. */
+  /** Elements up to the end of the panels of B for a tile. */
   final int elementsB(int tileCols, int steps) {
-    return Math.toIntExact(Ceil.to(tileCols, cols) * steps);
+    return Math.toIntExact(first + Ceil.to(tileCols, cols) * steps);
   }
 
   /** Panels of A, an array of the element type. */
   abstract Object a();
 
-  /** Panels of B. */
+  /** Panels of B, from {@link #first} on. */
   abstract Object b();
 
   /** What {@link #scale} made of a micro tile, (rows, cols). */
@@ -46,23 +59,27 @@ abstract class PackedPanels {
   abstract Object before();
 
   /**
-   * Multiplies panels and adds the product to the sums of a micro tile.
+   * Multiplies neighbouring panels of A by one of B and adds the products to the sums of micro
+   * tiles.
    *
-   * @param fromA index of A's panel
+   * @param fromA index of the first panel of A
+   * @param tiles how many panels of A, and micro tiles
    * @param fromB index of B's panel
    * @param steps of the panels, and how they are summed
-   * @param at index of the micro tile; the first product overwrites what is there
+   * @param at index of the first micro tile; the first product overwrites what is there
    */
-  abstract void multiply(int fromA, int fromB, Steps steps, int at);
+  abstract void multiply(int fromA, int tiles, int fromB, Steps steps, int at);
 
   /**
    * A group of steps of K that is packed.
    *
    * @param chain steps of a chain
+   * @param near whole chains of a panel of B that stay in the first-level cache while panels of A
+   *     pass; sums do not depend on it
    * @param number of the group, from 0
    * @param isLast true if no group follows
    */
-  record Steps(int count, int chain, int number, boolean isLast) {}
+  record Steps(int count, int chain, int near, int number, boolean isLast) {}
 
   /** Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}. */
   abstract void scale(int at, Factors factors);
@@ -73,13 +90,13 @@ abstract class PackedPanels {
   }
 
   /**
-   * Index of the micro tile whose first row is {@code i} and first column {@code j}.
+   * Index in the sums of the micro tile whose first row is {@code i} and first column {@code j}.
    *
    * @param tileRows rows of the tile that it is a part of
    */
   int index(int tileRows, int i, int j) {
     int down = (tileRows + rows - 1) / rows;
-    return (j / cols * down + i / rows) * rows * cols;
+    return first + (j / cols * down + i / rows) * rows * cols;
   }
 
   /** Index of one element. */

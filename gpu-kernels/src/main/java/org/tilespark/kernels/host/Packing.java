@@ -47,18 +47,19 @@ final class Packing {
   record Part(Operand operand, long x, int count, long p, int steps) {}
 
   /**
-   * Where panels go, one behind the other, from the first element of an array.
+   * Where panels go, one behind the other, in an array.
    *
+   * @param from index of the first element
    * @param width of a panel; the last one is filled up with zeros
    */
-  record Panels(Object array, int width) {
+  record Panels(Object array, int from, int width) {
     /** Elements of the panels that hold {@code count} of {@code x}. */
     int elements(int count, int steps) {
       return Math.toIntExact(Ceil.to(count, width) * steps);
     }
 
     private long address(int element, int bytes) {
-      return baseOffset(bytes) + (long) element * bytes;
+      return baseOffset(bytes) + (long) (from + element) * bytes;
     }
   }
 
@@ -183,7 +184,7 @@ final class Packing {
     Object base = operand.memory().base();
     for (int x = 0; x < part.count(); x += to.width()) {
       for (int p = 0; p < part.steps(); p++) {
-        int at = x * part.steps() + p * to.width();
+        int at = to.from() + x * part.steps() + p * to.width();
         for (int e = 0; e < to.width(); e++) {
           target[at + e] =
               x + e < part.count()
@@ -196,8 +197,8 @@ final class Packing {
   }
 
   /** Rounds packed floats to what a lower precision has. */
-  static void round(float[] panels, int elements, Precision precision) {
-    for (int e = 0; e < elements; e++) {
+  static void round(float[] panels, int from, int elements, Precision precision) {
+    for (int e = from; e < from + elements; e++) {
       panels[e] = precision.round(panels[e]);
     }
   }

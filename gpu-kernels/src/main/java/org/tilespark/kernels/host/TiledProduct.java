@@ -77,12 +77,7 @@ final class TiledProduct {
     PackedPanels panels = stage.panels(problem.type());
     Blocking blocking =
         Blocking.of(
-            stage.profile(),
-            panels,
-            problem.type().bytes(),
-            c.rows(),
-            c.cols(),
-            SumOrder.of(Math.max(1, k)).group());
+            stage.profile(), panels, c.rows(), c.cols(), SumOrder.of(Math.max(1, k)).group());
     for (long j = 0; j < c.cols(); j += blocking.tileCols()) {
       int cols = (int) Math.min(blocking.tileCols(), c.cols() - j);
       for (long i = 0; i < c.rows(); i += blocking.tileRows()) {
@@ -117,18 +112,20 @@ final class TiledProduct {
   private void sum(PackedPanels panels, Area area, int blockRows, Summed summed) {
     long all = Math.max(1, k);
     SumOrder order = SumOrder.of(all);
-    panels.reserve(area.rows, area.cols, order.group());
+    panels.reserve(area.rows, area.cols, blockRows, order.group());
+    int near = Blocking.near(stage.profile(), panels, order.chain());
     int number = 0;
     for (long p = 0; p < all; p += order.group()) {
       int count = (int) Math.min(order.group(), k - p);
       boolean isLast = p + order.group() >= all;
-      PackedPanels.Steps steps = new PackedPanels.Steps(count, order.chain(), number++, isLast);
+      PackedPanels.Steps steps =
+          new PackedPanels.Steps(count, order.chain(), near, number++, isLast);
       pack(
           new Packing.Part(rowSide, area.i, area.rows, p, count),
-          new Packing.Panels(panels.a(), panels.rows));
+          new Packing.Panels(panels.a(), 0, panels.rows));
       pack(
           new Packing.Part(colSide, area.j, area.cols, p, count),
-          new Packing.Panels(panels.b(), panels.cols));
+          new Packing.Panels(panels.b(), panels.first, panels.cols));
       for (int i = 0; i < area.rows; i += blockRows) {
         multiply(panels, area, i, Math.min(blockRows, area.rows - i), steps, summed);
       }
@@ -144,7 +141,7 @@ final class TiledProduct {
     Packing.pack(part, to);
     if (precision != Precision.FULL) {
       int elements = to.elements(part.count(), part.steps());
-      Packing.round((float[]) to.array(), elements, precision);
+      Packing.round((float[]) to.array(), to.from(), elements, precision);
     }
   }
 
@@ -157,14 +154,15 @@ final class TiledProduct {
       PackedPanels.Steps steps,
       Summed summed) {
     for (int j = 0; j < area.cols; j += panels.cols) {
-      for (int i = first; i < first + rows; i += panels.rows) {
-        if (!isSymmetric || area.i + i < area.j + j + panels.cols) {
-          int at = panels.index(area.rows, i, j);
-          panels.multiply(i * steps.count(), j * steps.count(), steps, at);
-          if (steps.isLast()) {
-            summed.tile(i, j);
-          }
-        }
+      long reachDiagonal = isSymmetric ? area.j + j + panels.cols - area.i : Long.MAX_VALUE;
+      int end = (int) Math.min(first + rows, reachDiagonal);
+      int tiles = Math.max(0, (end - first + panels.rows - 1) / panels.rows);
+      if (tiles > 0) {
+        int at = panels.index(area.rows, first, j);
+        panels.multiply(first * steps.count(), tiles, panels.first + j * steps.count(), steps, at);
+      }
+      for (int i = first; steps.isLast() && i < end; i += panels.rows) {
+        summed.tile(i, j);
       }
     }
   }
