@@ -33,14 +33,25 @@ abstract class DoubleKernel {
    */
   abstract void chain(DoublePanels panels, int fromA, int fromB, int steps, int to);
 
-  /** Adds the first elements of {@code panels.part} to those of {@code panels.group}. */
-  abstract void addPart(DoublePanels panels, int elements);
+  /** Adds some elements of {@code panels.part} to those of {@code panels.group}. */
+  abstract void addPart(DoublePanels panels, int in, int elements);
 
   /**
    * Adds the first elements of {@code panels.group}, whole micro tiles, to {@code panels.sum} from
-   * an index on, and what that loses to {@code panels.error} (Knuth's two-sum).
+   * an index on, and what that loses to {@code panels.error} (Knuth's two-sum); of the last group,
+   * the sums go to {@code panels.group} and the errors to {@code panels.part} instead.
    *
-   * @param isSecond true if it is the second group of the sum: {@code error} holds nothing yet
+   * @param steps the group; {@code error} holds nothing before the second
    */
-  abstract void addGroup(DoublePanels panels, int at, int elements, boolean isSecond);
+  abstract void addGroup(
+      DoublePanels panels, int in, int elements, int at, PackedPanels.Steps steps);
+
+  /**
+   * Fills {@code panels.result} with the sums of a micro tile of {@code panels.group} and its errors
+   * in {@code panels.part}.
+   *
+   * @param in index of the micro tile
+   * @return true if all are finite
+   */
+  abstract boolean addErrors(DoublePanels panels, int in);
 }

@@ -1,17 +1,18 @@
 package org.tilespark.kernels.host;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
 /** {@link PackedPanels} of doubles. */
 final class DoublePanels extends PackedPanels {
   private final DoubleKernel kernel;
-  double[] part = {}; // micro tiles: sums of some chains
-  double[] group = {}; // micro tiles: sums of those sums
+  double[] part = {}; // micro tiles of a block: sums of some chains; in the end, errors
+  double[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
   double[] a = {};
   double[] b = {};
   private final double[] before;
-  private final double[] result;
+  final double[] result;
   double[] sum = {};
   double[] error = {}; // what sum lost to rounding
 
@@ -23,16 +24,14 @@ final class DoublePanels extends PackedPanels {
   }
 
   @Override
-  void reserve(int tileRows, int tileCols, int blockRows, int steps) {
-    int elementsA = elementsA(tileRows, steps);
+  void reserve(int tileRows, int tileCols, int blockRows, int steps, long groups) {
+    int elementsA = elementsA(blockRows, steps);
     int elementsB = elementsB(tileCols, steps);
     int elements = Math.toIntExact(first + padded(tileRows, tileCols));
     a = a.length < elementsA ? new double[elementsA] : a;
     b = b.length < elementsB ? new double[elementsB] : b;
-    if (sum.length < elements) {
-      sum = new double[elements];
-      error = new double[elements];
-    }
+    sum = groups > 1 && sum.length < elements ? new double[elements] : sum;
+    error = groups > 2 && error.length < elements ? new double[elements] : error;
     int inBlock = Math.toIntExact(padded(blockRows, cols));
     if (part.length < inBlock) {
       part = new double[inBlock];
@@ -61,34 +60,54 @@ final class DoublePanels extends PackedPanels {
   }
 
   @Override
-  void multiply(int fromA, int tiles, int fromB, Steps steps, int at) {
-    int elements = tiles * rows * cols;
+  void multiply(int tiles, int fromB, Steps steps, int at, IntConsumer summed) {
+    int elements = rows * cols;
     int span = steps.chain() * SumOrder.SPAN;
     int from = 0;
     do { // without steps, a sum of nothing
-      Arrays.fill(part, 0, elements, 0);
       int to = Math.min(from + span, steps.count());
-      for (int p = from; p < to; p += steps.near()) {
+      int p = from;
+      do {
         int end = Math.min(p + steps.near(), to);
         for (int tile = 0; tile < tiles; tile++) {
-          int a = fromA + tile * rows * steps.count();
-          chains(a, fromB, p, end, steps.chain(), tile * rows * cols);
+          int in = tile * elements;
+          if (p == from) {
+            Arrays.fill(part, in, in + elements, 0);
+          }
+          chains(tile * rows * steps.count(), fromB, p, end, steps.chain(), in);
+          if (end == to) {
+            addSpan(in, from == 0);
+          }
+          if (end == steps.count()) {
+            addGroup(in, steps, at + in);
+            if (steps.isLast()) {
+              summed.accept(tile);
+            }
+          }
         }
-      }
-      if (from == 0) {
-        System.arraycopy(part, 0, group, 0, elements);
-      } else {
-        kernel.addPart(this, elements);
-      }
-      from += span;
+        p = end;
+      } while (p < to);
+      from = to;
     } while (from < steps.count());
-    if (steps.number() > 0) {
-      kernel.addGroup(this, at, elements, steps.number() == 1);
-      return;
+  }
+
+  /** Adds a micro tile of {@code part} to that of {@code group}. */
+  private void addSpan(int in, boolean isFirst) {
+    if (isFirst) {
+      System.arraycopy(part, in, group, in, rows * cols);
+    } else {
+      kernel.addPart(this, in, rows * cols);
     }
-    System.arraycopy(group, 0, sum, at, elements);
-    if (steps.isLast()) {
-      Arrays.fill(error, at, at + elements, 0);
+  }
+
+  /** Adds a micro tile of {@code group} to the sums at {@code at}. */
+  private void addGroup(int in, Steps steps, int at) {
+    if (steps.number() > 0) {
+      kernel.addGroup(this, in, rows * cols, at, steps);
+    } else if (steps.isLast()) {
+      Arrays.fill(part, in, in + rows * cols, 0);
+    } else {
+      System.arraycopy(group, in, sum, at, rows * cols);
     }
   }
 
@@ -102,16 +121,24 @@ final class DoublePanels extends PackedPanels {
 
   @Override
   void scale(int at, Factors factors) {
+    if (!kernel.addErrors(this, at)) {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = sum(at + e);
+      }
+    }
+    if (factors.equals(Factors.OVERWRITE)) {
+      return;
+    }
     double alpha = factors.alpha();
     double beta = factors.beta();
     for (int e = 0; e < result.length; e++) {
-      double product = alpha * sum(at + e);
+      double product = alpha * result[e];
       result[e] = beta == 0 ? product : Math.fma(beta, before[e], product);
     }
   }
 
   /** One sum. An infinite one has no error: what was computed for it is NaN. */
   double sum(int at) {
-    return Double.isFinite(error[at]) ? sum[at] + error[at] : sum[at];
+    return Double.isFinite(part[at]) ? group[at] + part[at] : group[at];
   }
 }

@@ -79,25 +79,40 @@ final class DoubleScalars4x4 extends DoubleKernel {
   }
 
   @Override
-  void addGroup(DoublePanels panels, int at, int elements, boolean isSecond) {
+  void addGroup(
+      DoublePanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     double[] group = panels.group;
     double[] sum = panels.sum;
     double[] error = panels.error;
+    double[] sums = steps.isLast() ? group : sum;
+    double[] errors = steps.isLast() ? panels.part : error;
+    int to = steps.isLast() ? in : at;
+    boolean hasError = steps.number() > 1;
     for (int e = 0; e < elements; e++) {
       double before = sum[at + e];
-      double term = group[e];
+      double term = group[in + e];
       double after = before + term;
       double termSeen = after - before;
       double lost = (before - (after - termSeen)) + (term - termSeen);
-      error[at + e] = isSecond ? lost : error[at + e] + lost;
-      sum[at + e] = after;
+      errors[to + e] = hasError ? error[at + e] + lost : lost;
+      sums[to + e] = after;
     }
   }
 
   @Override
-  void addPart(DoublePanels panels, int elements) {
+  void addPart(DoublePanels panels, int in, int elements) {
     for (int e = 0; e < elements; e++) {
-      panels.group[e] += panels.part[e];
+      panels.group[in + e] += panels.part[in + e];
     }
+  }
+
+  @Override
+  boolean addErrors(DoublePanels panels, int in) {
+    double zeros = 0; // zero times infinity is NaN
+    for (int e = 0; e < panels.result.length; e++) {
+      panels.result[e] = panels.group[in + e] + panels.part[in + e];
+      zeros += 0 * panels.result[e];
+    }
+    return zeros == 0;
   }
 }

@@ -1,18 +1,18 @@
 package org.tilespark.kernels.host;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
 /** {@link PackedPanels} of floats. */
 final class FloatPanels extends PackedPanels {
   private final FloatKernel kernel;
-  float[] part = {}; // micro tiles: sums of some chains
-  float[] group = {}; // micro tiles: sums of those sums
+  float[] part = {}; // micro tiles of a block: sums of some chains; in the end, errors
+  float[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
   float[] a = {};
   float[] b = {};
   private final float[] before;
-  private final float[] result;
-  private final float[] zeros; // (cols)
+  final float[] result;
   float[] sum = {};
   float[] error = {}; // what sum lost to rounding
 
@@ -21,20 +21,17 @@ final class FloatPanels extends PackedPanels {
     this.kernel = kernel;
     this.before = new float[rows * cols];
     this.result = new float[rows * cols];
-    this.zeros = new float[cols];
   }
 
   @Override
-  void reserve(int tileRows, int tileCols, int blockRows, int steps) {
-    int elementsA = elementsA(tileRows, steps);
+  void reserve(int tileRows, int tileCols, int blockRows, int steps, long groups) {
+    int elementsA = elementsA(blockRows, steps);
     int elementsB = elementsB(tileCols, steps);
     int elements = Math.toIntExact(first + padded(tileRows, tileCols));
     a = a.length < elementsA ? new float[elementsA] : a;
     b = b.length < elementsB ? new float[elementsB] : b;
-    if (sum.length < elements) {
-      sum = new float[elements];
-      error = new float[elements];
-    }
+    sum = groups > 1 && sum.length < elements ? new float[elements] : sum;
+    error = groups > 2 && error.length < elements ? new float[elements] : error;
     int inBlock = Math.toIntExact(padded(blockRows, cols));
     if (part.length < inBlock) {
       part = new float[inBlock];
@@ -63,34 +60,54 @@ final class FloatPanels extends PackedPanels {
   }
 
   @Override
-  void multiply(int fromA, int tiles, int fromB, Steps steps, int at) {
-    int elements = tiles * rows * cols;
+  void multiply(int tiles, int fromB, Steps steps, int at, IntConsumer summed) {
+    int elements = rows * cols;
     int span = steps.chain() * SumOrder.SPAN;
     int from = 0;
     do { // without steps, a sum of nothing
-      Arrays.fill(part, 0, elements, 0);
       int to = Math.min(from + span, steps.count());
-      for (int p = from; p < to; p += steps.near()) {
+      int p = from;
+      do {
         int end = Math.min(p + steps.near(), to);
         for (int tile = 0; tile < tiles; tile++) {
-          int a = fromA + tile * rows * steps.count();
-          chains(a, fromB, p, end, steps.chain(), tile * rows * cols);
+          int in = tile * elements;
+          if (p == from) {
+            Arrays.fill(part, in, in + elements, 0);
+          }
+          chains(tile * rows * steps.count(), fromB, p, end, steps.chain(), in);
+          if (end == to) {
+            addSpan(in, from == 0);
+          }
+          if (end == steps.count()) {
+            addGroup(in, steps, at + in);
+            if (steps.isLast()) {
+              summed.accept(tile);
+            }
+          }
         }
-      }
-      if (from == 0) {
-        System.arraycopy(part, 0, group, 0, elements);
-      } else {
-        kernel.addPart(this, elements);
-      }
-      from += span;
+        p = end;
+      } while (p < to);
+      from = to;
     } while (from < steps.count());
-    if (steps.number() > 0) {
-      kernel.addGroup(this, at, elements, steps.number() == 1);
-      return;
+  }
+
+  /** Adds a micro tile of {@code part} to that of {@code group}. */
+  private void addSpan(int in, boolean isFirst) {
+    if (isFirst) {
+      System.arraycopy(part, in, group, in, rows * cols);
+    } else {
+      kernel.addPart(this, in, rows * cols);
     }
-    System.arraycopy(group, 0, sum, at, elements);
-    if (steps.isLast()) {
-      Arrays.fill(error, at, at + elements, 0);
+  }
+
+  /** Adds a micro tile of {@code group} to the sums at {@code at}. */
+  private void addGroup(int in, Steps steps, int at) {
+    if (steps.number() > 0) {
+      kernel.addGroup(this, in, rows * cols, at, steps);
+    } else if (steps.isLast()) {
+      Arrays.fill(part, in, in + rows * cols, 0);
+    } else {
+      System.arraycopy(group, in, sum, at, rows * cols);
     }
   }
 
@@ -105,23 +122,21 @@ final class FloatPanels extends PackedPanels {
   @Override
   void scale(int at, Factors factors) {
     if (factors.equals(Factors.OVERWRITE)) {
-      for (int e = 0; e < result.length; e++) {
-        result[e] = sum[at + e] + error[at + e];
-      }
+      kernel.addErrors(this, at);
     } else if (factors.equals(Factors.ADD)) {
       for (int e = 0; e < result.length; e++) {
-        result[e] = (float) ((double) sum[at + e] + error[at + e] + before[e]);
+        result[e] = (float) (sum(at + e) + before[e]);
       }
     } else {
       for (int e = 0; e < result.length; e++) {
-        result[e] = scaled(at + e, factors, before[e]);
+        result[e] = scaled(sum(at + e), factors, before[e]);
       }
     }
   }
 
-  /** One element of C, from a finite sum. */
-  float scaled(int at, Factors factors, float before) {
-    return scaled((double) sum[at] + error[at], factors, before);
+  /** One sum, if it is finite. */
+  double sum(int at) {
+    return (double) group[at] + part[at];
   }
 
   /** Alpha times a sum is rounded to double; that and beta times C together, to float. */
@@ -133,22 +148,11 @@ final class FloatPanels extends PackedPanels {
 
   /** True if all sums of a micro tile are finite. */
   boolean isFinite(int at) {
-    // Zero times infinity is NaN. Columns side by side, which C2 makes vectors of.
-    Arrays.fill(zeros, 0);
-    for (int row = at; row < at + result.length; row += cols) {
-      for (int c = 0; c < cols; c++) {
-        zeros[c] += 0 * sum[row + c];
-      }
-    }
-    float all = 0;
-    for (float zero : zeros) {
-      all += zero;
-    }
-    return all == 0;
+    return kernel.addErrors(this, at);
   }
 
   /** True if one sum is. */
   boolean isFiniteSum(int at) {
-    return Float.isFinite(sum[at]);
+    return Float.isFinite(group[at]);
   }
 }

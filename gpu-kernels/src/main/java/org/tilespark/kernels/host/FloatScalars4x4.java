@@ -79,25 +79,40 @@ final class FloatScalars4x4 extends FloatKernel {
   }
 
   @Override
-  void addGroup(FloatPanels panels, int at, int elements, boolean isSecond) {
+  void addGroup(
+      FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;
+    float[] sums = steps.isLast() ? group : sum;
+    float[] errors = steps.isLast() ? panels.part : error;
+    int to = steps.isLast() ? in : at;
+    boolean hasError = steps.number() > 1;
     for (int e = 0; e < elements; e++) {
       float before = sum[at + e];
-      float term = group[e];
+      float term = group[in + e];
       float after = before + term;
       float termSeen = after - before;
       float lost = (before - (after - termSeen)) + (term - termSeen);
-      error[at + e] = isSecond ? lost : error[at + e] + lost;
-      sum[at + e] = after;
+      errors[to + e] = hasError ? error[at + e] + lost : lost;
+      sums[to + e] = after;
     }
   }
 
   @Override
-  void addPart(FloatPanels panels, int elements) {
+  void addPart(FloatPanels panels, int in, int elements) {
     for (int e = 0; e < elements; e++) {
-      panels.group[e] += panels.part[e];
+      panels.group[in + e] += panels.part[in + e];
     }
+  }
+
+  @Override
+  boolean addErrors(FloatPanels panels, int in) {
+    float zeros = 0; // zero times infinity is NaN
+    for (int e = 0; e < panels.result.length; e++) {
+      panels.result[e] = panels.group[in + e] + panels.part[in + e];
+      zeros += 0 * panels.result[e];
+    }
+    return zeros == 0;
   }
 }

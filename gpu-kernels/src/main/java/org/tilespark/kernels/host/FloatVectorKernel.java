@@ -1,6 +1,7 @@
 package org.tilespark.kernels.host;
 
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /** What micro-kernels of floats on vectors share. */
@@ -20,32 +21,51 @@ abstract class FloatVectorKernel extends FloatKernel {
   }
 
   @Override
-  final void addGroup(FloatPanels panels, int at, int elements, boolean isSecond) {
+  final void addGroup(
+      FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;
+    float[] sums = steps.isLast() ? group : sum;
+    float[] errors = steps.isLast() ? panels.part : error;
+    int to = steps.isLast() ? in : at;
+    boolean hasError = steps.number() > 1;
     for (int e = 0; e < elements; e += LANES) {
       FloatVector before = FloatVector.fromArray(SPECIES, sum, at + e);
-      FloatVector term = FloatVector.fromArray(SPECIES, group, e);
+      FloatVector term = FloatVector.fromArray(SPECIES, group, in + e);
       FloatVector after = before.add(term);
       FloatVector termSeen = after.sub(before);
       FloatVector lost = before.sub(after.sub(termSeen)).add(term.sub(termSeen));
-      if (isSecond) {
-        lost.intoArray(error, at + e);
-      } else {
-        FloatVector.fromArray(SPECIES, error, at + e).add(lost).intoArray(error, at + e);
+      if (hasError) {
+        lost = FloatVector.fromArray(SPECIES, error, at + e).add(lost);
       }
-      after.intoArray(sum, at + e);
+      lost.intoArray(errors, to + e);
+      after.intoArray(sums, to + e);
     }
   }
 
   @Override
-  final void addPart(FloatPanels panels, int elements) {
+  final void addPart(FloatPanels panels, int in, int elements) {
     float[] part = panels.part;
     float[] group = panels.group;
     for (int e = 0; e < elements; e += LANES) {
-      FloatVector before = FloatVector.fromArray(SPECIES, group, e);
-      ONE.fma(before, FloatVector.fromArray(SPECIES, part, e)).intoArray(group, e);
+      FloatVector before = FloatVector.fromArray(SPECIES, group, in + e);
+      ONE.fma(before, FloatVector.fromArray(SPECIES, part, in + e)).intoArray(group, in + e);
     }
+  }
+
+  @Override
+  final boolean addErrors(FloatPanels panels, int in) {
+    float[] part = panels.part;
+    float[] group = panels.group;
+    float[] result = panels.result;
+    FloatVector zeros = FloatVector.zero(SPECIES); // zero times infinity is NaN
+    for (int e = 0; e < result.length; e += LANES) {
+      FloatVector sum = FloatVector.fromArray(SPECIES, group, in + e);
+      FloatVector all = ONE.fma(sum, FloatVector.fromArray(SPECIES, part, in + e));
+      zeros = all.mul(0).add(zeros);
+      all.intoArray(result, e);
+    }
+    return zeros.reduceLanes(VectorOperators.ADD) == 0;
   }
 }

@@ -1,5 +1,6 @@
 package org.tilespark.kernels.host;
 
+import java.util.function.IntConsumer;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
@@ -33,12 +34,16 @@ abstract class PackedPanels {
         (int) (Ceil.to(Packing.baseOffset(bytes), CACHE_LINE) - Packing.baseOffset(bytes)) / bytes;
   }
 
-  /** Makes room for the panels of some steps, and for the sums of a tile and of a block of it. */
-  abstract void reserve(int tileRows, int tileCols, int blockRows, int steps);
+  /**
+   * Makes room for the panels of some steps of a block's rows and a tile's columns, and for sums.
+   *
+   * @param groups groups of steps: what one leaves for the next takes room for the whole tile
+   */
+  abstract void reserve(int tileRows, int tileCols, int blockRows, int steps, long groups);
 
-  /** Elements of the panels of A for a tile. */
-  final int elementsA(int tileRows, int steps) {
-    return Math.toIntExact(Ceil.to(tileRows, rows) * steps);
+  /** Elements of the panels of A for a block. */
+  final int elementsA(int blockRows, int steps) {
+    return Math.toIntExact(Ceil.to(blockRows, rows) * steps);
   }
 
   /** Elements up to the end of the panels of B for a tile. */
@@ -52,23 +57,23 @@ abstract class PackedPanels {
   /** Panels of B, from {@link #first} on. */
   abstract Object b();
 
-  /** What {@link #scale} made of a micro tile, (rows, cols). */
+  /** What {@link #scale} made of a micro tile of C, (rows, cols). */
   abstract Object result();
 
   /** What C held before, (rows, cols), for {@link #scale}. */
   abstract Object before();
 
   /**
-   * Multiplies neighbouring panels of A by one of B and adds the products to the sums of micro
-   * tiles.
+   * Multiplies the first panels of A by one of B and adds the products to the sums of micro tiles.
+   * The last group leaves the sums of these micro tiles, one behind the other, for {@link #scale}.
    *
-   * @param fromA index of the first panel of A
    * @param tiles how many panels of A, and micro tiles
    * @param fromB index of B's panel
    * @param steps of the panels, and how they are summed
-   * @param at index of the first micro tile; the first product overwrites what is there
+   * @param at index of the first micro tile in a tile's sums
+   * @param summed takes the number of a micro tile whose sums the last group has made
    */
-  abstract void multiply(int fromA, int tiles, int fromB, Steps steps, int at);
+  abstract void multiply(int tiles, int fromB, Steps steps, int at, IntConsumer summed);
 
   /**
    * A group of steps of K that is packed.
@@ -81,7 +86,11 @@ abstract class PackedPanels {
    */
   record Steps(int count, int chain, int near, int number, boolean isLast) {}
 
-  /** Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}. */
+  /**
+   * Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}.
+   *
+   * @param at index of the micro tile in what {@link #multiply} left
+   */
   abstract void scale(int at, Factors factors);
 
   /** Elements of the micro tiles that cover a matrix. */
@@ -97,10 +106,4 @@ abstract class PackedPanels {
   int index(int tileRows, int i, int j) {
     int down = (tileRows + rows - 1) / rows;
     return first + (j / cols * down + i / rows) * rows * cols;
-  }
-
-  /** Index of one element. */
-  int element(int tileRows, int i, int j) {
-    return index(tileRows, i, j) + i % rows * cols + j % cols;
-  }
-}
+  }}

@@ -91,21 +91,6 @@ record ResultMatrix(
     }
   }
 
-  /** Writes those of a micro tile whose sums are finite. */
-  void storeFinite(FloatPanels panels, int at, Piece piece, Factors factors) {
-    for (int row = 0; row < piece.rows(); row++) {
-      for (int col = piece.firstCol(row); col < piece.cols(); col++) {
-        int sum = at + row * panels.cols + col;
-        if (panels.isFiniteSum(sum)) {
-          long i = piece.i() + row;
-          long j = piece.j() + col;
-          UNSAFE.putFloat(
-              memory.base(), address(i, j), panels.scaled(sum, factors, before(i, j, factors)));
-        }
-      }
-    }
-  }
-
   /** Writes one element of FLOAT from its sum in double. */
   void put(long i, long j, double sum, Factors factors) {
     float value = FloatPanels.scaled(sum, factors, before(i, j, factors));

@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host;
 
+import java.util.BitSet;
+import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.Precision;
@@ -75,34 +77,39 @@ final class TiledProduct {
 
   void run() {
     PackedPanels panels = stage.panels(problem.type());
-    Blocking blocking =
-        Blocking.of(
-            stage.profile(), panels, c.rows(), c.cols(), SumOrder.of(Math.max(1, k)).group());
+    Blocking blocking = blocking(panels, c.rows(), c.cols());
     for (long j = 0; j < c.cols(); j += blocking.tileCols()) {
       int cols = (int) Math.min(blocking.tileCols(), c.cols() - j);
       for (long i = 0; i < c.rows(); i += blocking.tileRows()) {
         int rows = (int) Math.min(blocking.tileRows(), c.rows() - i);
         if (!isSymmetric || i < j + cols) {
           Area area = new Area(i, rows, j, cols);
-          Rest rest = new Rest();
-          sum(
-              panels,
-              area,
-              blocking.blockRows(),
-              (row, col) -> store(panels, area, row, col, rest));
+          Rest rest = new Rest(area);
+          sum(panels, area, blocking.blockRows(), tile -> store(panels, tile, rest));
           if (!rest.isEmpty()) {
-            storeRest((FloatPanels) panels, area, rest.in(area));
+            storeRest(rest);
           }
         }
       }
     }
   }
 
-  /** What is done with a micro tile, given by its first row and column, once its sums are made. */
+  private Blocking blocking(PackedPanels panels, long rows, long cols) {
+    return Blocking.of(stage.profile(), panels, rows, cols, SumOrder.of(Math.max(1, k)).group());
+  }
+
+  /** What is done with a micro tile once its sums are made. */
   @FunctionalInterface
   private interface Summed {
-    void tile(int i, int j);
+    void store(MicroTile tile);
   }
+
+  /**
+   * A part of C whose sums are made.
+   *
+   * @param at index of its sums
+   */
+  private record MicroTile(long i, int rows, long j, int cols, int at) {}
 
   /**
    * Makes the sums of a tile, a group of steps after the other.
@@ -112,7 +119,8 @@ final class TiledProduct {
   private void sum(PackedPanels panels, Area area, int blockRows, Summed summed) {
     long all = Math.max(1, k);
     SumOrder order = SumOrder.of(all);
-    panels.reserve(area.rows, area.cols, blockRows, order.group());
+    panels.reserve(
+        area.rows, area.cols, blockRows, order.group(), Ceil.div(all, order.group()));
     int near = Blocking.near(stage.profile(), panels, order.chain());
     int number = 0;
     for (long p = 0; p < all; p += order.group()) {
@@ -121,13 +129,14 @@ final class TiledProduct {
       PackedPanels.Steps steps =
           new PackedPanels.Steps(count, order.chain(), near, number++, isLast);
       pack(
-          new Packing.Part(rowSide, area.i, area.rows, p, count),
-          new Packing.Panels(panels.a(), 0, panels.rows));
-      pack(
           new Packing.Part(colSide, area.j, area.cols, p, count),
           new Packing.Panels(panels.b(), panels.first, panels.cols));
       for (int i = 0; i < area.rows; i += blockRows) {
-        multiply(panels, area, i, Math.min(blockRows, area.rows - i), steps, summed);
+        int rows = Math.min(blockRows, area.rows - i);
+        pack(
+            new Packing.Part(rowSide, area.i + i, rows, p, count),
+            new Packing.Panels(panels.a(), 0, panels.rows));
+        multiply(panels, area, i, rows, steps, summed);
       }
     }
   }
@@ -145,7 +154,7 @@ final class TiledProduct {
     }
   }
 
-  /** Multiplies some rows of packed A by all of packed B. */
+  /** Multiplies a packed block of A, some rows of the tile, by all of packed B. */
   private void multiply(
       PackedPanels panels,
       Area area,
@@ -158,76 +167,127 @@ final class TiledProduct {
       int end = (int) Math.min(first + rows, reachDiagonal);
       int tiles = Math.max(0, (end - first + panels.rows - 1) / panels.rows);
       if (tiles > 0) {
-        int at = panels.index(area.rows, first, j);
-        panels.multiply(first * steps.count(), tiles, panels.first + j * steps.count(), steps, at);
-      }
-      for (int i = first; steps.isLast() && i < end; i += panels.rows) {
-        summed.tile(i, j);
+        long col = area.j + j;
+        int cols = Math.min(panels.cols, area.cols - j);
+        panels.multiply(
+            tiles,
+            panels.first + j * steps.count(),
+            steps,
+            panels.index(area.rows, first, j),
+            tile -> {
+              int i = first + tile * panels.rows;
+              int tall = Math.min(panels.rows, area.rows - i);
+              int at = tile * panels.rows * panels.cols;
+              summed.store(new MicroTile(area.i + i, tall, col, cols, at));
+            });
       }
     }
   }
 
   /** Writes a micro tile to C; of FLOAT only what is finite. */
-  private void store(PackedPanels panels, Area area, int i, int j, Rest rest) {
-    int rows = Math.min(panels.rows, area.rows - i);
-    int cols = Math.min(panels.cols, area.cols - j);
-    int at = panels.index(area.rows, i, j);
+  private void store(PackedPanels panels, MicroTile tile, Rest rest) {
+    if (panels instanceof FloatPanels floats && !floats.isFinite(tile.at)) {
+      forEach(
+          tile,
+          floats.cols,
+          (i, j, at) -> {
+            if (floats.isFiniteSum(at)) {
+              put(i, j, floats.sum(at));
+            } else {
+              rest.add(i, j);
+            }
+          });
+      return;
+    }
     ResultMatrix.Piece piece =
-        new ResultMatrix.Piece(area.i + i, rows, area.j + j, cols, isSymmetric);
-    if (panels instanceof FloatPanels floats && !floats.isFinite(at)) {
-      rest.add(i, rows, j, cols);
-      c.storeFinite(floats, at, piece, factors);
-      if (isSymmetric) {
-        c.transposed().storeFinite(floats, at, piece, factors);
-      }
-    } else {
-      c.store(panels, at, piece, factors);
-      if (isSymmetric) {
-        c.transposed().store(panels, at, piece, factors);
-      }
+        new ResultMatrix.Piece(tile.i, tile.rows, tile.j, tile.cols, isSymmetric);
+    c.store(panels, tile.at, piece, factors);
+    if (isSymmetric) {
+      c.transposed().store(panels, tile.at, piece, factors);
     }
   }
 
-  /** The part of a tile around the sums that are not finite. */
-  private static final class Rest {
-    private int top = Integer.MAX_VALUE;
-    private int bottom = -1;
-    private int left = Integer.MAX_VALUE;
-    private int right = -1;
-
-    void add(int i, int rows, int j, int cols) {
-      top = Math.min(top, i);
-      bottom = Math.max(bottom, i + rows);
-      left = Math.min(left, j);
-      right = Math.max(right, j + cols);
-    }
-
-    boolean isEmpty() {
-      return bottom < 0;
-    }
-
-    Area in(Area tile) {
-      return new Area(tile.i + top, bottom - top, tile.j + left, right - left);
-    }
+  /** What is done with an element of C, given by its row, its column and the index of its sum. */
+  @FunctionalInterface
+  private interface Element {
+    void store(long i, long j, int at);
   }
 
-  /** Computes a part of a tile in double, and writes what is not finite as a sum of floats. */
-  private void storeRest(FloatPanels floats, Area area, Area rest) {
-    DoublePanels doubles = (DoublePanels) stage.panels(ElementType.FLOAT64);
-    sum(doubles, rest, rest.rows, (i, j) -> {});
-    for (int j = 0; j < rest.cols; j++) {
-      for (int i = 0; i < rest.rows; i++) {
-        boolean isComputed = !isSymmetric || rest.i + i <= rest.j + j;
-        int inArea =
-            floats.element(area.rows, (int) (rest.i - area.i) + i, (int) (rest.j - area.j) + j);
-        if (isComputed && !floats.isFiniteSum(inArea)) {
-          double sum = doubles.sum(doubles.element(rest.rows, i, j));
-          c.put(rest.i + i, rest.j + j, sum, factors);
-          if (isSymmetric && rest.i + i != rest.j + j) {
-            c.put(rest.j + j, rest.i + i, sum, factors);
-          }
+  /** All elements of a micro tile; of a symmetric C not those below the diagonal. */
+  private void forEach(MicroTile tile, int pitch, Element element) {
+    for (int row = 0; row < tile.rows; row++) {
+      for (int col = 0; col < tile.cols; col++) {
+        if (!isSymmetric || tile.i + row <= tile.j + col) {
+          element.store(tile.i + row, tile.j + col, tile.at + row * pitch + col);
         }
       }
     }
+  }
+
+  /** Writes one element of FLOAT. */
+  private void put(long i, long j, double sum) {
+    c.put(i, j, sum, factors);
+    if (isSymmetric && i != j) {
+      c.put(j, i, sum, factors);
+    }
+  }
+
+  /** The elements of a tile whose sums are not finite. */
+  private static final class Rest {
+    private final Area tile;
+    private final BitSet elements = new BitSet();
+    private long top = Long.MAX_VALUE;
+    private long bottom = -1;
+    private long left = Long.MAX_VALUE;
+    private long right = -1;
+
+    Rest(Area tile) {
+      this.tile = tile;
+    }
+
+    private int index(long i, long j) {
+      return Math.toIntExact((i - tile.i) * tile.cols + j - tile.j);
+    }
+
+    void add(long i, long j) {
+      elements.set(index(i, j));
+      top = Math.min(top, i);
+      bottom = Math.max(bottom, i + 1);
+      left = Math.min(left, j);
+      right = Math.max(right, j + 1);
+    }
+
+    boolean has(long i, long j) {
+      return elements.get(index(i, j));
+    }
+
+    boolean isEmpty() {
+      return elements.isEmpty();
+    }
+
+    /** The part of the tile around them. */
+    Area area() {
+      return new Area(top, (int) (bottom - top), left, (int) (right - left));
+    }
+  }
+
+  /** Computes in double what is not finite as a sum of floats. */
+  private void storeRest(Rest rest) {
+    DoublePanels doubles = (DoublePanels) stage.panels(ElementType.FLOAT64);
+    Area area = rest.area();
+    Blocking blocking = blocking(doubles, area.rows, area.cols);
+    sum(
+        doubles,
+        area,
+        blocking.blockRows(),
+        tile ->
+            forEach(
+                tile,
+                doubles.cols,
+                (i, j, at) -> {
+                  if (rest.has(i, j)) {
+                    put(i, j, doubles.sum(at));
+                  }
+                }));
   }
 }
