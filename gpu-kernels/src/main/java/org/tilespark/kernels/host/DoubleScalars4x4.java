@@ -79,8 +79,7 @@ final class DoubleScalars4x4 extends DoubleKernel {
   }
 
   @Override
-  void addGroup(
-      DoublePanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
+  void addGroup(DoublePanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     double[] group = panels.group;
     double[] sum = panels.sum;
     double[] error = panels.error;

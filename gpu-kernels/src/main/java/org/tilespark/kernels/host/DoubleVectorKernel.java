@@ -21,8 +21,7 @@ abstract class DoubleVectorKernel extends DoubleKernel {
   }
 
   @Override
-  final void addGroup(
-      DoublePanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
+  final void addGroup(DoublePanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     double[] group = panels.group;
     double[] sum = panels.sum;
     double[] error = panels.error;

@@ -47,8 +47,8 @@ abstract class FloatKernel {
       FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps);
 
   /**
-   * Fills {@code panels.result} with the sums of a micro tile of {@code panels.group} and its errors
-   * in {@code panels.part}.
+   * Fills {@code panels.result} with the sums of a micro tile of {@code panels.group} and its
+   * errors in {@code panels.part}.
    *
    * @param in index of the micro tile
    * @return true if all are finite

@@ -79,8 +79,7 @@ final class FloatScalars4x4 extends FloatKernel {
   }
 
   @Override
-  void addGroup(
-      FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
+  void addGroup(FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;

@@ -21,8 +21,7 @@ abstract class FloatVectorKernel extends FloatKernel {
   }
 
   @Override
-  final void addGroup(
-      FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
+  final void addGroup(FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps) {
     float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;

@@ -106,4 +106,5 @@ abstract class PackedPanels {
   int index(int tileRows, int i, int j) {
     int down = (tileRows + rows - 1) / rows;
     return first + (j / cols * down + i / rows) * rows * cols;
-  }}
+  }
+}

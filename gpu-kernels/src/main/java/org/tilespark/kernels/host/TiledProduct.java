@@ -119,8 +119,7 @@ final class TiledProduct {
   private void sum(PackedPanels panels, Area area, int blockRows, Summed summed) {
     long all = Math.max(1, k);
     SumOrder order = SumOrder.of(all);
-    panels.reserve(
-        area.rows, area.cols, blockRows, order.group(), Ceil.div(all, order.group()));
+    panels.reserve(area.rows, area.cols, blockRows, order.group(), Ceil.div(all, order.group()));
     int near = Blocking.near(stage.profile(), panels, order.chain());
     int number = 0;
     for (long p = 0; p < all; p += order.group()) {
