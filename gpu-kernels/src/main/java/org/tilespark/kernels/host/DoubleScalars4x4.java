@@ -12,70 +12,73 @@ final class DoubleScalars4x4 extends DoubleKernel {
   }
 
   @Override
-  void chain(DoublePanels panels, int fromA, int fromB, int steps, int to) {
+  void chains(DoublePanels panels, int fromA, int fromB, int steps, int chain, int to) {
     double[] a = panels.a;
     double[] b = panels.b;
-    double c00 = 0;
-    double c01 = 0;
-    double c02 = 0;
-    double c03 = 0;
-    double c10 = 0;
-    double c11 = 0;
-    double c12 = 0;
-    double c13 = 0;
-    double c20 = 0;
-    double c21 = 0;
-    double c22 = 0;
-    double c23 = 0;
-    double c30 = 0;
-    double c31 = 0;
-    double c32 = 0;
-    double c33 = 0;
-    for (int p = 0; p < steps; p++) {
-      int atA = fromA + p * SIDE;
-      int atB = fromB + p * SIDE;
-      double b0 = b[atB];
-      double b1 = b[atB + 1];
-      double b2 = b[atB + 2];
-      double b3 = b[atB + 3];
-      double a0 = a[atA];
-      c00 = Fma.of(a0, b0, c00);
-      c01 = Fma.of(a0, b1, c01);
-      c02 = Fma.of(a0, b2, c02);
-      c03 = Fma.of(a0, b3, c03);
-      double a1 = a[atA + 1];
-      c10 = Fma.of(a1, b0, c10);
-      c11 = Fma.of(a1, b1, c11);
-      c12 = Fma.of(a1, b2, c12);
-      c13 = Fma.of(a1, b3, c13);
-      double a2 = a[atA + 2];
-      c20 = Fma.of(a2, b0, c20);
-      c21 = Fma.of(a2, b1, c21);
-      c22 = Fma.of(a2, b2, c22);
-      c23 = Fma.of(a2, b3, c23);
-      double a3 = a[atA + 3];
-      c30 = Fma.of(a3, b0, c30);
-      c31 = Fma.of(a3, b1, c31);
-      c32 = Fma.of(a3, b2, c32);
-      c33 = Fma.of(a3, b3, c33);
-    }
     double[] part = panels.part;
-    part[to] += c00;
-    part[to + 1] += c01;
-    part[to + 2] += c02;
-    part[to + 3] += c03;
-    part[to + 4] += c10;
-    part[to + 5] += c11;
-    part[to + 6] += c12;
-    part[to + 7] += c13;
-    part[to + 8] += c20;
-    part[to + 9] += c21;
-    part[to + 10] += c22;
-    part[to + 11] += c23;
-    part[to + 12] += c30;
-    part[to + 13] += c31;
-    part[to + 14] += c32;
-    part[to + 15] += c33;
+    for (int first = 0; first < steps; first += chain) {
+      int end = Math.min(first + chain, steps);
+      double c00 = 0;
+      double c01 = 0;
+      double c02 = 0;
+      double c03 = 0;
+      double c10 = 0;
+      double c11 = 0;
+      double c12 = 0;
+      double c13 = 0;
+      double c20 = 0;
+      double c21 = 0;
+      double c22 = 0;
+      double c23 = 0;
+      double c30 = 0;
+      double c31 = 0;
+      double c32 = 0;
+      double c33 = 0;
+      for (int p = first; p < end; p++) {
+        int atA = fromA + p * SIDE;
+        int atB = fromB + p * SIDE;
+        double b0 = b[atB];
+        double b1 = b[atB + 1];
+        double b2 = b[atB + 2];
+        double b3 = b[atB + 3];
+        double a0 = a[atA];
+        c00 = Fma.of(a0, b0, c00);
+        c01 = Fma.of(a0, b1, c01);
+        c02 = Fma.of(a0, b2, c02);
+        c03 = Fma.of(a0, b3, c03);
+        double a1 = a[atA + 1];
+        c10 = Fma.of(a1, b0, c10);
+        c11 = Fma.of(a1, b1, c11);
+        c12 = Fma.of(a1, b2, c12);
+        c13 = Fma.of(a1, b3, c13);
+        double a2 = a[atA + 2];
+        c20 = Fma.of(a2, b0, c20);
+        c21 = Fma.of(a2, b1, c21);
+        c22 = Fma.of(a2, b2, c22);
+        c23 = Fma.of(a2, b3, c23);
+        double a3 = a[atA + 3];
+        c30 = Fma.of(a3, b0, c30);
+        c31 = Fma.of(a3, b1, c31);
+        c32 = Fma.of(a3, b2, c32);
+        c33 = Fma.of(a3, b3, c33);
+      }
+      part[to] += c00;
+      part[to + 1] += c01;
+      part[to + 2] += c02;
+      part[to + 3] += c03;
+      part[to + 4] += c10;
+      part[to + 5] += c11;
+      part[to + 6] += c12;
+      part[to + 7] += c13;
+      part[to + 8] += c20;
+      part[to + 9] += c21;
+      part[to + 10] += c22;
+      part[to + 11] += c23;
+      part[to + 12] += c30;
+      part[to + 13] += c31;
+      part[to + 14] += c32;
+      part[to + 15] += c33;
+    }
   }
 
   @Override

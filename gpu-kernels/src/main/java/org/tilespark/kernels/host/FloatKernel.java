@@ -24,14 +24,16 @@ abstract class FloatKernel {
   }
 
   /**
-   * Adds the product of {@code steps} steps to a micro tile of {@code panels.part}, (rows, cols):
-   * each element is one chain of fused multiply-adds that begins with zero.
+   * Adds the product of {@code steps} steps to a micro tile of {@code panels.part}, (rows, cols),
+   * chain by chain: of each element, a chain is fused multiply-adds that begin with zero. One call
+   * makes many chains, since a call takes as long as some steps.
    *
    * @param fromA index in {@code panels.a} of the first step
    * @param fromB index in {@code panels.b} of the first step
+   * @param chain steps of a chain; the last may have fewer
    * @param to index in {@code panels.part} of the micro tile
    */
-  abstract void chain(FloatPanels panels, int fromA, int fromB, int steps, int to);
+  abstract void chains(FloatPanels panels, int fromA, int fromB, int steps, int chain, int to);
 
   /** Adds some elements of {@code panels.part} to those of {@code panels.group}. */
   abstract void addPart(FloatPanels panels, int in, int elements);

@@ -11,6 +11,7 @@ final class FloatPanels extends PackedPanels {
   float[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
   float[] a = {};
   float[] b = {};
+  private final float[] read = new float[Packing.readBytes() / Float.BYTES];
   private final float[] before;
   final float[] result;
   float[] sum = {};
@@ -50,6 +51,11 @@ final class FloatPanels extends PackedPanels {
   }
 
   @Override
+  Object read() {
+    return read;
+  }
+
+  @Override
   Object result() {
     return result;
   }
@@ -74,7 +80,8 @@ final class FloatPanels extends PackedPanels {
           if (p == from) {
             Arrays.fill(part, in, in + elements, 0);
           }
-          chains(tile * rows * steps.count(), fromB, p, end, steps.chain(), in);
+          int ofA = (tile * steps.count() + p) * rows;
+          kernel.chains(this, ofA, fromB + p * cols, end - p, steps.chain(), in);
           if (end == to) {
             addSpan(in, from == 0);
           }
@@ -108,14 +115,6 @@ final class FloatPanels extends PackedPanels {
       Arrays.fill(part, in, in + rows * cols, 0);
     } else {
       System.arraycopy(group, in, sum, at, rows * cols);
-    }
-  }
-
-  /** Adds the chains from step {@code from} to {@code end} of two panels. */
-  private void chains(int fromA, int fromB, int from, int end, int chain, int to) {
-    for (int p = from; p < end; p += chain) {
-      int count = Math.min(chain, end - p);
-      kernel.chain(this, fromA + p * rows, fromB + p * cols, count, to);
     }
   }
 

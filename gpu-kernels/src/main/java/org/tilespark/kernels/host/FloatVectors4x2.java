@@ -19,46 +19,49 @@ final class FloatVectors4x2 extends FloatVectorKernel {
   }
 
   @Override
-  void chain(FloatPanels panels, int fromA, int fromB, int steps, int to) {
+  void chains(FloatPanels panels, int fromA, int fromB, int steps, int chain, int to) {
     float[] a = panels.a;
     float[] b = panels.b;
-    FloatVector zero = FloatVector.zero(SPECIES);
-    FloatVector c00 = zero;
-    FloatVector c01 = zero;
-    FloatVector c10 = zero;
-    FloatVector c11 = zero;
-    FloatVector c20 = zero;
-    FloatVector c21 = zero;
-    FloatVector c30 = zero;
-    FloatVector c31 = zero;
-    // The index in A counts steps: arithmetic on indices would take turns from multiply-adds.
-    int end = fromA + steps * ROWS;
-    int shift = fromB - fromA * (COLS / ROWS);
-    for (int atA = fromA; atA < end; atA += ROWS) {
-      int atB = shift + atA * (COLS / ROWS);
-      FloatVector b0 = FloatVector.fromArray(SPECIES, b, atB);
-      FloatVector b1 = FloatVector.fromArray(SPECIES, b, atB + LANES);
-      FloatVector a0 = FloatVector.broadcast(SPECIES, a[atA]);
-      c00 = a0.fma(b0, c00);
-      c01 = a0.fma(b1, c01);
-      FloatVector a1 = FloatVector.broadcast(SPECIES, a[atA + 1]);
-      c10 = a1.fma(b0, c10);
-      c11 = a1.fma(b1, c11);
-      FloatVector a2 = FloatVector.broadcast(SPECIES, a[atA + 2]);
-      c20 = a2.fma(b0, c20);
-      c21 = a2.fma(b1, c21);
-      FloatVector a3 = FloatVector.broadcast(SPECIES, a[atA + 3]);
-      c30 = a3.fma(b0, c30);
-      c31 = a3.fma(b1, c31);
-    }
     float[] part = panels.part;
-    FloatVector.fromArray(SPECIES, part, to).add(c00).intoArray(part, to);
-    FloatVector.fromArray(SPECIES, part, to + LANES).add(c01).intoArray(part, to + LANES);
-    FloatVector.fromArray(SPECIES, part, to + 2 * LANES).add(c10).intoArray(part, to + 2 * LANES);
-    FloatVector.fromArray(SPECIES, part, to + 3 * LANES).add(c11).intoArray(part, to + 3 * LANES);
-    FloatVector.fromArray(SPECIES, part, to + 4 * LANES).add(c20).intoArray(part, to + 4 * LANES);
-    FloatVector.fromArray(SPECIES, part, to + 5 * LANES).add(c21).intoArray(part, to + 5 * LANES);
-    FloatVector.fromArray(SPECIES, part, to + 6 * LANES).add(c30).intoArray(part, to + 6 * LANES);
-    FloatVector.fromArray(SPECIES, part, to + 7 * LANES).add(c31).intoArray(part, to + 7 * LANES);
+    // The index in A counts steps: arithmetic on indices would take turns from multiply-adds.
+    int shift = fromB - fromA * (COLS / ROWS);
+    for (int first = 0; first < steps; first += chain) {
+      int start = fromA + first * ROWS;
+      int end = fromA + Math.min(first + chain, steps) * ROWS;
+      FloatVector zero = FloatVector.zero(SPECIES);
+      FloatVector c00 = zero;
+      FloatVector c01 = zero;
+      FloatVector c10 = zero;
+      FloatVector c11 = zero;
+      FloatVector c20 = zero;
+      FloatVector c21 = zero;
+      FloatVector c30 = zero;
+      FloatVector c31 = zero;
+      for (int atA = start; atA < end; atA += ROWS) {
+        int atB = shift + atA * (COLS / ROWS);
+        FloatVector b0 = FloatVector.fromArray(SPECIES, b, atB);
+        FloatVector b1 = FloatVector.fromArray(SPECIES, b, atB + LANES);
+        FloatVector a0 = FloatVector.broadcast(SPECIES, a[atA]);
+        c00 = a0.fma(b0, c00);
+        c01 = a0.fma(b1, c01);
+        FloatVector a1 = FloatVector.broadcast(SPECIES, a[atA + 1]);
+        c10 = a1.fma(b0, c10);
+        c11 = a1.fma(b1, c11);
+        FloatVector a2 = FloatVector.broadcast(SPECIES, a[atA + 2]);
+        c20 = a2.fma(b0, c20);
+        c21 = a2.fma(b1, c21);
+        FloatVector a3 = FloatVector.broadcast(SPECIES, a[atA + 3]);
+        c30 = a3.fma(b0, c30);
+        c31 = a3.fma(b1, c31);
+      }
+      FloatVector.fromArray(SPECIES, part, to).add(c00).intoArray(part, to);
+      FloatVector.fromArray(SPECIES, part, to + LANES).add(c01).intoArray(part, to + LANES);
+      FloatVector.fromArray(SPECIES, part, to + 2 * LANES).add(c10).intoArray(part, to + 2 * LANES);
+      FloatVector.fromArray(SPECIES, part, to + 3 * LANES).add(c11).intoArray(part, to + 3 * LANES);
+      FloatVector.fromArray(SPECIES, part, to + 4 * LANES).add(c20).intoArray(part, to + 4 * LANES);
+      FloatVector.fromArray(SPECIES, part, to + 5 * LANES).add(c21).intoArray(part, to + 5 * LANES);
+      FloatVector.fromArray(SPECIES, part, to + 6 * LANES).add(c30).intoArray(part, to + 6 * LANES);
+      FloatVector.fromArray(SPECIES, part, to + 7 * LANES).add(c31).intoArray(part, to + 7 * LANES);
+    }
   }
 }

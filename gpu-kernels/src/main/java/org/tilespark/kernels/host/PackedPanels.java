@@ -57,6 +57,9 @@ abstract class PackedPanels {
   /** Panels of B, from {@link #first} on. */
   abstract Object b();
 
+  /** Rows of an operand that are about to be packed. */
+  abstract Object read();
+
   /** What {@link #scale} made of a micro tile of C, (rows, cols). */
   abstract Object result();
 

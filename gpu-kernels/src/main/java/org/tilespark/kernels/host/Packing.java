@@ -1,5 +1,6 @@
 package org.tilespark.kernels.host;
 
+import java.util.Arrays;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Precision;
@@ -17,8 +18,14 @@ final class Packing {
   /** Steps of a panel that are written together: they stay in the first-level cache. */
   private static final int STEPS = 64;
 
-  /** Panels that are written together: each is a stream of its own. */
-  private static final int STREAMS = 8;
+  /** Bytes of a row that are read at a time: a page, so that the CPU reads ahead. */
+  private static final int PIECE_BYTES = 4096;
+
+  /** Rows that are read before they are dealt out, a panel at a time. */
+  private static final int ROWS = 16;
+
+  /** Elements for which a loop takes less time than a call. */
+  private static final int FEW = 8;
 
   private Packing() {}
 
@@ -51,8 +58,9 @@ final class Packing {
    *
    * @param from index of the first element
    * @param width of a panel; the last one is filled up with zeros
+   * @param read an array of the same type for {@link #readBytes} bytes
    */
-  record Panels(Object array, int from, int width) {
+  record Panels(Object array, int from, int width, Object read) {
     /** Elements of the panels that hold {@code count} of {@code x}. */
     int elements(int count, int steps) {
       return Math.toIntExact(Ceil.to(count, width) * steps);
@@ -68,6 +76,11 @@ final class Packing {
     return bytes == Float.BYTES ? Unsafe.ARRAY_FLOAT_BASE_OFFSET : Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
   }
 
+  /** Bytes of rows that are read before they are dealt out. */
+  static int readBytes() {
+    return ROWS * PIECE_BYTES;
+  }
+
   /** Packs a part whose elements are those of the panels. */
   static void pack(Part part, Panels to) {
     if (part.operand().isAlongK()) {
@@ -77,54 +90,69 @@ final class Packing {
         }
       }
     } else {
-      for (int x = 0; x < part.count(); x += STREAMS * to.width()) {
-        for (int p = 0; p < part.steps(); p++) {
-          deal(part, x, p, to);
+      int piece = PIECE_BYTES / part.operand().bytes() / to.width() * to.width();
+      for (int x = 0; x < part.count(); x += piece) {
+        for (int p = 0; p < part.steps(); p += ROWS) {
+          deal(part, x, Math.min(piece, part.count() - x), p, to);
         }
       }
     }
   }
 
-  /** Deals the {@code x} of one step out to some panels. */
-  private static void deal(Part part, int first, int p, Panels to) {
+  /** Reads {@code count} of {@code x} of some steps, and deals them out to panels. */
+  private static void deal(Part part, int x, int count, int p, Panels to) {
     int bytes = part.operand().bytes();
-    int width = to.width();
-    Object base = part.operand().memory().base();
-    Object array = to.array();
-    long from = part.operand().address(part.x() + first, part.p() + p);
-    long target = to.address(first * part.steps() + p * width, bytes);
-    long panelBytes = (long) part.steps() * width * bytes;
-    int end = Math.min(part.count(), first + STREAMS * width);
-    int x = first;
-    for (; x + width <= end; x += width) {
-      copy(base, from, array, target, width * bytes);
-      from += (long) width * bytes;
-      target += panelBytes;
+    int steps = Math.min(ROWS, part.steps() - p);
+    for (int step = 0; step < steps; step++) {
+      UNSAFE.copyMemory(
+          part.operand().memory().base(),
+          part.operand().address(part.x() + x, part.p() + p + step),
+          to.read(),
+          baseOffset(bytes) + (long) step * count * bytes,
+          (long) count * bytes);
     }
-    if (x < end) {
-      copy(base, from, array, target, (end - x) * bytes);
-      for (int e = end - x; e < width; e++) {
-        zero(array, target + (long) e * bytes, bytes);
+    for (int first = 0; first < count; first += to.width()) {
+      int at = to.from() + (x + first) * part.steps() + p * to.width();
+      if (to.array() instanceof double[] panels) {
+        deal((double[]) to.read(), first, count, panels, at, to.width(), steps);
+      } else {
+        deal((float[]) to.read(), first, count, (float[]) to.array(), at, to.width(), steps);
       }
     }
   }
 
-  private static void zero(Object to, long target, int bytes) {
-    if (bytes == Double.BYTES) {
-      UNSAFE.putLong(to, target, 0);
-    } else {
-      UNSAFE.putInt(to, target, 0);
+  /** Copies columns of {@code steps} rows of {@code count} into a panel, one step after another. */
+  private static void deal(
+      double[] rows, int first, int count, double[] panel, int at, int width, int steps) {
+    int present = Math.min(width, count - first);
+    for (int step = 0; step < steps; step++) {
+      int to = at + step * width;
+      int from = step * count + first;
+      if (present < FEW) {
+        for (int e = 0; e < present; e++) {
+          panel[to + e] = rows[from + e];
+        }
+      } else {
+        System.arraycopy(rows, from, panel, to, present);
+      }
+      Arrays.fill(panel, to + present, to + width, 0);
     }
   }
 
-  /** Copies few bytes, a multiple of 4: a loop takes less time than a call. */
-  static void copy(Object from, long source, Object to, long target, int bytes) {
-    int at = 0;
-    for (; at <= bytes - Long.BYTES; at += Long.BYTES) {
-      UNSAFE.putLong(to, target + at, UNSAFE.getLong(from, source + at));
-    }
-    if (at < bytes) {
-      UNSAFE.putInt(to, target + at, UNSAFE.getInt(from, source + at));
+  private static void deal(
+      float[] rows, int first, int count, float[] panel, int at, int width, int steps) {
+    int present = Math.min(width, count - first);
+    for (int step = 0; step < steps; step++) {
+      int to = at + step * width;
+      int from = step * count + first;
+      if (present < FEW) {
+        for (int e = 0; e < present; e++) {
+          panel[to + e] = rows[from + e];
+        }
+      } else {
+        System.arraycopy(rows, from, panel, to, present);
+      }
+      Arrays.fill(panel, to + present, to + width, 0);
     }
   }
 
