@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.HugePageMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
@@ -22,6 +23,9 @@ import org.tilespark.layout.ElementType;
  * thread's CPU time, so that other work on the machine spoils little.
  */
 public final class HostMultiplyBenchmark {
+  /** Pages of 2 MiB where the system has them, as blocks and numpy's large arrays have. */
+  private static final HugePageMemory MEMORY = new HugePageMemory();
+
   private static final String DEFAULT_SHAPES = "1536,1536,1536;1531,1543,1549";
 
   private static final String HELP =
@@ -170,7 +174,7 @@ public final class HostMultiplyBenchmark {
       print(name, 2.0 * problem.m() * problem.k() * problem.n(), Times.of(ours), Times.of(theirs));
     } finally {
       for (HostMemory each : List.of(a, b, c)) {
-        HostMemory.unsafe().freeMemory(each.offset());
+        MEMORY.free(each.offset());
       }
     }
   }
@@ -196,10 +200,10 @@ public final class HostMultiplyBenchmark {
     System.out.println();
   }
 
-  /** Memory outside the heap, of normally distributed numbers. */
+  /** Memory as blocks have it, of normally distributed numbers. */
   private static HostMemory memory(long bytes, ElementType type, int seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    HostMemory memory = HostMemory.ofAddress(HostMemory.unsafe().allocateMemory(bytes), bytes);
+    HostMemory memory = HostMemory.ofAddress(MEMORY.take(bytes).orElseThrow(), bytes);
     for (long at = memory.offset(); at < memory.offset() + bytes; at += type.bytes()) {
       if (type == ElementType.FLOAT32) {
         HostMemory.unsafe().putFloat(at, (float) random.nextGaussian());
