@@ -255,8 +255,6 @@ def radix_pass(t: Writer, radix: int) -> None:
         f"int v = {2 * (radix - 1)} * p;",
         f"int first = {radix} * p * run + p / pass.next() * PAD;",
     )
-    for j in range(1, radix):
-        t.let_factor(f"w{j}", f"v + {2 * (j - 1)}" if j > 1 else "v")
     t.put(f"for (int i = from; i < to; i += {t.lanes}) {{", "int a = p * run + i;", "int o = first + i;")
     for j in range(radix):
         t.let_loaded(f"x{j}", times("a", j, "d"))
@@ -266,7 +264,8 @@ def radix_pass(t: Writer, radix: int) -> None:
         t.store_scaled(f"u{j}", times("o", j, "e"))
     t.put("} else {")
     t.store_number("u0", "o")
-    for j in range(1, radix):
+    for j in range(1, radix):  # a factor is read where it is used: a register cannot be spared for it
+        t.let_factor(f"w{j}", f"v + {2 * (j - 1)}" if j > 1 else "v")
         t.store_product(f"u{j}", f"w{j}", times("o", j, "e"))
     t.put("}", "}", "}", "}")
 

@@ -42,12 +42,6 @@ final class DoubleScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 4 * p;
       int first = 3 * p * run + p / pass.next() * PAD;
-      double w1r = w[v];
-      double w1i = w[v + 1];
-      double w1m = -w[v + 1];
-      double w2r = w[v + 2];
-      double w2i = w[v + 2 + 1];
-      double w2m = -w[v + 2 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -81,8 +75,14 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          double w1r = w[v];
+          double w1i = w[v + 1];
+          double w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          double w2r = w[v + 2];
+          double w2i = w[v + 2 + 1];
+          double w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
         }
@@ -112,15 +112,6 @@ final class DoubleScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 6 * p;
       int first = 4 * p * run + p / pass.next() * PAD;
-      double w1r = w[v];
-      double w1i = w[v + 1];
-      double w1m = -w[v + 1];
-      double w2r = w[v + 2];
-      double w2i = w[v + 2 + 1];
-      double w2m = -w[v + 2 + 1];
-      double w3r = w[v + 4];
-      double w3i = w[v + 4 + 1];
-      double w3m = -w[v + 4 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -160,10 +151,19 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          double w1r = w[v];
+          double w1i = w[v + 1];
+          double w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          double w2r = w[v + 2];
+          double w2i = w[v + 2 + 1];
+          double w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          double w3r = w[v + 4];
+          double w3i = w[v + 4 + 1];
+          double w3m = -w[v + 4 + 1];
           yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
           yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
         }
@@ -193,18 +193,6 @@ final class DoubleScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 8 * p;
       int first = 5 * p * run + p / pass.next() * PAD;
-      double w1r = w[v];
-      double w1i = w[v + 1];
-      double w1m = -w[v + 1];
-      double w2r = w[v + 2];
-      double w2i = w[v + 2 + 1];
-      double w2m = -w[v + 2 + 1];
-      double w3r = w[v + 4];
-      double w3i = w[v + 4 + 1];
-      double w3m = -w[v + 4 + 1];
-      double w4r = w[v + 6];
-      double w4i = w[v + 6 + 1];
-      double w4m = -w[v + 6 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -258,12 +246,24 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          double w1r = w[v];
+          double w1i = w[v + 1];
+          double w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          double w2r = w[v + 2];
+          double w2i = w[v + 2 + 1];
+          double w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          double w3r = w[v + 4];
+          double w3i = w[v + 4 + 1];
+          double w3m = -w[v + 4 + 1];
           yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
           yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          double w4r = w[v + 6];
+          double w4i = w[v + 6 + 1];
+          double w4m = -w[v + 6 + 1];
           yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
           yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
         }
@@ -293,27 +293,6 @@ final class DoubleScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 14 * p;
       int first = 8 * p * run + p / pass.next() * PAD;
-      double w1r = w[v];
-      double w1i = w[v + 1];
-      double w1m = -w[v + 1];
-      double w2r = w[v + 2];
-      double w2i = w[v + 2 + 1];
-      double w2m = -w[v + 2 + 1];
-      double w3r = w[v + 4];
-      double w3i = w[v + 4 + 1];
-      double w3m = -w[v + 4 + 1];
-      double w4r = w[v + 6];
-      double w4i = w[v + 6 + 1];
-      double w4m = -w[v + 6 + 1];
-      double w5r = w[v + 8];
-      double w5i = w[v + 8 + 1];
-      double w5m = -w[v + 8 + 1];
-      double w6r = w[v + 10];
-      double w6i = w[v + 10 + 1];
-      double w6m = -w[v + 10 + 1];
-      double w7r = w[v + 12];
-      double w7i = w[v + 12 + 1];
-      double w7m = -w[v + 12 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -405,18 +384,39 @@ final class DoubleScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          double w1r = w[v];
+          double w1i = w[v + 1];
+          double w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          double w2r = w[v + 2];
+          double w2i = w[v + 2 + 1];
+          double w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          double w3r = w[v + 4];
+          double w3i = w[v + 4 + 1];
+          double w3m = -w[v + 4 + 1];
           yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
           yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          double w4r = w[v + 6];
+          double w4i = w[v + 6 + 1];
+          double w4m = -w[v + 6 + 1];
           yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
           yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
+          double w5r = w[v + 8];
+          double w5i = w[v + 8 + 1];
+          double w5m = -w[v + 8 + 1];
           yr[o + 5 * e] = Fma.of(u5r, w5r, u5i * w5m);
           yi[o + 5 * e] = Fma.of(u5r, w5i, u5i * w5r);
+          double w6r = w[v + 10];
+          double w6i = w[v + 10 + 1];
+          double w6m = -w[v + 10 + 1];
           yr[o + 6 * e] = Fma.of(u6r, w6r, u6i * w6m);
           yi[o + 6 * e] = Fma.of(u6r, w6i, u6i * w6r);
+          double w7r = w[v + 12];
+          double w7i = w[v + 12 + 1];
+          double w7m = -w[v + 12 + 1];
           yr[o + 7 * e] = Fma.of(u7r, w7r, u7i * w7m);
           yi[o + 7 * e] = Fma.of(u7r, w7i, u7i * w7r);
         }

@@ -69,9 +69,6 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
     for (int p = 0; p < count; p++) {
       int v = 2 * p;
       int first = 2 * p * run + p / pass.next() * PAD;
-      double w1r = w[v];
-      double w1i = w[v + 1];
-      double w1m = -w[v + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -91,6 +88,9 @@ final class DoubleScalarRows implements FourierArithmetic<double[]> {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          double w1r = w[v];
+          double w1i = w[v + 1];
+          double w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
         }

@@ -47,12 +47,6 @@ final class DoubleVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 4 * p;
       int first = 3 * p * run + p / pass.next() * PAD;
-      DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
-      DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
-      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
-      DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
-      DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
-      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -86,8 +80,14 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
+          DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+          DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
+          DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+          DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
         }
@@ -117,15 +117,6 @@ final class DoubleVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 6 * p;
       int first = 4 * p * run + p / pass.next() * PAD;
-      DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
-      DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
-      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
-      DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
-      DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
-      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
-      DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
-      DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
-      DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -165,10 +156,19 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
+          DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+          DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
+          DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+          DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
+          DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
+          DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
           u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
           u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
         }
@@ -198,18 +198,6 @@ final class DoubleVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 8 * p;
       int first = 5 * p * run + p / pass.next() * PAD;
-      DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
-      DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
-      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
-      DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
-      DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
-      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
-      DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
-      DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
-      DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
-      DoubleVector w4r = DoubleVector.broadcast(SPECIES, w[v + 6]);
-      DoubleVector w4i = DoubleVector.broadcast(SPECIES, w[v + 6 + 1]);
-      DoubleVector w4m = DoubleVector.broadcast(SPECIES, -w[v + 6 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -263,12 +251,24 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
+          DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+          DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
+          DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+          DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
+          DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
+          DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
           u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
           u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          DoubleVector w4r = DoubleVector.broadcast(SPECIES, w[v + 6]);
+          DoubleVector w4i = DoubleVector.broadcast(SPECIES, w[v + 6 + 1]);
+          DoubleVector w4m = DoubleVector.broadcast(SPECIES, -w[v + 6 + 1]);
           u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
           u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
         }
@@ -298,27 +298,6 @@ final class DoubleVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 14 * p;
       int first = 8 * p * run + p / pass.next() * PAD;
-      DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
-      DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
-      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
-      DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
-      DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
-      DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
-      DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
-      DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
-      DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
-      DoubleVector w4r = DoubleVector.broadcast(SPECIES, w[v + 6]);
-      DoubleVector w4i = DoubleVector.broadcast(SPECIES, w[v + 6 + 1]);
-      DoubleVector w4m = DoubleVector.broadcast(SPECIES, -w[v + 6 + 1]);
-      DoubleVector w5r = DoubleVector.broadcast(SPECIES, w[v + 8]);
-      DoubleVector w5i = DoubleVector.broadcast(SPECIES, w[v + 8 + 1]);
-      DoubleVector w5m = DoubleVector.broadcast(SPECIES, -w[v + 8 + 1]);
-      DoubleVector w6r = DoubleVector.broadcast(SPECIES, w[v + 10]);
-      DoubleVector w6i = DoubleVector.broadcast(SPECIES, w[v + 10 + 1]);
-      DoubleVector w6m = DoubleVector.broadcast(SPECIES, -w[v + 10 + 1]);
-      DoubleVector w7r = DoubleVector.broadcast(SPECIES, w[v + 12]);
-      DoubleVector w7i = DoubleVector.broadcast(SPECIES, w[v + 12 + 1]);
-      DoubleVector w7m = DoubleVector.broadcast(SPECIES, -w[v + 12 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -410,18 +389,39 @@ final class DoubleVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
+          DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+          DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          DoubleVector w2r = DoubleVector.broadcast(SPECIES, w[v + 2]);
+          DoubleVector w2i = DoubleVector.broadcast(SPECIES, w[v + 2 + 1]);
+          DoubleVector w2m = DoubleVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          DoubleVector w3r = DoubleVector.broadcast(SPECIES, w[v + 4]);
+          DoubleVector w3i = DoubleVector.broadcast(SPECIES, w[v + 4 + 1]);
+          DoubleVector w3m = DoubleVector.broadcast(SPECIES, -w[v + 4 + 1]);
           u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
           u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          DoubleVector w4r = DoubleVector.broadcast(SPECIES, w[v + 6]);
+          DoubleVector w4i = DoubleVector.broadcast(SPECIES, w[v + 6 + 1]);
+          DoubleVector w4m = DoubleVector.broadcast(SPECIES, -w[v + 6 + 1]);
           u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
           u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
+          DoubleVector w5r = DoubleVector.broadcast(SPECIES, w[v + 8]);
+          DoubleVector w5i = DoubleVector.broadcast(SPECIES, w[v + 8 + 1]);
+          DoubleVector w5m = DoubleVector.broadcast(SPECIES, -w[v + 8 + 1]);
           u5r.fma(w5r, u5i.mul(w5m)).intoArray(yr, o + 5 * e);
           u5r.fma(w5i, u5i.mul(w5r)).intoArray(yi, o + 5 * e);
+          DoubleVector w6r = DoubleVector.broadcast(SPECIES, w[v + 10]);
+          DoubleVector w6i = DoubleVector.broadcast(SPECIES, w[v + 10 + 1]);
+          DoubleVector w6m = DoubleVector.broadcast(SPECIES, -w[v + 10 + 1]);
           u6r.fma(w6r, u6i.mul(w6m)).intoArray(yr, o + 6 * e);
           u6r.fma(w6i, u6i.mul(w6r)).intoArray(yi, o + 6 * e);
+          DoubleVector w7r = DoubleVector.broadcast(SPECIES, w[v + 12]);
+          DoubleVector w7i = DoubleVector.broadcast(SPECIES, w[v + 12 + 1]);
+          DoubleVector w7m = DoubleVector.broadcast(SPECIES, -w[v + 12 + 1]);
           u7r.fma(w7r, u7i.mul(w7m)).intoArray(yr, o + 7 * e);
           u7r.fma(w7i, u7i.mul(w7r)).intoArray(yi, o + 7 * e);
         }

@@ -72,9 +72,6 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
     for (int p = 0; p < count; p++) {
       int v = 2 * p;
       int first = 2 * p * run + p / pass.next() * PAD;
-      DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
-      DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
-      DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -94,6 +91,9 @@ final class DoubleVectorRows implements FourierArithmetic<double[]> {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          DoubleVector w1r = DoubleVector.broadcast(SPECIES, w[v]);
+          DoubleVector w1i = DoubleVector.broadcast(SPECIES, w[v + 1]);
+          DoubleVector w1m = DoubleVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
         }

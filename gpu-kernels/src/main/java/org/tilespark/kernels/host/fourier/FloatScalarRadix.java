@@ -37,12 +37,6 @@ final class FloatScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 4 * p;
       int first = 3 * p * run + p / pass.next() * PAD;
-      float w1r = w[v];
-      float w1i = w[v + 1];
-      float w1m = -w[v + 1];
-      float w2r = w[v + 2];
-      float w2i = w[v + 2 + 1];
-      float w2m = -w[v + 2 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -76,8 +70,14 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          float w1r = w[v];
+          float w1i = w[v + 1];
+          float w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          float w2r = w[v + 2];
+          float w2i = w[v + 2 + 1];
+          float w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
         }
@@ -102,15 +102,6 @@ final class FloatScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 6 * p;
       int first = 4 * p * run + p / pass.next() * PAD;
-      float w1r = w[v];
-      float w1i = w[v + 1];
-      float w1m = -w[v + 1];
-      float w2r = w[v + 2];
-      float w2i = w[v + 2 + 1];
-      float w2m = -w[v + 2 + 1];
-      float w3r = w[v + 4];
-      float w3i = w[v + 4 + 1];
-      float w3m = -w[v + 4 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -150,10 +141,19 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          float w1r = w[v];
+          float w1i = w[v + 1];
+          float w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          float w2r = w[v + 2];
+          float w2i = w[v + 2 + 1];
+          float w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          float w3r = w[v + 4];
+          float w3i = w[v + 4 + 1];
+          float w3m = -w[v + 4 + 1];
           yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
           yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
         }
@@ -178,18 +178,6 @@ final class FloatScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 8 * p;
       int first = 5 * p * run + p / pass.next() * PAD;
-      float w1r = w[v];
-      float w1i = w[v + 1];
-      float w1m = -w[v + 1];
-      float w2r = w[v + 2];
-      float w2i = w[v + 2 + 1];
-      float w2m = -w[v + 2 + 1];
-      float w3r = w[v + 4];
-      float w3i = w[v + 4 + 1];
-      float w3m = -w[v + 4 + 1];
-      float w4r = w[v + 6];
-      float w4i = w[v + 6 + 1];
-      float w4m = -w[v + 6 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -243,12 +231,24 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          float w1r = w[v];
+          float w1i = w[v + 1];
+          float w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          float w2r = w[v + 2];
+          float w2i = w[v + 2 + 1];
+          float w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          float w3r = w[v + 4];
+          float w3i = w[v + 4 + 1];
+          float w3m = -w[v + 4 + 1];
           yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
           yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          float w4r = w[v + 6];
+          float w4i = w[v + 6 + 1];
+          float w4m = -w[v + 6 + 1];
           yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
           yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
         }
@@ -273,27 +273,6 @@ final class FloatScalarRadix {
     for (int p = 0; p < count; p++) {
       int v = 14 * p;
       int first = 8 * p * run + p / pass.next() * PAD;
-      float w1r = w[v];
-      float w1i = w[v + 1];
-      float w1m = -w[v + 1];
-      float w2r = w[v + 2];
-      float w2i = w[v + 2 + 1];
-      float w2m = -w[v + 2 + 1];
-      float w3r = w[v + 4];
-      float w3i = w[v + 4 + 1];
-      float w3m = -w[v + 4 + 1];
-      float w4r = w[v + 6];
-      float w4i = w[v + 6 + 1];
-      float w4m = -w[v + 6 + 1];
-      float w5r = w[v + 8];
-      float w5i = w[v + 8 + 1];
-      float w5m = -w[v + 8 + 1];
-      float w6r = w[v + 10];
-      float w6i = w[v + 10 + 1];
-      float w6m = -w[v + 10 + 1];
-      float w7r = w[v + 12];
-      float w7i = w[v + 12 + 1];
-      float w7m = -w[v + 12 + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -385,18 +364,39 @@ final class FloatScalarRadix {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          float w1r = w[v];
+          float w1i = w[v + 1];
+          float w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
+          float w2r = w[v + 2];
+          float w2i = w[v + 2 + 1];
+          float w2m = -w[v + 2 + 1];
           yr[o + 2 * e] = Fma.of(u2r, w2r, u2i * w2m);
           yi[o + 2 * e] = Fma.of(u2r, w2i, u2i * w2r);
+          float w3r = w[v + 4];
+          float w3i = w[v + 4 + 1];
+          float w3m = -w[v + 4 + 1];
           yr[o + 3 * e] = Fma.of(u3r, w3r, u3i * w3m);
           yi[o + 3 * e] = Fma.of(u3r, w3i, u3i * w3r);
+          float w4r = w[v + 6];
+          float w4i = w[v + 6 + 1];
+          float w4m = -w[v + 6 + 1];
           yr[o + 4 * e] = Fma.of(u4r, w4r, u4i * w4m);
           yi[o + 4 * e] = Fma.of(u4r, w4i, u4i * w4r);
+          float w5r = w[v + 8];
+          float w5i = w[v + 8 + 1];
+          float w5m = -w[v + 8 + 1];
           yr[o + 5 * e] = Fma.of(u5r, w5r, u5i * w5m);
           yi[o + 5 * e] = Fma.of(u5r, w5i, u5i * w5r);
+          float w6r = w[v + 10];
+          float w6i = w[v + 10 + 1];
+          float w6m = -w[v + 10 + 1];
           yr[o + 6 * e] = Fma.of(u6r, w6r, u6i * w6m);
           yi[o + 6 * e] = Fma.of(u6r, w6i, u6i * w6r);
+          float w7r = w[v + 12];
+          float w7i = w[v + 12 + 1];
+          float w7m = -w[v + 12 + 1];
           yr[o + 7 * e] = Fma.of(u7r, w7r, u7i * w7m);
           yi[o + 7 * e] = Fma.of(u7r, w7i, u7i * w7r);
         }

@@ -64,9 +64,6 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
     for (int p = 0; p < count; p++) {
       int v = 2 * p;
       int first = 2 * p * run + p / pass.next() * PAD;
-      float w1r = w[v];
-      float w1i = w[v + 1];
-      float w1m = -w[v + 1];
       for (int i = from; i < to; i += 1) {
         int a = p * run + i;
         int o = first + i;
@@ -86,6 +83,9 @@ final class FloatScalarRows implements FourierArithmetic<float[]> {
         } else {
           yr[o] = u0r;
           yi[o] = u0i;
+          float w1r = w[v];
+          float w1i = w[v + 1];
+          float w1m = -w[v + 1];
           yr[o + e] = Fma.of(u1r, w1r, u1i * w1m);
           yi[o + e] = Fma.of(u1r, w1i, u1i * w1r);
         }

@@ -49,12 +49,6 @@ final class FloatVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 4 * p;
       int first = 3 * p * run + p / pass.next() * PAD;
-      FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
-      FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
-      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
-      FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
-      FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
-      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -88,8 +82,14 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
+          FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+          FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
+          FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+          FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
         }
@@ -114,15 +114,6 @@ final class FloatVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 6 * p;
       int first = 4 * p * run + p / pass.next() * PAD;
-      FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
-      FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
-      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
-      FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
-      FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
-      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
-      FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
-      FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
-      FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -162,10 +153,19 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
+          FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+          FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
+          FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+          FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
+          FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
+          FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
           u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
           u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
         }
@@ -190,18 +190,6 @@ final class FloatVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 8 * p;
       int first = 5 * p * run + p / pass.next() * PAD;
-      FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
-      FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
-      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
-      FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
-      FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
-      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
-      FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
-      FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
-      FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
-      FloatVector w4r = FloatVector.broadcast(SPECIES, w[v + 6]);
-      FloatVector w4i = FloatVector.broadcast(SPECIES, w[v + 6 + 1]);
-      FloatVector w4m = FloatVector.broadcast(SPECIES, -w[v + 6 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -255,12 +243,24 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
+          FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+          FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
+          FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+          FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
+          FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
+          FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
           u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
           u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          FloatVector w4r = FloatVector.broadcast(SPECIES, w[v + 6]);
+          FloatVector w4i = FloatVector.broadcast(SPECIES, w[v + 6 + 1]);
+          FloatVector w4m = FloatVector.broadcast(SPECIES, -w[v + 6 + 1]);
           u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
           u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
         }
@@ -285,27 +285,6 @@ final class FloatVectorRadix {
     for (int p = 0; p < count; p++) {
       int v = 14 * p;
       int first = 8 * p * run + p / pass.next() * PAD;
-      FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
-      FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
-      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
-      FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
-      FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
-      FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
-      FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
-      FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
-      FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
-      FloatVector w4r = FloatVector.broadcast(SPECIES, w[v + 6]);
-      FloatVector w4i = FloatVector.broadcast(SPECIES, w[v + 6 + 1]);
-      FloatVector w4m = FloatVector.broadcast(SPECIES, -w[v + 6 + 1]);
-      FloatVector w5r = FloatVector.broadcast(SPECIES, w[v + 8]);
-      FloatVector w5i = FloatVector.broadcast(SPECIES, w[v + 8 + 1]);
-      FloatVector w5m = FloatVector.broadcast(SPECIES, -w[v + 8 + 1]);
-      FloatVector w6r = FloatVector.broadcast(SPECIES, w[v + 10]);
-      FloatVector w6i = FloatVector.broadcast(SPECIES, w[v + 10 + 1]);
-      FloatVector w6m = FloatVector.broadcast(SPECIES, -w[v + 10 + 1]);
-      FloatVector w7r = FloatVector.broadcast(SPECIES, w[v + 12]);
-      FloatVector w7i = FloatVector.broadcast(SPECIES, w[v + 12 + 1]);
-      FloatVector w7m = FloatVector.broadcast(SPECIES, -w[v + 12 + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -397,18 +376,39 @@ final class FloatVectorRadix {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
+          FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+          FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
+          FloatVector w2r = FloatVector.broadcast(SPECIES, w[v + 2]);
+          FloatVector w2i = FloatVector.broadcast(SPECIES, w[v + 2 + 1]);
+          FloatVector w2m = FloatVector.broadcast(SPECIES, -w[v + 2 + 1]);
           u2r.fma(w2r, u2i.mul(w2m)).intoArray(yr, o + 2 * e);
           u2r.fma(w2i, u2i.mul(w2r)).intoArray(yi, o + 2 * e);
+          FloatVector w3r = FloatVector.broadcast(SPECIES, w[v + 4]);
+          FloatVector w3i = FloatVector.broadcast(SPECIES, w[v + 4 + 1]);
+          FloatVector w3m = FloatVector.broadcast(SPECIES, -w[v + 4 + 1]);
           u3r.fma(w3r, u3i.mul(w3m)).intoArray(yr, o + 3 * e);
           u3r.fma(w3i, u3i.mul(w3r)).intoArray(yi, o + 3 * e);
+          FloatVector w4r = FloatVector.broadcast(SPECIES, w[v + 6]);
+          FloatVector w4i = FloatVector.broadcast(SPECIES, w[v + 6 + 1]);
+          FloatVector w4m = FloatVector.broadcast(SPECIES, -w[v + 6 + 1]);
           u4r.fma(w4r, u4i.mul(w4m)).intoArray(yr, o + 4 * e);
           u4r.fma(w4i, u4i.mul(w4r)).intoArray(yi, o + 4 * e);
+          FloatVector w5r = FloatVector.broadcast(SPECIES, w[v + 8]);
+          FloatVector w5i = FloatVector.broadcast(SPECIES, w[v + 8 + 1]);
+          FloatVector w5m = FloatVector.broadcast(SPECIES, -w[v + 8 + 1]);
           u5r.fma(w5r, u5i.mul(w5m)).intoArray(yr, o + 5 * e);
           u5r.fma(w5i, u5i.mul(w5r)).intoArray(yi, o + 5 * e);
+          FloatVector w6r = FloatVector.broadcast(SPECIES, w[v + 10]);
+          FloatVector w6i = FloatVector.broadcast(SPECIES, w[v + 10 + 1]);
+          FloatVector w6m = FloatVector.broadcast(SPECIES, -w[v + 10 + 1]);
           u6r.fma(w6r, u6i.mul(w6m)).intoArray(yr, o + 6 * e);
           u6r.fma(w6i, u6i.mul(w6r)).intoArray(yi, o + 6 * e);
+          FloatVector w7r = FloatVector.broadcast(SPECIES, w[v + 12]);
+          FloatVector w7i = FloatVector.broadcast(SPECIES, w[v + 12 + 1]);
+          FloatVector w7m = FloatVector.broadcast(SPECIES, -w[v + 12 + 1]);
           u7r.fma(w7r, u7i.mul(w7m)).intoArray(yr, o + 7 * e);
           u7r.fma(w7i, u7i.mul(w7r)).intoArray(yi, o + 7 * e);
         }

@@ -67,9 +67,6 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
     for (int p = 0; p < count; p++) {
       int v = 2 * p;
       int first = 2 * p * run + p / pass.next() * PAD;
-      FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
-      FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
-      FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
       for (int i = from; i < to; i += LANES) {
         int a = p * run + i;
         int o = first + i;
@@ -89,6 +86,9 @@ final class FloatVectorRows implements FourierArithmetic<float[]> {
         } else {
           u0r.intoArray(yr, o);
           u0i.intoArray(yi, o);
+          FloatVector w1r = FloatVector.broadcast(SPECIES, w[v]);
+          FloatVector w1i = FloatVector.broadcast(SPECIES, w[v + 1]);
+          FloatVector w1m = FloatVector.broadcast(SPECIES, -w[v + 1]);
           u1r.fma(w1r, u1i.mul(w1m)).intoArray(yr, o + e);
           u1r.fma(w1i, u1i.mul(w1r)).intoArray(yi, o + e);
         }
