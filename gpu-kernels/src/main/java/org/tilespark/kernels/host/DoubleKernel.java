@@ -25,8 +25,7 @@ abstract class DoubleKernel {
 
   /**
    * Adds the product of {@code steps} steps to a micro tile of {@code panels.part}, (rows, cols),
-   * chain by chain: of each element, a chain is fused multiply-adds that begin with zero. One call
-   * makes many chains, since a call takes as long as some steps.
+   * chain by chain: of each element, a chain is fused multiply-adds that begin with zero.
    *
    * @param fromA index in {@code panels.a} of the first step
    * @param fromB index in {@code panels.b} of the first step

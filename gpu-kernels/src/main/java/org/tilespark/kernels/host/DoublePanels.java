@@ -11,7 +11,7 @@ final class DoublePanels extends PackedPanels {
   double[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
   double[] a = {};
   double[] b = {};
-  private final double[] read = new double[Packing.readBytes() / Double.BYTES];
+  private final double[] pieces = new double[Packing.PIECES_BYTES / Double.BYTES];
   private final double[] before;
   final double[] result;
   double[] sum = {};
@@ -51,8 +51,8 @@ final class DoublePanels extends PackedPanels {
   }
 
   @Override
-  Object read() {
-    return read;
+  Object pieces() {
+    return pieces;
   }
 
   @Override

@@ -11,7 +11,7 @@ final class FloatPanels extends PackedPanels {
   float[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
   float[] a = {};
   float[] b = {};
-  private final float[] read = new float[Packing.readBytes() / Float.BYTES];
+  private final float[] pieces = new float[Packing.PIECES_BYTES / Float.BYTES];
   private final float[] before;
   final float[] result;
   float[] sum = {};
@@ -51,8 +51,8 @@ final class FloatPanels extends PackedPanels {
   }
 
   @Override
-  Object read() {
-    return read;
+  Object pieces() {
+    return pieces;
   }
 
   @Override

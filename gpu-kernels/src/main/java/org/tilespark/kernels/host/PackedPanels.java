@@ -57,8 +57,8 @@ abstract class PackedPanels {
   /** Panels of B, from {@link #first} on. */
   abstract Object b();
 
-  /** Rows of an operand that are about to be packed. */
-  abstract Object read();
+  /** Room for {@link Packing#PIECES_BYTES} of an operand on their way into panels. */
+  abstract Object pieces();
 
   /** What {@link #scale} made of a micro tile of C, (rows, cols). */
   abstract Object result();

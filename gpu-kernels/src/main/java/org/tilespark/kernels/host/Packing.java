@@ -21,8 +21,11 @@ final class Packing {
   /** Bytes of a row that are read at a time: a page, so that the CPU reads ahead. */
   private static final int PIECE_BYTES = 4096;
 
-  /** Rows that are read before they are dealt out, a panel at a time. */
+  /** Rows of which a piece is read before the pieces are dealt out, a panel at a time. */
   private static final int ROWS = 16;
+
+  /** Bytes of the pieces that are dealt out together. */
+  static final int PIECES_BYTES = ROWS * PIECE_BYTES;
 
   /** Elements for which a loop takes less time than a call. */
   private static final int FEW = 8;
@@ -58,9 +61,9 @@ final class Packing {
    *
    * @param from index of the first element
    * @param width of a panel; the last one is filled up with zeros
-   * @param read an array of the same type for {@link #readBytes} bytes
+   * @param pieces an array of the same type, of {@link #PIECES_BYTES}, to work in
    */
-  record Panels(Object array, int from, int width, Object read) {
+  record Panels(Object array, int from, int width, Object pieces) {
     /** Elements of the panels that hold {@code count} of {@code x}. */
     int elements(int count, int steps) {
       return Math.toIntExact(Ceil.to(count, width) * steps);
@@ -74,11 +77,6 @@ final class Packing {
   /** Where the elements of an array of floats or doubles begin. */
   static long baseOffset(int bytes) {
     return bytes == Float.BYTES ? Unsafe.ARRAY_FLOAT_BASE_OFFSET : Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
-  }
-
-  /** Bytes of rows that are read before they are dealt out. */
-  static int readBytes() {
-    return ROWS * PIECE_BYTES;
   }
 
   /** Packs a part whose elements are those of the panels. */
@@ -107,50 +105,50 @@ final class Packing {
       UNSAFE.copyMemory(
           part.operand().memory().base(),
           part.operand().address(part.x() + x, part.p() + p + step),
-          to.read(),
+          to.pieces(),
           baseOffset(bytes) + (long) step * count * bytes,
           (long) count * bytes);
     }
     for (int first = 0; first < count; first += to.width()) {
       int at = to.from() + (x + first) * part.steps() + p * to.width();
       if (to.array() instanceof double[] panels) {
-        deal((double[]) to.read(), first, count, panels, at, to.width(), steps);
+        deal((double[]) to.pieces(), first, count, panels, at, to.width(), steps);
       } else {
-        deal((float[]) to.read(), first, count, (float[]) to.array(), at, to.width(), steps);
+        deal((float[]) to.pieces(), first, count, (float[]) to.array(), at, to.width(), steps);
       }
     }
   }
 
-  /** Copies columns of {@code steps} rows of {@code count} into a panel, one step after another. */
+  /** Copies columns of {@code steps} pieces of {@code count} into a panel, step by step. */
   private static void deal(
-      double[] rows, int first, int count, double[] panel, int at, int width, int steps) {
+      double[] pieces, int first, int count, double[] panel, int at, int width, int steps) {
     int present = Math.min(width, count - first);
     for (int step = 0; step < steps; step++) {
       int to = at + step * width;
       int from = step * count + first;
       if (present < FEW) {
         for (int e = 0; e < present; e++) {
-          panel[to + e] = rows[from + e];
+          panel[to + e] = pieces[from + e];
         }
       } else {
-        System.arraycopy(rows, from, panel, to, present);
+        System.arraycopy(pieces, from, panel, to, present);
       }
       Arrays.fill(panel, to + present, to + width, 0);
     }
   }
 
   private static void deal(
-      float[] rows, int first, int count, float[] panel, int at, int width, int steps) {
+      float[] pieces, int first, int count, float[] panel, int at, int width, int steps) {
     int present = Math.min(width, count - first);
     for (int step = 0; step < steps; step++) {
       int to = at + step * width;
       int from = step * count + first;
       if (present < FEW) {
         for (int e = 0; e < present; e++) {
-          panel[to + e] = rows[from + e];
+          panel[to + e] = pieces[from + e];
         }
       } else {
-        System.arraycopy(rows, from, panel, to, present);
+        System.arraycopy(pieces, from, panel, to, present);
       }
       Arrays.fill(panel, to + present, to + width, 0);
     }

@@ -129,12 +129,12 @@ final class TiledProduct {
           new PackedPanels.Steps(count, order.chain(), near, number++, isLast);
       pack(
           new Packing.Part(colSide, area.j, area.cols, p, count),
-          new Packing.Panels(panels.b(), panels.first, panels.cols, panels.read()));
+          new Packing.Panels(panels.b(), panels.first, panels.cols, panels.pieces()));
       for (int i = 0; i < area.rows; i += blockRows) {
         int rows = Math.min(blockRows, area.rows - i);
         pack(
             new Packing.Part(rowSide, area.i + i, rows, p, count),
-            new Packing.Panels(panels.a(), 0, panels.rows, panels.read()));
+            new Packing.Panels(panels.a(), 0, panels.rows, panels.pieces()));
         multiply(panels, area, i, rows, steps, summed);
       }
     }

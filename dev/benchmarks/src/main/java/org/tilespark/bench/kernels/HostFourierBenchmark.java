@@ -12,7 +12,6 @@ import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.memory.HugePageMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -27,9 +26,6 @@ import org.tilespark.layout.Shape;
  * halves cut the other way; what a task gets between them from other tasks is not timed.
  */
 public final class HostFourierBenchmark {
-  /** Pages of 2 MiB where the system has them, as blocks and numpy's large arrays have. */
-  private static final HugePageMemory MEMORY = new HugePageMemory();
-
   private static final int LINES = 4096;
   private static final int PIECES = 16;
   private static final long[] LENGTHS = {240, 256, 509, 512, 1000, 1024, 2048};
@@ -277,23 +273,13 @@ public final class HostFourierBenchmark {
         errors);
   }
 
-  /** Planes in memory as blocks have it, of normally distributed numbers. */
+  /** Planes of normally distributed numbers. */
   private record Planes(List<HostMemory> memories) implements AutoCloseable {
     static Planes of(Shape shape, ElementType type, boolean isComplex) {
       SplittableRandom random = new SplittableRandom(1);
       List<HostMemory> planes = new ArrayList<>();
       for (int p = 0; p < (isComplex ? 2 : 1); p++) {
-        long bytes = shape.elements() * type.bytes();
-        HostMemory plane = HostMemory.ofAddress(MEMORY.take(bytes).orElseThrow(), bytes);
-        for (long at = plane.offset(); at < plane.offset() + bytes; at += type.bytes()) {
-          double value = random.nextGaussian();
-          if (type == ElementType.FLOAT32) {
-            HostMemory.unsafe().putFloat(at, (float) value);
-          } else {
-            HostMemory.unsafe().putDouble(at, value);
-          }
-        }
-        planes.add(plane);
+        planes.add(NormalNumbers.of(shape.elements() * type.bytes(), type, random));
       }
       return new Planes(planes);
     }
@@ -314,7 +300,7 @@ public final class HostFourierBenchmark {
 
     @Override
     public void close() {
-      memories.forEach(plane -> MEMORY.free(plane.offset()));
+      memories.forEach(NormalNumbers::free);
     }
   }
 }

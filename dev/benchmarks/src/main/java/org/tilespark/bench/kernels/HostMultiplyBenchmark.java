@@ -13,7 +13,6 @@ import java.util.stream.Stream;
 import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.memory.HugePageMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
@@ -23,9 +22,6 @@ import org.tilespark.layout.ElementType;
  * thread's CPU time, so that other work on the machine spoils little.
  */
 public final class HostMultiplyBenchmark {
-  /** Pages of 2 MiB where the system has them, as blocks and numpy's large arrays have. */
-  private static final HugePageMemory MEMORY = new HugePageMemory();
-
   private static final String DEFAULT_SHAPES = "1536,1536,1536;1531,1543,1549";
 
   private static final String HELP =
@@ -148,9 +144,9 @@ public final class HostMultiplyBenchmark {
 
   private void measure(
       String name, String form, MultiplyProblem problem, HostMultiplier multiplier) {
-    HostMemory a = memory(problem.bytesA(), problem.type(), 1);
-    HostMemory b = memory(problem.bytesB(), problem.type(), 2);
-    HostMemory c = memory(problem.bytesC(), problem.type(), 3);
+    HostMemory a = NormalNumbers.of(problem.bytesA(), problem.type(), new SplittableRandom(1));
+    HostMemory b = NormalNumbers.of(problem.bytesB(), problem.type(), new SplittableRandom(2));
+    HostMemory c = NormalNumbers.of(problem.bytesC(), problem.type(), new SplittableRandom(3));
     try {
       if (peer != null) {
         String dtype = problem.type() == ElementType.FLOAT32 ? "f4" : "f8";
@@ -174,7 +170,7 @@ public final class HostMultiplyBenchmark {
       print(name, 2.0 * problem.m() * problem.k() * problem.n(), Times.of(ours), Times.of(theirs));
     } finally {
       for (HostMemory each : List.of(a, b, c)) {
-        MEMORY.free(each.offset());
+        NormalNumbers.free(each);
       }
     }
   }
@@ -198,19 +194,5 @@ public final class HostMultiplyBenchmark {
           (double) theirs.least() / ours.least());
     }
     System.out.println();
-  }
-
-  /** Memory as blocks have it, of normally distributed numbers. */
-  private static HostMemory memory(long bytes, ElementType type, int seed) {
-    SplittableRandom random = new SplittableRandom(seed);
-    HostMemory memory = HostMemory.ofAddress(MEMORY.take(bytes).orElseThrow(), bytes);
-    for (long at = memory.offset(); at < memory.offset() + bytes; at += type.bytes()) {
-      if (type == ElementType.FLOAT32) {
-        HostMemory.unsafe().putFloat(at, (float) random.nextGaussian());
-      } else {
-        HostMemory.unsafe().putDouble(at, random.nextGaussian());
-      }
-    }
-    return memory;
   }
 }

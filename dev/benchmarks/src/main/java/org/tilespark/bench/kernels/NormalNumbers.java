@@ -1,0 +1,33 @@
+package org.tilespark.bench.kernels;
+
+import java.util.SplittableRandom;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.HugePageMemory;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Normally distributed numbers in memory as blocks have it: pages of 2 MiB where the system gives
+ * them, as numpy's large arrays have too.
+ */
+final class NormalNumbers {
+  private static final HugePageMemory MEMORY = new HugePageMemory();
+
+  private NormalNumbers() {}
+
+  /** Memory full of them, for {@link #free}. */
+  static HostMemory of(long bytes, ElementType type, SplittableRandom random) {
+    HostMemory memory = HostMemory.ofAddress(MEMORY.take(bytes).orElseThrow(), bytes);
+    for (long at = memory.offset(); at < memory.offset() + bytes; at += type.bytes()) {
+      if (type == ElementType.FLOAT32) {
+        HostMemory.unsafe().putFloat(at, (float) random.nextGaussian());
+      } else {
+        HostMemory.unsafe().putDouble(at, random.nextGaussian());
+      }
+    }
+    return memory;
+  }
+
+  static void free(HostMemory memory) {
+    MEMORY.free(memory.offset());
+  }
+}
