@@ -57,4 +57,5 @@ if [[ -d $tilespark_home/jars && -d $tilespark_root/examples/target ]]; then
   touch "$tilespark_root/examples/target/built"
   unset jar
 fi
-[[ ! -f $tilespark_home/COMMIT ]] || cat "$tilespark_home/COMMIT"
+# No `[[ ]] || cat`: bash 5 would let cat replace a subshell that sources this.
+if [[ -f $tilespark_home/COMMIT ]]; then cat "$tilespark_home/COMMIT"; fi

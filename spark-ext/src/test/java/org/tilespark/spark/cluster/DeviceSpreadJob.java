@@ -8,7 +8,11 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.scheduler.AccumulableInfo;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -16,12 +20,14 @@ import org.apache.spark.storage.StorageLevel;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestProduct;
 
 /**
- * An application that keeps all devices of its executors busy, and says how much each of them did,
- * and what came out. Arguments: how many executors there are, and the words of what is to be run,
+ * An application that keeps all devices of its executors busy. Prints {@code TASKS executor blocks},
+ * the blocks of the tasks that Spark gave each executor; {@code DEVICE executor/number blocks}, the
+ * blocks that each device transposed; and a hash of each result. Arguments: how many executors there are, and the words of what is to be run,
  * {@code transpose} and {@code multiply}.
  */
 public final class DeviceSpreadJob {
@@ -60,11 +66,18 @@ public final class DeviceSpreadJob {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 1024, 512, 32, 32);
     Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS).persist(StorageLevel.MEMORY_ONLY());
     Dataset<Row> transposed = MatrixBlocks.transpose(blocks);
+    TransposingTasks tasks = new TransposingTasks();
+    spark.sparkContext().addSparkListener(tasks);
     array.assertPermuted(Permutation.of(1, 0), transposed);
     for (int round = 1; round < ROUNDS; round++) {
       transposed.write().format("noop").mode("overwrite").save();
     }
     awaitStatus(ROUNDS * (long) array.blockCount());
+    spark.sparkContext().listenerBus().waitUntilEmpty(60_000);
+    spark.sparkContext().removeSparkListener(tasks);
+    long blocksOfTask = array.blockCount() / PARTITIONS;
+    tasks.byExecutor.forEach(
+        (executor, count) -> System.out.println("TASKS " + executor + " " + count * blocksOfTask));
     int bits = 0;
     for (Row row : transposed.select("row", "col", "values").collectAsList()) {
       bits += row.hashCode(); // in whatever order
@@ -102,5 +115,20 @@ public final class DeviceSpreadJob {
     }
     byDevice.forEach((device, done) -> System.out.println("DEVICE " + device + " " + done));
     assertEquals(blocks, byDevice.values().stream().mapToLong(Long::longValue).sum(), "blocks");
+  }
+
+  /** Counts the tasks that transpose, which alone have the metric, by executor. */
+  private static final class TransposingTasks extends SparkListener {
+    final Map<String, Long> byExecutor = new ConcurrentHashMap<>();
+
+    @Override
+    public void onTaskEnd(SparkListenerTaskEnd task) {
+      for (AccumulableInfo metric :
+          ScalaInterop.<AccumulableInfo>list(task.taskInfo().accumulables().toSeq())) {
+        if (metric.name().contains("number of blocks")) {
+          byExecutor.merge(task.taskInfo().executorId(), 1L, Long::sum);
+        }
+      }
+    }
   }
 }

@@ -29,8 +29,9 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Devices as Spark schedules them, found by the script that comes with the jar: one executor with
- * all of them, an executor for each, and local mode. Results are the same, and the work is spread
- * within 10 %. With one device the first and the last are what is left to see.
+ * all of them, an executor for each, and local mode. Results are the same. Spark spreads the tasks
+ * over executors, by where the blocks are cached; an executor spreads the blocks of its tasks over
+ * its devices, within 10 %. One device leaves the first and the last case.
  */
 @RequiresGpu
 class GpuSchedulingIT {
@@ -38,6 +39,7 @@ class GpuSchedulingIT {
   private static final int MOST_DEVICES = 2;
   private static final int CORES = 8;
   private static final Pattern DEVICE = Pattern.compile("(?m)^DEVICE (\\S+)/(\\d+) (\\d+)$");
+  private static final Pattern TASKS = Pattern.compile("(?m)^TASKS (\\S+) (\\d+)$");
   private static final Pattern RESULT = Pattern.compile("(?m)^RESULT (\\S+ -?\\d+)$");
 
   private final int devices = Math.min(MOST_DEVICES, DeviceProbe.deviceCount());
@@ -76,9 +78,11 @@ class GpuSchedulingIT {
    * What an application printed.
    *
    * @param blocksByDevice by executor and number
+   * @param blocksOfTasks the blocks of each executor's tasks
    * @param results a hash of each
    */
-  private record Outcome(Map<String, Long> blocksByDevice, List<String> results) {
+  private record Outcome(
+      Map<String, Long> blocksByDevice, Map<String, Long> blocksOfTasks, List<String> results) {
     static Outcome of(ChildJvm.Outcome process) {
       assertEquals(0, process.exitCode(), process::output);
       Map<String, Long> blocks = new TreeMap<>();
@@ -86,13 +90,18 @@ class GpuSchedulingIT {
       while (device.find()) {
         blocks.put(device.group(1) + "/" + device.group(2), Long.valueOf(device.group(3)));
       }
+      Map<String, Long> tasks = new TreeMap<>();
+      Matcher task = TASKS.matcher(process.output());
+      while (task.find()) {
+        tasks.put(task.group(1), Long.valueOf(task.group(2)));
+      }
       List<String> results = new ArrayList<>();
       Matcher result = RESULT.matcher(process.output());
       while (result.find()) {
         results.add(result.group(1));
       }
       assertEquals(jobs().size(), results.size(), process::output);
-      return new Outcome(blocks, results);
+      return new Outcome(blocks, tasks, results);
     }
   }
 
@@ -102,12 +111,22 @@ class GpuSchedulingIT {
         System.getProperty("tilespark.test.deviceJobs", "transpose multiply").split(" "));
   }
 
+  /** Devices did all that Spark gave their executor, each within 10 % of an even share. */
   private static void assertSpread(Outcome outcome) {
-    double all = outcome.blocksByDevice().values().stream().mapToLong(Long::longValue).sum();
-    double even = all / outcome.blocksByDevice().size();
+    Map<String, List<Long>> byExecutor = new TreeMap<>();
     outcome
         .blocksByDevice()
-        .forEach((device, blocks) -> assertEquals(even, blocks, 0.1 * even, outcome::toString));
+        .forEach(
+            (device, blocks) ->
+                byExecutor.computeIfAbsent(device.split("/")[0], e -> new ArrayList<>()).add(blocks));
+    assertEquals(outcome.blocksOfTasks().keySet(), byExecutor.keySet(), outcome::toString);
+    byExecutor.forEach(
+        (executor, devices) -> {
+          long all = devices.stream().mapToLong(Long::longValue).sum();
+          assertEquals(outcome.blocksOfTasks().get(executor), all, outcome::toString);
+          double even = (double) all / devices.size();
+          devices.forEach(blocks -> assertEquals(even, blocks, 0.1 * even, outcome::toString));
+        });
   }
 
   private Outcome onCluster(String name, int executors, int devicesOfEach) throws IOException {
