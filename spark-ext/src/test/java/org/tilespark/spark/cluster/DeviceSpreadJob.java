@@ -25,10 +25,10 @@ import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestProduct;
 
 /**
- * An application that keeps all devices of its executors busy. Prints {@code TASKS executor blocks},
- * the blocks of the tasks that Spark gave each executor; {@code DEVICE executor/number blocks}, the
- * blocks that each device transposed; and a hash of each result. Arguments: how many executors there are, and the words of what is to be run,
- * {@code transpose} and {@code multiply}.
+ * An application that keeps all devices of its executors busy. Prints {@code TASKS executor
+ * blocks}, the blocks of the tasks that Spark gave each executor; {@code DEVICE executor/number
+ * blocks}, the blocks that each device transposed; and a hash of each result. Arguments: how many
+ * executors there are, and the words of what is to be run, {@code transpose} and {@code multiply}.
  */
 public final class DeviceSpreadJob {
   private static final int PARTITIONS = 64;

@@ -118,7 +118,9 @@ class GpuSchedulingIT {
         .blocksByDevice()
         .forEach(
             (device, blocks) ->
-                byExecutor.computeIfAbsent(device.split("/")[0], e -> new ArrayList<>()).add(blocks));
+                byExecutor
+                    .computeIfAbsent(device.split("/")[0], e -> new ArrayList<>())
+                    .add(blocks));
     assertEquals(outcome.blocksOfTasks().keySet(), byExecutor.keySet(), outcome::toString);
     byExecutor.forEach(
         (executor, devices) -> {

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.kernels.Sampling;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.VolumeBlocks;
@@ -248,6 +249,9 @@ class FourierTest extends FourierTestBase {
     // Least squares of the noise itself are not zero along z: what is left is what they leave.
     for (int[] tiling : new int[][] {{2, 7, 8}, {4, 3, 5}, shape}) {
       for (String way : List.of("slabs", "task", "pencils")) {
+        if (Sampling.skips(tiling[0] / 2 + way.length(), 2)) {
+          continue;
+        }
         Dataset<Row> df = field.blocks(spark, DOUBLE, true, tiling[0], tiling[1], tiling[2]);
         FftOptions options = FftOptions.defaults().withDecomposition(way);
         String what = Arrays.toString(tiling) + " by " + way;

@@ -79,10 +79,9 @@ class ReblockTest extends SparkTest {
     List<Box> boxes = randomTiling(random, array.extents());
     int rows = 1 + random.nextInt(30);
     int cols = 1 + random.nextInt(30);
-    Map<String, String> mode =
-        ((List<Map<String, String>>) executionModes()).get(random.nextInt(4));
+    List<Map<String, String>> modes = executionModes();
     with(
-        mode,
+        modes.get(random.nextInt(modes.size())),
         () ->
             assertReblocked(
                 array,

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.kernels.Sampling;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
@@ -64,6 +65,9 @@ class TransferFilesTest extends SparkTest {
     int refused = 0;
     for (ElementType from : ElementType.values()) {
       for (int wildness = 0; wildness < 4; wildness++) {
+        if (Sampling.skips(from.ordinal() + to.ordinal() + wildness, 3)) {
+          continue;
+        }
         Dataset<Row> blocks = blocks(from, to.isComplex(), wildness);
         Path file = dir.resolve("out.npy");
         Optional<String> misfit = written(blocks, to, file);
@@ -83,7 +87,7 @@ class TransferFilesTest extends SparkTest {
         }
       }
     }
-    assertTrue(held >= 6, to + " held " + held);
+    assertTrue(held >= (Sampling.FULL ? 6 : 2), to + " held " + held);
     assertEquals(to.isInteger() || to == NpyType.FLOAT16, refused > 0, to + " refused " + refused);
   }
 
