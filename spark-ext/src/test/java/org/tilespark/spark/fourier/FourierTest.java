@@ -23,7 +23,6 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.TestField;
 
 /** Transforms of volumes agree with their definition, from any tiling, in every mode. */
-@Tag("long")
 class FourierTest extends FourierTestBase {
   @ParameterizedTest
   @ValueSource(strings = {"15,25,10", "9,11,5", "1,1,64", "64,1,1", "2,3,5", "7,1,12"})

@@ -28,7 +28,6 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
 /** Products of block matrices, against sums that carry their rounding errors along. */
-@Tag("long")
 class MultiplyBlocksTest extends SparkTest {
   private static final MultiplyOptions OPTIONS = MultiplyOptions.defaults();
 

@@ -17,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.examples.ExampleJob;
 
+@Tag("long")
 class OperatorSoakTest {
   /** As examples/run has it: the heap grows until Spark has as many records of what ran. */
   private static final Map<String, String> FEW_RECORDS =
