@@ -174,6 +174,18 @@ public final class Attributes {
             .toList());
   }
 
+  /** The right operand, under fresh ids where it shares some with the left one. */
+  public static LogicalPlan distinctFrom(LogicalPlan left, LogicalPlan right) {
+    if (left.outputSet().intersect(right.outputSet()).isEmpty()) {
+      return right;
+    }
+    List<NamedExpression> fresh = new ArrayList<>();
+    for (Attribute attribute : ScalaInterop.<Attribute>list(right.output())) {
+      fresh.add(as(attribute, attribute.newInstance()));
+    }
+    return new Project(ScalaInterop.seq(fresh), right);
+  }
+
   /** Columns, and the plan that gives them. */
   public record Source(LogicalPlan plan, List<Attribute> columns) {}
 

@@ -28,6 +28,11 @@ public abstract class LogicalBlockNode extends LogicalPlan {
     return true;
   }
 
+  /** True if the node's block coordinates and grouping columns need no values of blocks. */
+  public boolean coordinatesAreCheap() {
+    return false;
+  }
+
   private List<Object> fieldList() {
     if (fieldList == null) {
       fieldList = fields();

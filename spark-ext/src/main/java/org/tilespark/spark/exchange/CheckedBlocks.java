@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.catalyst.CheapCoordinates;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
@@ -102,6 +103,11 @@ public final class CheckedBlocks extends LogicalBlockNode {
   @Override
   public Seq<Attribute> output() {
     return blocks.output();
+  }
+
+  @Override
+  public boolean coordinatesAreCheap() {
+    return CheapCoordinates.in(blocks);
   }
 
   @Override

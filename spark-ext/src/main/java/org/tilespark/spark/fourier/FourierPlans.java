@@ -22,7 +22,6 @@ import org.tilespark.spark.fourier.FourierStages.Transform;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.permute.BlockPlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
@@ -79,7 +78,7 @@ public final class FourierPlans {
     this.input =
         metadata.extents(RANK).isPresent()
             ? input
-            : BlockPlans.withExtents(
+            : BlockFrame.withExtents(
                 input, BlockKind.VOLUME, Optional.of(known.extents().text()), context.operator());
   }
 
