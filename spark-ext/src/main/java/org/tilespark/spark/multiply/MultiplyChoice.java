@@ -9,7 +9,7 @@ import org.tilespark.layout.Cuts;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.Placement;
-import org.tilespark.spark.multiply.cost.ClusterLimits;
+import org.tilespark.spark.multiply.cost.ClusterResources;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
@@ -31,7 +31,7 @@ final class MultiplyChoice {
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
   private final BackendChoice backend;
-  private final ClusterLimits limits;
+  private final ClusterResources resources;
   private List<Optional<PlacedOperand>> placed; // of A and B; null until asked for
 
   /** The choice for one product. */
@@ -41,12 +41,12 @@ final class MultiplyChoice {
     this.spec = product.spec();
     this.backend =
         BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
-    this.limits = new LimitsOfCluster(context, spec, backend).find();
+    this.resources = new ClusterProbe(context, spec, backend).find();
   }
 
   /** What one task and the cluster hold. */
-  ClusterLimits limits() {
-    return limits;
+  ClusterResources resources() {
+    return resources;
   }
 
   /**
@@ -162,7 +162,7 @@ final class MultiplyChoice {
   /** Cuboids that are asked for, where blocks are already, if they are there. */
   private Optional<Candidate> placedAs(MultiplyOptions.Strategy.Cuboid asked) {
     return placed().stream()
-        .map(where -> CuboidPlanner.inPlace(shape(), limits, where))
+        .map(where -> CuboidPlanner.inPlace(shape(), resources, where))
         .filter(
             candidate ->
                 candidate.isAllowed()
@@ -196,7 +196,7 @@ final class MultiplyChoice {
       if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
         CuboidPlan asked =
             CuboidPlanner.forced(
-                shape(), limits, Strategy.CUBOID, cuboid.p(), cuboid.q(), cuboid.r());
+                shape(), resources, Strategy.CUBOID, cuboid.p(), cuboid.q(), cuboid.r());
         return placedAs(cuboid)
             .map(inPlace -> new CuboidPlan(asked.shape(), inPlace, asked.rejected()))
             .orElse(asked);
@@ -205,13 +205,13 @@ final class MultiplyChoice {
       if (strategy instanceof MultiplyOptions.Strategy.Broadcast && !empty) {
         return CuboidPlanner.forced(
             shape(),
-            limits,
+            resources,
             spec.largerIsRight() ? Strategy.BROADCAST_LEFT : Strategy.BROADCAST_RIGHT,
             1,
             1,
             1);
       }
-      return CuboidPlanner.plan(shape(), limits, placed());
+      return CuboidPlanner.plan(shape(), resources, placed());
     } catch (IllegalArgumentException e) {
       throw refused(e);
     }
@@ -242,7 +242,7 @@ final class MultiplyChoice {
               .formatted(spec.operator(), cuboid));
     }
     GramPlanner planner =
-        new GramPlanner(shape(), limits, placed(false).map(a -> placed(a, true, true)));
+        new GramPlanner(shape(), resources, placed(false).map(a -> placed(a, true, true)));
     try {
       return strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid
           ? planner.forced(cuboid.p(), cuboid.r())

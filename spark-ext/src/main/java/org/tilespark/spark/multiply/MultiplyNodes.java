@@ -135,7 +135,7 @@ public final class MultiplyNodes {
     MultiplySpec.Side side = spec.side(!smallIsRight);
     long other = smallIsRight ? spec.n() : spec.m(); // extent of C along which it is whole
     long grain = smallIsRight ? spec.blockRows() : spec.blockCols();
-    long most = Math.max(1, choice.limits().tileBytes() / (other * spec.type().bytes()));
+    long most = Math.max(1, choice.resources().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
     List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
@@ -243,8 +243,7 @@ public final class MultiplyNodes {
   private long depth(long m, long n, long k) {
     long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
-    long most =
-        Math.max(batch / slice, Math.min(GOOD_DEPTH, LimitsOfCluster.BATCHES * batch / slice));
+    long most = Math.max(batch / slice, Math.min(GOOD_DEPTH, ClusterProbe.BATCHES * batch / slice));
     most = Math.max(1, Math.min(most, Math.max(1, k)));
     long block = Math.max(1, Math.min(k, Math.max(spec.a().inner(), spec.b().inner())));
     if (most >= block) {
