@@ -302,8 +302,8 @@ public final class Exchange {
     if (plan instanceof Project project) {
       return where(context, project.child()).flatMap(below -> above(project, below));
     }
-    if (plan instanceof PlacesBlocks node) {
-      return node.partitioning(context).map(Placement::hash);
+    if (plan instanceof PartitionsBlocks node) {
+      return node.partitioning(context).map(BlockPartitioning::hash);
     }
     if (plan instanceof RepartitionByExpression repartition) {
       return hashed(repartition.partitioning());

@@ -28,7 +28,7 @@ import scala.collection.immutable.Seq;
  * each volume through it as a whole.
  */
 public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
-  /** The column of what {@link PlacedStep.Detrend} takes off. */
+  /** The column of what {@link PositionDependentStep.Detrend} takes off. */
   static final String TREND = "tilespark_trend";
 
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */

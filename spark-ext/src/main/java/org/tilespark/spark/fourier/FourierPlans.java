@@ -122,7 +122,7 @@ public final class FourierPlans {
           context.operator() + ": cutoff is " + cutoff + "; expected 0 or more");
     }
     FourierPlans plans = new FourierPlans(input, Missing.ERROR, context);
-    return plans.pointwise(new PlacedStep.LowPass(cutoff, plans.volume.frequencies()));
+    return plans.pointwise(new PositionDependentStep.LowPass(cutoff, plans.volume.frequencies()));
   }
 
   /**

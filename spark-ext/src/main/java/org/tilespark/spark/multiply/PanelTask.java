@@ -152,7 +152,7 @@ final class PanelTask implements Iterator<InternalRow> {
    * The products of one partition.
    *
    * @param partition its number in the shuffle, or in the partitioning that cuboids follow
-   * @param pieces sorted as the class comment says; of one cuboid at most where they are placed
+   * @param pieces sorted as the class comment says; of one cuboid at most where they are in place
    */
   PanelTask(
       Job job,
@@ -267,7 +267,7 @@ final class PanelTask implements Iterator<InternalRow> {
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */
   private void requireInPlace() {
-    if (cuboids.isPlaced()
+    if (cuboids.isInPlace()
         && piece != null
         && own.stream().noneMatch(cuboid -> cuboids.key(cuboid) == labels.key(piece))) {
       throw new IllegalArgumentException(

@@ -5,7 +5,7 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Cost;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Traffic;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /** What each way to spread one multiply costs: a pure function of the shape and the cluster. */
 final class CostModel {
@@ -87,7 +87,7 @@ final class CostModel {
   }
 
   /** The cost of cuboids where blocks are already; what lies there is cut there. */
-  Cost inPlace(Placed where) {
+  Cost inPlace(InPlaceOperands where) {
     int p = where.parts(Axis.M);
     int q = where.parts(Axis.N);
     int r = where.parts(Axis.K);
@@ -191,7 +191,7 @@ final class CostModel {
    * The cost of a gram of blocks that stay where they are: what looks like B is A, and goes up
    * once.
    */
-  Cost gramInPlace(Placed where) {
+  Cost gramInPlace(InPlaceOperands where) {
     Cost cost = inPlace(where);
     Traffic traffic = cost.traffic();
     long saved = traffic.upload() - toDevices(shape.a().bytes());

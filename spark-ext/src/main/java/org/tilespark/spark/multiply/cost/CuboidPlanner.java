@@ -6,7 +6,7 @@ import java.util.List;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
  * Chooses how a multiply is spread over tasks: all cuboids (P,Q,R) of up to the useful count of
@@ -49,14 +49,15 @@ public final class CuboidPlanner {
 
   private final MultiplyShape shape;
   private final ClusterResources resources;
-  private final List<Placed> placed;
+  private final List<InPlaceOperands> operandsInPlace;
   private final CostModel costs;
   private final TaskMemory memory;
 
-  private CuboidPlanner(MultiplyShape shape, ClusterResources resources, List<Placed> placed) {
+  private CuboidPlanner(
+      MultiplyShape shape, ClusterResources resources, List<InPlaceOperands> operandsInPlace) {
     this.shape = shape;
     this.resources = resources;
-    this.placed = List.copyOf(placed);
+    this.operandsInPlace = List.copyOf(operandsInPlace);
     this.costs = new CostModel(shape, resources);
     this.memory = new TaskMemory(shape, resources);
   }
@@ -73,15 +74,16 @@ public final class CuboidPlanner {
   /**
    * As {@link #plan(MultiplyShape, ClusterResources)}, where operands need perhaps not be shuffled.
    *
-   * @param placed partitions where blocks lie already, as far as the planner knows
+   * @param operandsInPlace partitions where blocks lie already, as far as the planner knows
    */
   public static CuboidPlan plan(
-      MultiplyShape shape, ClusterResources resources, List<Placed> placed) {
-    return new CuboidPlanner(shape, resources, placed).plan();
+      MultiplyShape shape, ClusterResources resources, List<InPlaceOperands> operandsInPlace) {
+    return new CuboidPlanner(shape, resources, operandsInPlace).plan();
   }
 
   /** What the cuboids of {@code where} cost; it may be refused. */
-  public static Candidate inPlace(MultiplyShape shape, ClusterResources resources, Placed where) {
+  public static Candidate inPlace(
+      MultiplyShape shape, ClusterResources resources, InPlaceOperands where) {
     return new CuboidPlanner(shape, resources, List.of()).inPlace(where);
   }
 
@@ -136,7 +138,7 @@ public final class CuboidPlanner {
       Candidate candidate = broadcast(side, resources.broadcastBytes());
       (candidate.isAllowed() ? allowed : refused).add(candidate);
     }
-    for (Placed where : placed) {
+    for (InPlaceOperands where : operandsInPlace) {
       Candidate candidate = inPlace(where);
       (candidate.isAllowed() ? allowed : refused).add(candidate);
     }
@@ -244,7 +246,7 @@ public final class CuboidPlanner {
         memory.refusal(shape.largestM(p), shape.largestN(q)));
   }
 
-  private Candidate inPlace(Placed where) {
+  private Candidate inPlace(InPlaceOperands where) {
     Strategy strategy =
         where.left() && where.right()
             ? Strategy.BOTH_IN_PLACE

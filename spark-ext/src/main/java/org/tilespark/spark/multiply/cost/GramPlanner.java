@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
  * Chooses the cuts of a gram: rows and columns of C at the same places, so that P (P + 1) / 2 tiles
@@ -18,17 +18,18 @@ public final class GramPlanner {
 
   private final MultiplyShape shape;
   private final ClusterResources resources;
-  private final Optional<Placed> placed;
+  private final Optional<InPlaceOperands> operandsInPlace;
 
   /**
    * The planner of one gram.
    *
-   * @param placed where A's blocks lie already, if both are along K; both operands are A
+   * @param operandsInPlace where A's blocks lie already, if both are along K; both operands are A
    */
-  public GramPlanner(MultiplyShape shape, ClusterResources resources, Optional<Placed> placed) {
+  public GramPlanner(
+      MultiplyShape shape, ClusterResources resources, Optional<InPlaceOperands> operandsInPlace) {
     this.shape = shape;
     this.resources = resources;
-    this.placed = placed.filter(where -> where.axis() == Axis.K);
+    this.operandsInPlace = operandsInPlace.filter(where -> where.axis() == Axis.K);
   }
 
   /**
@@ -86,7 +87,7 @@ public final class GramPlanner {
   }
 
   private Optional<Candidate> inPlace() {
-    return placed
+    return operandsInPlace
         .filter(where -> CuboidPlanner.inPlace(shape, resources, where).isAllowed())
         .map(
             where ->

@@ -23,7 +23,7 @@ import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.multiply.cost.ClusterResources.Rates;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /** Which way a multiply is spread over tasks, and what it is predicted to cost. */
 class CuboidPlannerTest {
@@ -393,10 +393,11 @@ class CuboidPlannerTest {
       long partialBytes) {
     MultiplyShape shape = MultiplyShape.dense(m, k, n, ElementType.FLOAT32);
     long extent = axis == MultiplyShape.Axis.M ? m : axis == MultiplyShape.Axis.N ? n : k;
-    Placed placed = new Placed(left, right, axis, parts, (extent + parts - 1) / parts, true);
+    InPlaceOperands operandsInPlace =
+        new InPlaceOperands(left, right, axis, parts, (extent + parts - 1) / parts, true);
     ClusterResources resources =
         new ClusterResources(new ClusterSize(16, 1, 0), 64, 0, 16 * GIB, 4 * GIB, 0, 0, RATES);
-    CuboidPlan plan = CuboidPlanner.plan(shape, resources, List.of(placed));
+    CuboidPlan plan = CuboidPlanner.plan(shape, resources, List.of(operandsInPlace));
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     assertEquals(expected.contains("place"), plan.chosen().strategy().isInPlace());
     if (plan.chosen().strategy().isInPlace()) {
@@ -408,12 +409,15 @@ class CuboidPlannerTest {
       assertTrue(plan.rejected().stream().anyMatch(c -> c.strategy().isInPlace()), plan::toString);
     }
     // It is what the forced one costs too, and where memory does not hold a part it is refused.
-    Candidate same = CuboidPlanner.inPlace(shape, resources, placed);
+    Candidate same = CuboidPlanner.inPlace(shape, resources, operandsInPlace);
     assertTrue(plan.chosen().equals(same) || plan.rejected().contains(same));
     ClusterResources scant =
         new ClusterResources(new ClusterSize(16, 1, 0), 64, 0, 16 * GIB, 1000, 0, 0, RATES);
     assertTrue(
-        CuboidPlanner.inPlace(shape, scant, placed).refusal().orElseThrow().contains("tile of C"),
+        CuboidPlanner.inPlace(shape, scant, operandsInPlace)
+            .refusal()
+            .orElseThrow()
+            .contains("tile of C"),
         name);
   }
 
