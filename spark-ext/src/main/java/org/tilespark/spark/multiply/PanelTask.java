@@ -24,7 +24,7 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import scala.collection.immutable.Seq;
 
 /**
@@ -175,7 +175,7 @@ final class PanelTask implements Iterator<InternalRow> {
     this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
     this.ownComputed = own.isEmpty();
     this.piece = pieces.hasNext() ? pieces.next() : null;
-    this.stay = piece != null && StayingRows.keep(piece);
+    this.stay = piece != null && RetainableRows.retain(piece);
   }
 
   @Override
