@@ -5,10 +5,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.IntFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataType;
@@ -80,18 +78,12 @@ public record BlockFrame(
    * null.
    */
   public Attribute produce(int position) {
-    Attribute input = columns.get(position);
-    DataType type =
-        blocks.planes().contains(position)
-            ? DataTypes.createArrayType(BlockSchema.sparkType(blocks.elementType()), false)
-            : input.dataType();
-    return new AttributeReference(
-        input.name(),
-        type,
-        input.nullable() && !blocks.blockColumns().contains(position),
-        input.metadata(),
-        NamedExpression$.MODULE$.newExprId(),
-        input.qualifier());
+    Attribute fresh = columns.get(position).newInstance();
+    if (blocks.planes().contains(position)) {
+      DataType type = BlockSchema.sparkType(blocks.elementType());
+      fresh = fresh.withDataType(DataTypes.createArrayType(type, false));
+    }
+    return blocks.blockColumns().contains(position) ? fresh.withNullability(false) : fresh;
   }
 
   /**

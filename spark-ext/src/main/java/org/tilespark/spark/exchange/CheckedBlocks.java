@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.spark.block.GridCheck;
-import org.tilespark.spark.catalyst.CheapCoordinates;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
@@ -107,7 +106,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
 
   @Override
   public boolean coordinatesAreCheap() {
-    return CheapCoordinates.in(blocks);
+    return coordinatesAreCheap(blocks);
   }
 
   @Override

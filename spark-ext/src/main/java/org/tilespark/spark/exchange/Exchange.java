@@ -146,8 +146,11 @@ public final class Exchange {
   /** A child's partitioning in other terms; unknown if one of its columns has no other name. */
   public static Partitioning renamed(
       Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
-    return Attributes.renamedPartitioning(partitioning, names)
-        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+    return Optional.of(partitioning)
+        .filter(Expression.class::isInstance)
+        .flatMap(each -> Attributes.renamed((Expression) each, names))
+        .map(Partitioning.class::cast)
+        .orElseGet(() -> unknown(partitioning.numPartitions()));
   }
 
   /** All rows in one partition. */

@@ -140,7 +140,7 @@ final class MultiplyChoice {
         && left.get().axis() == Axis.K
         && right.get().axis() == Axis.K
         && left.get().bands().equals(right.get().bands())
-        && partitions(left.get()) == partitions(right.get())) {
+        && left.get().partitioning().partitions() == right.get().partitioning().partitions()) {
       all.add(inPlace(left.get(), true, true));
     } else {
       left.ifPresent(operand -> all.add(inPlace(operand, true, false)));
@@ -170,10 +170,6 @@ final class MultiplyChoice {
                     && candidate.q() == asked.q()
                     && candidate.r() == asked.r())
         .findFirst();
-  }
-
-  static int partitions(PartitionedOperand operand) {
-    return operand.partitioning().partitions();
   }
 
   /** True if the products of an operand's blocks with all of the other are blocks of C. */

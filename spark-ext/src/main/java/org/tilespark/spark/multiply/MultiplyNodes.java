@@ -202,7 +202,7 @@ public final class MultiplyNodes {
             axis == Axis.N ? largest : spec.n(),
             axis == Axis.K ? spec.side(operand.right()).inner() : spec.k()),
         spec.gram(),
-        MultiplyChoice.partitions(operand));
+        operand.partitioning().partitions());
   }
 
   // ---- the cuts

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.CheapCoordinates;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
@@ -41,7 +41,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
       return Optional.empty();
     }
     LogicalPlan larger = product.operands().get(right ? 1 : 0);
-    return CheapCoordinates.in(larger)
+    return LogicalBlockNode.coordinatesAreCheap(larger)
         ? Optional.of(product.watching(places(product, larger, right)))
         : Optional.empty();
   }

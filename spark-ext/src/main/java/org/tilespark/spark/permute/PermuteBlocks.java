@@ -10,7 +10,6 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
-import org.tilespark.spark.catalyst.CheapCoordinates;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
@@ -60,7 +59,7 @@ public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> {
 
   @Override
   public boolean coordinatesAreCheap() {
-    return CheapCoordinates.in(child());
+    return coordinatesAreCheap(child());
   }
 
   @Override

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.CheapCoordinates;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CheckedBlocks;
@@ -53,7 +53,9 @@ public final class CheapChecks extends Rule<LogicalPlan> {
     boolean readsValues = // of a re-block, in a condition, say
         check.exists(ScalaInterop.function(node -> !node.missingInput().isEmpty()));
     return Optional.of(
-        !readsValues && check instanceof Aggregate places && CheapCoordinates.in(places.child())
+        !readsValues
+                && check instanceof Aggregate places
+                && LogicalBlockNode.coordinatesAreCheap(places.child())
             ? checked.withChecks(check)
             : checked.withoutChecks());
   }

@@ -48,9 +48,4 @@ public final class RowSink {
   static Optional<Room> current() {
     return Optional.ofNullable(CURRENT.get());
   }
-
-  static long room(long bytes, int fields) {
-    Room room = CURRENT.get();
-    return room == null ? 0 : room.room(bytes, fields);
-  }
 }

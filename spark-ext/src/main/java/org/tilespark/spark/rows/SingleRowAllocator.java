@@ -14,7 +14,10 @@ final class SingleRowAllocator implements RowAllocator {
 
   @Override
   public void begin(UnsafeRow row, int size, boolean isFinal) {
-    long address = isFinal && isExchanged ? RowSink.room(size, row.numFields()) : 0;
+    long address =
+        isFinal && isExchanged
+            ? RowSink.current().map(room -> room.room(size, row.numFields())).orElse(0L)
+            : 0;
     if (address != 0) {
       row.pointTo(null, address, size);
       return;
