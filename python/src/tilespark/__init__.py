@@ -7,8 +7,8 @@ and scipy's names. All of it is calls of tilespark's SQL functions, so it works 
 from importlib import metadata as _metadata
 
 from . import fft, linalg
-from ._array import BlockArray
-from ._makers import from_dataframe, from_numpy, from_xarray, read_npy
+from ._array import BlockArray, from_numpy
+from ._makers import from_dataframe, from_xarray, read_npy
 from ._session import check, configure, jar_path
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
 

@@ -10,15 +10,15 @@ from functools import cached_property
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from . import _blocks, _transfer
 from ._blocks import MATRIX, VOLUME, Kind
 from ._gaps import OPERATORS, gap, no_ufunc
-from ._labels import Labels
-from ._session import check
+from ._html import html
+from ._labels import Labels, checked_spacing
+from ._session import check, session
 from ._sql import Argument, call, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
 
@@ -32,6 +32,7 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"
+_BATCH = "batch"  # the column of a batch that from_numpy makes
 _escaped: dict[int, object] = {}  # kept until Python ends, by identity
 
 
@@ -179,9 +180,7 @@ class BlockArray:
         return f"BlockArray(shape={shape}, dtype={self.dtype}{blocks})"
 
     def _repr_html_(self) -> str:
-        from ._html import html
-
-        return html(self)
+        return html(self._known_shape, self.blocks, self.dtype)
 
     # Rearranging
 
@@ -254,7 +253,7 @@ class BlockArray:
         )
 
     def _block_shape(self, blocks: int | Sequence[int] | NDArray) -> tuple[int, ...]:
-        return stored_block_shape(blocks, self.shape, self._dropped, self._is_batch)
+        return _blocks.stored_block_shape(blocks, self.shape, self._dropped, self._is_batch)
 
     def slabs(self, axis: int | str, thickness: int | None = None, *, missing: str | None = None) -> BlockArray:
         """A volume cut along one axis and whole along the others, as a Fourier transform takes it best.
@@ -286,18 +285,41 @@ class BlockArray:
     # Arithmetic
 
     def __matmul__(self, other: Any) -> BlockArray:
-        from .linalg import matmul
-
         if not _is_operand(other):
             return NotImplemented
-        return matmul(self, other)
+        return self._matmul(as_array(other, self))
 
     def __rmatmul__(self, other: Any) -> BlockArray:
-        from .linalg import matmul
-
         if not _is_operand(other):
             return NotImplemented
-        return matmul(other, self)
+        return as_array(other, self)._matmul(self)
+
+    def _matmul(self, other: BlockArray, **options: Argument) -> BlockArray:
+        """The matrix product with another array, with further arguments of the SQL function."""
+        for array in (self, other):
+            array._require_matrix("matmul")
+        one, two = self._own_extents, other._own_extents
+        counts = {array._count for array in (self, other)} - {None}
+        if one[-1] != two[0] or self._is_batch != other._is_batch or len(counts) > 1:
+            raise InvalidInputError(
+                f"matmul of shapes {self.shape} and {other.shape}; expected the last axis of the first as long as the last but one"
+                " of the second, and both or neither a batch, of as many matrices"
+            )
+        wanted = np.result_type(self.dtype, other.dtype)
+        first, second = self._computable("@", wanted), other._computable("@", wanted)
+        # A vector is stored as a column or a row; on the left it must be a row, on the right a column.
+        df = call(
+            "matrix_multiply",
+            {"a": first._df, "b": second._df},
+            transposeA=True if first._dropped == (1,) else None,
+            transposeB=True if second._dropped == (0,) else None,
+            **options,
+        )
+        dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
+        keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
+        return BlockArray(
+            df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, keep=keep
+        )
 
     def __mul__(self, other: Any) -> BlockArray:
         number = _number(other)
@@ -559,7 +581,7 @@ class BlockArray:
 
     def _save(self, path: str | os.PathLike[str], dtype: Any, overwrite: bool) -> None:
         """Writes a vector or a scalar, which Spark holds as a matrix."""
-        target = local_path(self.spark, path)
+        target = _transfer.local_path(self.spark, path)
         if target is None:
             raise UnsupportedError(
                 f"to_npy({os.fspath(path)!r}) of {self._what}: Spark writes files of 2 or 3 axes, and this path is not one of"
@@ -624,6 +646,15 @@ class BlockArray:
                 df = _transfer.numbered(other._df, batch, inverse=df)
         return BlockArray(df, batch=batch, count=self._count, numbered=other._numbered, labels=self._labels, keep=self._keep)
 
+    def _require_matrix(self, operator: str) -> None:
+        if self._kind is not MATRIX or not self.ndim:
+            raise InvalidInputError(f"{operator} of {self._what}; expected matrices, vectors or batches of matrices")
+        if self.dtype.kind == "c":
+            raise UnsupportedError(
+                f"{operator} of {self.dtype.name} values; expected real ones: a.map_blocks(np.real) and a.map_blocks(np.imag) are"
+                " the parts, to be used apart"
+            )
+
     def _require_volume(self, operator: str) -> None:
         if self._kind is not VOLUME:
             raise InvalidInputError(f"{operator} of {self._what}; expected a volume, which has 3 axes and is no batch")
@@ -677,42 +708,6 @@ def _is_operand(value: Any) -> bool:
     return isinstance(value, BlockArray | np.ndarray)
 
 
-def stored_block_shape(
-    blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
-) -> tuple[int, ...]:
-    """The shape of a stored block from what a user says of an array's blocks; -1 means a whole axis.
-
-    Raises:
-        InvalidInputError: if there is not one size of 1 or more for each axis.
-    """
-    sizes = _blocks.integers("The shape of blocks", blocks)
-    if is_batch:
-        if len(sizes) == len(shape) and sizes[0] in (1, -1):
-            sizes = sizes[1:]
-        shape = shape[1:]
-    if np.ndim(blocks) == 0:
-        sizes *= len(shape)
-    if len(sizes) != len(shape) or any(size < 1 and size != -1 for size in sizes):
-        raise InvalidInputError(
-            f"Blocks of {blocks} for {'matrices' if is_batch else 'an array'} of shape {shape}; expected one size of 1 or more,"
-            f" or -1, for each axis{', after 1 for the matrices of the batch or without it' if is_batch else ''}"
-        )
-    stored = [extent if size == -1 else min(size, max(1, extent)) for size, extent in zip(sizes, shape, strict=True)]
-    for axis in dropped:
-        stored.insert(axis, 1)
-    return tuple(max(1, size) for size in stored)
-
-
-def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None:
-    """The file that Spark and this Python both mean by a path; None if there is none."""
-    text = os.fspath(path)
-    if text.startswith("file:"):
-        text = urlsplit(text).path
-    elif "://" in text:
-        return None
-    return Path(text) if _transfer.shares_files(spark) else None
-
-
 def _free_bytes() -> int | None:
     """Bytes that this machine, or the container of this process, can still give, where it says so."""
     available = re.search(r"MemAvailable:\s+(\d+)", _text("/proc/meminfo"))
@@ -731,6 +726,61 @@ def _text(path: str) -> str:
         return ""
 
 
+def from_numpy(
+    a: Any,
+    blocks: int | Sequence[int] | None = None,
+    *,
+    batch: bool = False,
+    spacing: float | Sequence[float] | None = None,
+    spark: SparkSession | None = None,
+) -> BlockArray:
+    """A BlockArray of a numpy array's values, as they are now.
+
+    Rank 1 is a vector, rank 2 a matrix, rank 3 a volume, or with ``batch`` as many matrices as the first axis is long.
+
+    Args:
+        a: a numpy array, or what ``numpy.asarray`` takes.
+        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB. Of a batch: of each matrix, by
+            default the whole matrix.
+        batch: whether the first of three axes numbers matrices.
+        spacing: distance between neighbours, one number or one for each axis; Fourier transforms use it.
+        spark: the session; by default the active one.
+
+    Raises:
+        InvalidInputError: if elements of ``a`` are masked.
+        UnsupportedError: if the rank is none of these, or blocks cannot hold the dtype.
+        SetupError: if there is no session with tilespark.
+    """
+    if np.ma.is_masked(a):
+        raise InvalidInputError(
+            f"A masked array with {np.count_nonzero(a.mask)} masked elements; blocks have no masks: a.filled(value) puts a value there"
+        )
+    array = np.asarray(a)
+    dtype = _blocks.supported(array.dtype)
+    if batch and array.ndim != 3:
+        raise InvalidInputError(f"batch=True with an array of {array.ndim} axes; expected 3: (matrices, rows, columns)")
+    if not 1 <= array.ndim <= 3:
+        raise UnsupportedError(
+            f"An array of {array.ndim} axes; expected a vector, a matrix or a volume (1 to 3 axes):"
+            f" reshape it, as {'a.reshape(-1, a.shape[-1])' if array.ndim else 'a.reshape(1)'}"
+        )
+    spark = session(spark)
+    dropped = (1,) if array.ndim == 1 else ()
+    stored = np.asarray(array.reshape(-1, 1) if array.ndim == 1 else array, dtype)
+    if blocks is None:
+        shape = (1, *array.shape[1:]) if batch else _blocks.default_block_shape(stored.shape, dtype.itemsize)
+        shape = tuple(max(1, extent) for extent in shape)
+    else:
+        shape = _blocks.stored_block_shape(blocks, array.shape, dropped, batch)
+        shape = (1, *shape) if batch else shape
+    df, keep = _transfer.send(spark, stored, shape)
+    labels = Labels(spacing=checked_spacing(spacing, array.ndim))
+    if not batch:
+        return BlockArray(df, dropped=dropped, labels=labels, keep=tuple(keep))
+    matrices = _transfer.unstacked(df, _BATCH, array.shape, shape)
+    return BlockArray(matrices, batch=_BATCH, count=array.shape[0], numbered=True, labels=labels, keep=tuple(keep))
+
+
 def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
     """A BlockArray, a DataFrame of blocks or a numpy array as a BlockArray.
 
@@ -741,8 +791,6 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
     if isinstance(value, BlockArray):
         return value
     if isinstance(value, np.ndarray):
-        from ._makers import from_numpy
-
         if like is None:
             return from_numpy(value)
         if not like._is_batch or value.ndim != 3:

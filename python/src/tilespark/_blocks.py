@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from .errors import InvalidInputError, UnsupportedError, translated
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -253,3 +256,29 @@ def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...
     side = math.isqrt(budget)
     rows = max(1, min(shape[0], max(side, budget // max(1, min(shape[1], side)))))
     return rows, max(1, min(shape[1], budget // rows))
+
+
+def stored_block_shape(
+    blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
+) -> tuple[int, ...]:
+    """The shape of a stored block from what a user says of an array's blocks; -1 means a whole axis.
+
+    Raises:
+        InvalidInputError: if there is not one size of 1 or more for each axis.
+    """
+    sizes = integers("The shape of blocks", blocks)
+    if is_batch:
+        if len(sizes) == len(shape) and sizes[0] in (1, -1):
+            sizes = sizes[1:]
+        shape = shape[1:]
+    if np.ndim(blocks) == 0:
+        sizes *= len(shape)
+    if len(sizes) != len(shape) or any(size < 1 and size != -1 for size in sizes):
+        raise InvalidInputError(
+            f"Blocks of {blocks} for {'matrices' if is_batch else 'an array'} of shape {shape}; expected one size of 1 or more,"
+            f" or -1, for each axis{', after 1 for the matrices of the batch or without it' if is_batch else ''}"
+        )
+    stored = [extent if size == -1 else min(size, max(1, extent)) for size, extent in zip(sizes, shape, strict=True)]
+    for axis in dropped:
+        stored.insert(axis, 1)
+    return tuple(max(1, size) for size in stored)

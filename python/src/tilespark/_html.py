@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._array import BlockArray
+import numpy as np
 
 _SIDE = 120.0  # pixels of the longest axis
 _LINES = 40  # drawn along one axis at most
 _STYLE = 'stroke="#345" stroke-width="1"'
 
 
-def html(array: BlockArray) -> str:
-    """The HTML of an array; nothing is computed that the array does not know."""
-    blocks = array.blocks
-    shape = _known(array._known_shape)
-    nbytes = "?" if shape is None else _bytes(_count(shape) * array.dtype.itemsize)
+def html(extents: tuple[int | None, ...], blocks: tuple[int, ...] | None, dtype: np.dtype[Any]) -> str:
+    """The HTML of an array of these extents, None where one is not known, cut into blocks of a shape, if that is known."""
+    shape = _known(extents)
+    nbytes = "?" if shape is None else _bytes(_count(shape) * dtype.itemsize)
     rows = [
-        ("Shape", _shape(array._known_shape), "" if blocks is None else _shape(blocks)),
-        ("Bytes", nbytes, "" if blocks is None else _bytes(_count(blocks) * array.dtype.itemsize)),
-        ("Type", str(array.dtype), ""),
+        ("Shape", _shape(extents), "" if blocks is None else _shape(blocks)),
+        ("Bytes", nbytes, "" if blocks is None else _bytes(_count(blocks) * dtype.itemsize)),
+        ("Type", str(dtype), ""),
     ]
     if blocks is not None and shape is not None:
         grid = [-(-extent // size) for extent, size in zip(shape, blocks, strict=True)]

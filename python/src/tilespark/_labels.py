@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InvalidInputError
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -60,3 +62,13 @@ def labels_of(data_array: Any) -> Labels:
             return labels
         spacing.append(abs(float(steps.mean())))
     return replace(labels, spacing=tuple(spacing))
+
+
+def checked_spacing(spacing: float | Sequence[float] | None, rank: int) -> tuple[float, ...] | None:
+    """One distance between neighbours for each axis, from what a user gives."""
+    if spacing is None:
+        return None
+    values = (float(spacing),) * rank if isinstance(spacing, int | float | np.number) else tuple(float(s) for s in spacing)
+    if len(values) != rank or any(not value > 0 for value in values):
+        raise InvalidInputError(f"spacing {spacing} of an array of {rank} axes; expected a number above 0 for each")
+    return values

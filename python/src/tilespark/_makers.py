@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _transfer
-from ._array import BlockArray, local_path, stored_block_shape
-from ._labels import Labels, labels_of
+from ._array import BlockArray, from_numpy
+from ._labels import Labels, checked_spacing, labels_of
 from ._session import check, session
 from ._sql import call, numbers
 from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
@@ -20,73 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
-
-_BATCH = "batch"
-
-
-def from_numpy(
-    a: Any,
-    blocks: int | Sequence[int] | None = None,
-    *,
-    batch: bool = False,
-    spacing: float | Sequence[float] | None = None,
-    spark: SparkSession | None = None,
-) -> BlockArray:
-    """A BlockArray of a numpy array's values, as they are now.
-
-    Rank 1 is a vector, rank 2 a matrix, rank 3 a volume, or with ``batch`` as many matrices as the first axis is long.
-
-    Args:
-        a: a numpy array, or what ``numpy.asarray`` takes.
-        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB. Of a batch: of each matrix, by
-            default the whole matrix.
-        batch: whether the first of three axes numbers matrices.
-        spacing: distance between neighbours, one number or one for each axis; Fourier transforms use it.
-        spark: the session; by default the active one.
-
-    Raises:
-        InvalidInputError: if elements of ``a`` are masked.
-        UnsupportedError: if the rank is none of these, or blocks cannot hold the dtype.
-        SetupError: if there is no session with tilespark.
-    """
-    if np.ma.is_masked(a):
-        raise InvalidInputError(
-            f"A masked array with {np.count_nonzero(a.mask)} masked elements; blocks have no masks: a.filled(value) puts a value there"
-        )
-    array = np.asarray(a)
-    dtype = _blocks.supported(array.dtype)
-    if batch and array.ndim != 3:
-        raise InvalidInputError(f"batch=True with an array of {array.ndim} axes; expected 3: (matrices, rows, columns)")
-    if not 1 <= array.ndim <= 3:
-        raise UnsupportedError(
-            f"An array of {array.ndim} axes; expected a vector, a matrix or a volume (1 to 3 axes):"
-            f" reshape it, as {'a.reshape(-1, a.shape[-1])' if array.ndim else 'a.reshape(1)'}"
-        )
-    spark = session(spark)
-    dropped = (1,) if array.ndim == 1 else ()
-    stored = np.asarray(array.reshape(-1, 1) if array.ndim == 1 else array, dtype)
-    if blocks is None:
-        shape = (1, *array.shape[1:]) if batch else _blocks.default_block_shape(stored.shape, dtype.itemsize)
-        shape = tuple(max(1, extent) for extent in shape)
-    else:
-        shape = stored_block_shape(blocks, array.shape, dropped, batch)
-        shape = (1, *shape) if batch else shape
-    df, keep = _transfer.send(spark, stored, shape)
-    labels = Labels(spacing=_spacing(spacing, array.ndim))
-    if not batch:
-        return BlockArray(df, dropped=dropped, labels=labels, keep=tuple(keep))
-    matrices = _transfer.unstacked(df, _BATCH, array.shape, shape)
-    return BlockArray(matrices, batch=_BATCH, count=array.shape[0], numbered=True, labels=labels, keep=tuple(keep))
-
-
-def _spacing(spacing: float | Sequence[float] | None, rank: int) -> tuple[float, ...] | None:
-    if spacing is None:
-        return None
-    values = (float(spacing),) * rank if isinstance(spacing, int | float | np.number) else tuple(float(s) for s in spacing)
-    if len(values) != rank or any(not value > 0 for value in values):
-        raise InvalidInputError(f"spacing {spacing} of an array of {rank} axes; expected a number above 0 for each")
-    return values
-
 
 def read_npy(
     path: str | os.PathLike[str],
@@ -125,14 +58,14 @@ def read_npy(
                 kind = _blocks.kind_of(schema)
                 extents = _blocks.stated_extents(schema, kind)
                 assert extents is not None
-                df = reader.option("blockShape", numbers(stored_block_shape(blocks, extents, (), False))).load(location)
+                df = reader.option("blockShape", numbers(_blocks.stored_block_shape(blocks, extents, (), False))).load(location)
     except TileSparkError:
-        vector = _vector(local_path(spark, path))
+        vector = _vector(_transfer.local_path(spark, path))
         if vector is None:
             raise
         return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
     array = BlockArray(df)
-    array._labels = Labels(spacing=_spacing(spacing, array.ndim))
+    array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
     return array
 
 
@@ -172,7 +105,7 @@ def from_dataframe(
             " (drop the others; operators on .df take any)"
         )
     array = BlockArray(df, batch=batch)
-    array._labels = Labels(spacing=_spacing(spacing, array.ndim))
+    array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
     return array
 
 

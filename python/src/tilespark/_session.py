@@ -12,19 +12,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import SetupError
+from .errors import EXTENSIONS, PLUGIN, SETUP_HELP, SetupError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PLUGIN = "org.tilespark.spark.TileSparkPlugin"
-EXTENSIONS = "org.tilespark.spark.TileSparkExtensions"
 _LIBRARIES = ("nvidia-cublas", "nvidia-cufft")
-_HELP = (
-    "tilespark.configure(SparkSession.builder) sets all three of spark.jars, spark.sql.extensions and spark.plugins;"
-    " it must be called before the first session of a Python process is made: restart Python."
-    " Under spark-submit and over Spark Connect they are settings of the command that starts Spark or its server."
-)
 
 _checked: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -195,19 +188,14 @@ def check(spark: SparkSession) -> None:
             if has_extension
             else f"the extension (spark.sql.extensions={EXTENSIONS})"
         )
-        raise SetupError(f"This Spark session lacks {lacking}. {_HELP}")
+        raise SetupError(f"This Spark session lacks {lacking}. {SETUP_HELP}")
     if not has_plugin:
         warnings.warn(
             f"This Spark session lacks the plugin (spark.plugins={PLUGIN}): it computes, without the GPU tab, executor"
-            f" metrics and recovery from a lost device. {_HELP}",
+            f" metrics and recovery from a lost device. {SETUP_HELP}",
             stacklevel=4,
         )
     _checked.add(spark)
-
-
-def missing_parts() -> str:
-    """What to do about a session that does not know tilespark."""
-    return f"It lacks the jar (spark.jars) or the extension (spark.sql.extensions={EXTENSIONS}). {_HELP}"
 
 
 def setting(spark: SparkSession, key: str) -> str:

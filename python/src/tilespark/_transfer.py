@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from . import _blocks
+from . import _blocks, _worker
 from ._blocks import MATRIX, VOLUME, Kind
 from ._session import is_local, setting
 from ._sql import call, numbers, quoted
@@ -161,6 +162,16 @@ def shares_files(spark: SparkSession) -> bool:
     if spark not in _sharing:
         _sharing[spark] = os.name == "posix" and is_local(spark) and _reads_and_writes(spark)
     return _sharing[spark]
+
+
+def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None:
+    """The file that Spark and this Python both mean by a path; None if there is none."""
+    text = os.fspath(path)
+    if text.startswith("file:"):
+        text = urlsplit(text).path
+    elif "://" in text:
+        return None
+    return Path(text) if shares_files(spark) else None
 
 
 def _reads_and_writes(spark: SparkSession) -> bool:
@@ -388,8 +399,6 @@ def mapped(
 ) -> DataFrame:
     """A packed DataFrame with each block, without its dropped axes, replaced by what a Python function makes of it."""
     from pyspark import cloudpickle
-
-    from . import _worker
 
     cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
     run = _worker.block_mapper(function, kind.offsets, kind.sizes, dropped, source.name, target.name)

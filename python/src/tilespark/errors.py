@@ -10,6 +10,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+PLUGIN = "org.tilespark.spark.TileSparkPlugin"
+EXTENSIONS = "org.tilespark.spark.TileSparkExtensions"
+SETUP_HELP = (
+    "tilespark.configure(SparkSession.builder) sets all three of spark.jars, spark.sql.extensions and spark.plugins;"
+    " it must be called before the first session of a Python process is made: restart Python."
+    " Under spark-submit and over Spark Connect they are settings of the command that starts Spark or its server."
+)
+
 # The JVM's form of a reason, in the text of any Spark exception of any client: docs/reliability.md has it too.
 _CONDITION = re.compile(
     r"\[(TILESPARK_[A-Z_]+)\] (?!\S+Exception: \[)(.*?)"
@@ -97,10 +105,12 @@ def from_spark(error: BaseException) -> TileSparkError | None:
         return TileSparkError(f"map_blocks: the function failed with {failed[-1]['reason']}", jvm_trace=trace)
     missing = _NO_FUNCTION.search(texts[0])
     if missing:
-        from ._session import missing_parts
-
         name = missing.group(1) or missing.group(2)
-        return SetupError(f"This Spark session does not know {name}. {missing_parts()}", jvm_trace=trace)
+        return SetupError(
+            f"This Spark session does not know {name}. It lacks the jar (spark.jars) or the extension"
+            f" (spark.sql.extensions={EXTENSIONS}). {SETUP_HELP}",
+            jvm_trace=trace,
+        )
     return None
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._array import BlockArray, as_array
-from ._blocks import MATRIX, integers
+from ._blocks import integers
 from ._sql import call, numbers
-from .errors import InvalidInputError, UnsupportedError
+from .errors import InvalidInputError
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,33 +40,7 @@ def matmul(
     """
     first = as_array(a, b if isinstance(b, BlockArray) else None)
     second = as_array(b, first)
-    for array in (first, second):
-        _require_matrix("matmul", array)
-    one, other = first._own_extents, second._own_extents
-    counts = {array._count for array in (first, second)} - {None}
-    if one[-1] != other[0] or first._is_batch != second._is_batch or len(counts) > 1:
-        raise InvalidInputError(
-            f"matmul of shapes {first.shape} and {second.shape}; expected the last axis of the first as long as the last but one of"
-            " the second, and both or neither a batch, of as many matrices"
-        )
-    wanted = np.result_type(first.dtype, second.dtype)
-    first, second = first._computable("@", wanted), second._computable("@", wanted)
-    # A vector is stored as a column or a row; on the left it must be a row, on the right a column.
-    df = call(
-        "matrix_multiply",
-        {"a": first._df, "b": second._df},
-        transposeA=True if first._dropped == (1,) else None,
-        transposeB=True if second._dropped == (0,) else None,
-        precision=precision,
-        strategy=strategy,
-        blockShape=_shape(blocks),
-        missing=missing,
-    )
-    dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
-    keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
-    return BlockArray(
-        df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, keep=keep
-    )
+    return first._matmul(second, precision=precision, strategy=strategy, blockShape=_shape(blocks), missing=missing)
 
 
 def gram(
@@ -147,19 +121,9 @@ def _shape(blocks: tuple[int, int] | None) -> str | None:
     return None if blocks is None else numbers(integers("blocks", blocks))
 
 
-def _require_matrix(operator: str, array: BlockArray) -> None:
-    if array._kind is not MATRIX or not array.ndim:
-        raise InvalidInputError(f"{operator} of {array._what}; expected matrices, vectors or batches of matrices")
-    if array.dtype.kind == "c":
-        raise UnsupportedError(
-            f"{operator} of {array.dtype.name} values; expected real ones: a.map_blocks(np.real) and a.map_blocks(np.imag) are"
-            " the parts, to be used apart"
-        )
-
-
 def _floating_matrix(operator: str, a: Any) -> BlockArray:
     array = as_array(a)
-    _require_matrix(operator, array)
+    array._require_matrix(operator)
     if array.ndim == 1:
         raise InvalidInputError(f"{operator} of a vector; expected a matrix")
     return array._floating()

@@ -6,7 +6,7 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.MixedLaunch;
-import org.tilespark.kernels.transpose.PlacedPlan;
+import org.tilespark.kernels.transpose.OffsetPlan;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -173,12 +173,12 @@ public final class DeviceTransposer implements Transposer {
       enqueue(part.problem(), in, part.inOffset(), out, part.outOffset(), stream);
       return;
     }
-    List<PlacedPlan> placed = new ArrayList<>();
+    List<OffsetPlan> offsetPlans = new ArrayList<>();
     for (Part part : parts) {
       check(part.problem(), in, part.inOffset(), out, part.outOffset());
       if (part.problem().bytes() > 0) {
-        placed.add(
-            new PlacedPlan(
+        offsetPlans.add(
+            new OffsetPlan(
                 plan(part.problem(), alignment(part.inOffset(), part.outOffset()))
                     .orElseThrow(UnsupportedOperationException::new),
                 part.inOffset(),
@@ -187,7 +187,7 @@ public final class DeviceTransposer implements Transposer {
     }
     device.enter();
     KernelModule kernels = device.kernels();
-    for (MixedLaunch.Placed each : MixedLaunch.of(placed, device.ownKernels())) {
+    for (MixedLaunch.OffsetLaunch each : MixedLaunch.of(offsetPlans, device.ownKernels())) {
       if (each.launch().isPresent()) {
         kernels.launch(
             each.launch().get(),

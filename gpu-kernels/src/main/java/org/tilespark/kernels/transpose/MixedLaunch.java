@@ -27,20 +27,18 @@ public final class MixedLaunch {
   private MixedLaunch() {}
 
   /**
-   * One launch of several.
+   * One launch of several, and the offsets of its input and output in their buffers.
    *
    * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
    * @param inOffset bytes from the input buffer's begin to what the launch takes as its input
    * @param outOffset the same of the output
    * @param bytes bytes to copy where there is no launch
    */
-  public record Placed(Optional<KernelLaunch> launch, long inOffset, long outOffset, long bytes) {
-    private static Placed of(PlacedPlan placed) {
-      return new Placed(
-          placed.plan().launch(),
-          placed.inOffset(),
-          placed.outOffset(),
-          placed.plan().problem().bytes());
+  public record OffsetLaunch(
+      Optional<KernelLaunch> launch, long inOffset, long outOffset, long bytes) {
+    private static OffsetLaunch of(OffsetPlan part) {
+      return new OffsetLaunch(
+          part.plan().launch(), part.inOffset(), part.outOffset(), part.plan().problem().bytes());
     }
   }
 
@@ -52,15 +50,15 @@ public final class MixedLaunch {
    * @param plans in any order
    * @param device its limits and the kernels of this jar
    */
-  public static List<Placed> of(List<PlacedPlan> plans, DeviceKernels device) {
-    List<Placed> launches = new ArrayList<>();
-    Map<Group, List<PlacedPlan>> groups = new LinkedHashMap<>();
-    for (PlacedPlan placed : plans) {
-      if (placed.plan().strategy() instanceof TransposeStrategy.Tiled tiled) {
+  public static List<OffsetLaunch> of(List<OffsetPlan> plans, DeviceKernels device) {
+    List<OffsetLaunch> launches = new ArrayList<>();
+    Map<Group, List<OffsetPlan>> groups = new LinkedHashMap<>();
+    for (OffsetPlan part : plans) {
+      if (part.plan().strategy() instanceof TransposeStrategy.Tiled tiled) {
         Group group = new Group(tiled.family(), tiled.matrices().elementBytes());
-        groups.computeIfAbsent(group, any -> new ArrayList<>()).add(placed);
+        groups.computeIfAbsent(group, any -> new ArrayList<>()).add(part);
       } else {
-        launches.add(Placed.of(placed));
+        launches.add(OffsetLaunch.of(part));
       }
     }
     groups.forEach(
@@ -68,13 +66,14 @@ public final class MixedLaunch {
           Optional<KernelIndex.Kernel> kernel =
               device.find(group.family() + "_mixed", group.elementBytes());
           for (int first = 0; first < members.size(); first += MAX_PARTS) {
-            List<PlacedPlan> parts =
+            List<OffsetPlan> parts =
                 members.subList(first, Math.min(members.size(), first + MAX_PARTS));
             if (parts.size() == 1 || kernel.isEmpty()) {
-              parts.forEach(part -> launches.add(Placed.of(part)));
+              parts.forEach(part -> launches.add(OffsetLaunch.of(part)));
             } else {
               launches.add(
-                  new Placed(Optional.of(launch(parts, kernel.get(), device.limits())), 0, 0, 0));
+                  new OffsetLaunch(
+                      Optional.of(launch(parts, kernel.get(), device.limits())), 0, 0, 0));
             }
           }
         });
@@ -82,11 +81,11 @@ public final class MixedLaunch {
   }
 
   private static KernelLaunch launch(
-      List<PlacedPlan> parts, KernelIndex.Kernel kernel, DeviceLimits limits) {
+      List<OffsetPlan> parts, KernelIndex.Kernel kernel, DeviceLimits limits) {
     long[] words = new long[2 + parts.size() * PART_WORDS];
     int at = 2;
     long tiles = 0;
-    for (PlacedPlan part : parts) {
+    for (OffsetPlan part : parts) {
       TransposeStrategy.Tiled tiled =
           ((TransposeStrategy.Tiled) part.plan().strategy()).with(kernel);
       long rowTiles = tiled.rowTiles();

@@ -31,18 +31,18 @@ class MixedLaunchTest {
       """;
   private static final KernelIndex INDEX = KernelIndex.parse(KERNELS + MIXED);
 
-  private static PlacedPlan placed(KernelIndex index, long at, int alignment, long... extents) {
+  private static OffsetPlan part(KernelIndex index, long at, int alignment, long... extents) {
     Permutation order = extents.length == 2 ? Permutation.of(1, 0) : Permutation.of(0, 2, 1);
     TransposeProblem problem = new TransposeProblem(Shape.of(extents), order, 4);
-    return new PlacedPlan(
+    return new OffsetPlan(
         TransposePlanner.plan(problem, alignment, new DeviceKernels(LIMITS, index)).get(), at, at);
   }
 
   @Test
   void severalSizesShareOneLaunch() {
-    List<MixedLaunch.Placed> launches =
+    List<MixedLaunch.OffsetLaunch> launches =
         MixedLaunch.of(
-            List.of(placed(INDEX, 0, 16, 128, 100), placed(INDEX, 51200, 16, 3, 40, 64)),
+            List.of(part(INDEX, 0, 16, 128, 100), part(INDEX, 51200, 16, 3, 40, 64)),
             new DeviceKernels(LIMITS, INDEX));
     assertEquals(1, launches.size());
     KernelLaunch launch = launches.get(0).launch().orElseThrow();
@@ -68,14 +68,14 @@ class MixedLaunchTest {
 
   @Test
   void eachFamilyHasItsLaunchAndTheRestOneEach() {
-    List<MixedLaunch.Placed> launches =
+    List<MixedLaunch.OffsetLaunch> launches =
         MixedLaunch.of(
             List.of(
-                placed(INDEX, 0, 16, 128, 128),
-                placed(INDEX, 65536, 16, 101, 103),
-                placed(INDEX, 107148, 4, 101, 103),
-                placed(INDEX, 1 << 20, 16, 128, 128),
-                placed(INDEX, 1 << 21, 16, 4096, 3)),
+                part(INDEX, 0, 16, 128, 128),
+                part(INDEX, 65536, 16, 101, 103),
+                part(INDEX, 107148, 4, 101, 103),
+                part(INDEX, 1 << 20, 16, 128, 128),
+                part(INDEX, 1 << 21, 16, 4096, 3)),
             new DeviceKernels(LIMITS, INDEX));
     assertEquals(
         List.of(
@@ -89,8 +89,8 @@ class MixedLaunchTest {
 
   @Test
   void oneOfAFamilyIsLaunchedAsItWouldBeAlone() {
-    PlacedPlan alone = placed(INDEX, 256, 16, 128, 128);
-    List<MixedLaunch.Placed> launches =
+    OffsetPlan alone = part(INDEX, 256, 16, 128, 128);
+    List<MixedLaunch.OffsetLaunch> launches =
         MixedLaunch.of(List.of(alone), new DeviceKernels(LIMITS, INDEX));
     assertEquals(alone.plan().launch(), launches.get(0).launch());
     assertEquals(256, launches.get(0).outOffset());
@@ -98,11 +98,12 @@ class MixedLaunchTest {
 
   @Test
   void moreThanALaunchHoldsMakesSeveral() {
-    List<PlacedPlan> plans = new ArrayList<>();
+    List<OffsetPlan> plans = new ArrayList<>();
     for (int i = 0; i < 2 * MixedLaunch.MAX_PARTS + 1; i++) {
-      plans.add(placed(INDEX, 16384L * i, 16, 64, 4L * (8 + i % 8)));
+      plans.add(part(INDEX, 16384L * i, 16, 64, 4L * (8 + i % 8)));
     }
-    List<MixedLaunch.Placed> launches = MixedLaunch.of(plans, new DeviceKernels(LIMITS, INDEX));
+    List<MixedLaunch.OffsetLaunch> launches =
+        MixedLaunch.of(plans, new DeviceKernels(LIMITS, INDEX));
     assertEquals(3, launches.size());
     assertEquals(MixedLaunch.MAX_PARTS, launches.get(0).launch().orElseThrow().words()[1]);
     assertTrue(
@@ -115,9 +116,9 @@ class MixedLaunchTest {
   @Test
   void withoutAMixedKernelEachIsLaunchedAlone() {
     KernelIndex plain = KernelIndex.parse(KERNELS);
-    List<MixedLaunch.Placed> launches =
+    List<MixedLaunch.OffsetLaunch> launches =
         MixedLaunch.of(
-            List.of(placed(plain, 0, 16, 128, 128), placed(plain, 65536, 16, 64, 64)),
+            List.of(part(plain, 0, 16, 128, 128), part(plain, 65536, 16, 64, 64)),
             new DeviceKernels(LIMITS, plain));
     assertEquals(2, launches.size());
   }

@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.catalyst.Attributes;
@@ -45,6 +47,43 @@ public record BlockFrame(
     BlockFrame frame = of(plan, kind, operator + which).requireNumbers();
     GroupingColumns.of(frame.blocks, frame.columns, frame.operator);
     return frame;
+  }
+
+  /**
+   * The input with the extents of the whole array stated anew, as column metadata on its values.
+   *
+   * @param extents {@code "10000,784"}, {@code "unknown"} to forget what is stated, or empty to
+   *     leave it
+   * @throws IllegalArgumentException if the text is no shape of the kind's rank
+   */
+  public static LogicalPlan withExtents(
+      LogicalPlan input, BlockKind kind, Optional<String> extents, String operator) {
+    if (extents.isEmpty()) {
+      return input;
+    }
+    BlockFrame frame = of(input, kind, operator);
+    Attribute values = frame.values();
+    ArrayMetadata metadata =
+        frame.metadata().stating(operator + ": extents", extents.get(), kind.rank());
+    List<NamedExpression> list = new ArrayList<>(frame.columns);
+    list.set(
+        frame.blocks.values(),
+        Attributes.as(
+            values, (Attribute) values.newInstance().withMetadata(metadata.toMetadata())));
+    return new Project(ScalaInterop.seq(list), input);
+  }
+
+  /**
+   * The column at {@code position} for blocks made anew: a fresh id, and for block columns never
+   * null.
+   */
+  public Attribute produce(int position) {
+    Attribute fresh = columns.get(position).newInstance();
+    if (blocks.planes().contains(position)) {
+      DataType type = BlockSchema.sparkType(blocks.elementType());
+      fresh = fresh.withDataType(DataTypes.createArrayType(type, false));
+    }
+    return blocks.blockColumns().contains(position) ? fresh.withNullability(false) : fresh;
   }
 
   /**

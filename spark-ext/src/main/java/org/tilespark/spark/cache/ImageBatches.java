@@ -18,7 +18,7 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.ImageMemory;
 import org.tilespark.arrow.store.RowImage;
 import org.tilespark.spark.catalyst.PartitionBoundary;
-import org.tilespark.spark.rows.ExchangedRows;
+import org.tilespark.spark.rows.RowSink;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -67,7 +67,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
       memory = store.newMemory();
     }
     if (madeInPlace && store != null) {
-      ExchangedRows.<RuntimeException>to(below, this::fill);
+      RowSink.<RuntimeException>to(below, this::fill);
     } else {
       fill();
     }
@@ -75,7 +75,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
   }
 
   /** For the rows of the node below. */
-  private final class Below implements ExchangedRows.Room {
+  private final class Below implements RowSink.Room {
     @Override
     public long room(long bytes, int rowFields) {
       long address = memory.room(bytes, rowFields);

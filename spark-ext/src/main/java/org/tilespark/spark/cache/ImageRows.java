@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.columnar.CachedBatch;
 import org.tilespark.spark.catalyst.PartitionBoundary;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -25,7 +25,7 @@ final class ImageRows implements Iterator<InternalRow> {
     TaskContext task = TaskContext.get();
     this.batches = new ReadImages(batches, task);
     this.view = new UnsafeRow(fields);
-    StayingRows.given(view, () -> true, task);
+    RetainableRows.given(view, () -> true, task);
   }
 
   @Override

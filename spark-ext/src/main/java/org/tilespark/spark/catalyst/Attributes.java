@@ -17,7 +17,6 @@ import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
@@ -116,14 +115,6 @@ public final class Attributes {
                 e -> e instanceof Attribute used ? names.apply(used) : Optional.empty())));
   }
 
-  /** A partitioning in other terms; empty if it is no expression, or a column has no other name. */
-  public static Optional<Partitioning> renamedPartitioning(
-      Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
-    return partitioning instanceof Expression expression
-        ? renamed(expression, names).map(Partitioning.class::cast)
-        : Optional.empty();
-  }
-
   /**
    * As much of an ordering as can be told in terms of other columns: what follows orders only
    * within equal values of what is before it.
@@ -172,6 +163,19 @@ public final class Attributes {
                         NullsFirst$.MODULE$,
                         ScalaInterop.<Expression>emptySeq()))
             .toList());
+  }
+
+  /** The right operand, under fresh ids where it shares some with the left one. */
+  public static LogicalPlan distinctFrom(LogicalPlan left, LogicalPlan right) {
+    if (left.outputSet().intersect(right.outputSet()).isEmpty()) {
+      return right;
+    }
+    return new Project(
+        ScalaInterop.seq(
+            ScalaInterop.<Attribute>list(right.output()).stream()
+                .map(column -> as(column, column.newInstance()))
+                .toList()),
+        right);
   }
 
   /** Columns, and the plan that gives them. */

@@ -3,7 +3,14 @@ package org.tilespark.spark.catalyst;
 import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.storage.StorageLevel;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -26,6 +33,31 @@ public abstract class LogicalBlockNode extends LogicalPlan {
   /** True if the node does few operations for each byte that it reads. */
   public boolean costsLittle() {
     return true;
+  }
+
+  /** True if the node's block coordinates and grouping columns can be read without the values. */
+  public boolean coordinatesAreCheap() {
+    return false;
+  }
+
+  /** The same of any plan. */
+  public static boolean coordinatesAreCheap(LogicalPlan plan) {
+    if (plan instanceof LogicalBlockNode node) {
+      return node.coordinatesAreCheap();
+    }
+    if (plan instanceof LogicalRDD rows) {
+      return rows.rdd().isCheckpointed()
+          || !rows.rdd().getStorageLevel().equals(StorageLevel.NONE());
+    }
+    boolean passesThrough =
+        plan instanceof LeafNode
+            || plan instanceof Union
+            || plan instanceof RepartitionOperation
+            || (plan instanceof Project && plan.deterministic())
+            || (plan instanceof Filter && plan.deterministic());
+    return passesThrough
+        && ScalaInterop.<LogicalPlan>list(plan.children()).stream()
+            .allMatch(LogicalBlockNode::coordinatesAreCheap);
   }
 
   private List<Object> fieldList() {

@@ -4,10 +4,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -78,6 +81,14 @@ public abstract class PhysicalBlockNode extends SparkPlan {
       metrics = ScalaInterop.map(all);
     }
     return metrics;
+  }
+
+  /** Shows metrics that the driver has set: they are of no task, so no task brings them. */
+  public static void tell(SparkContext context, List<SQLMetric> metrics) {
+    SQLMetrics.postDriverMetricUpdates(
+        context,
+        context.getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
+        ScalaInterop.seq(metrics));
   }
 
   /** All columns that no child has. */

@@ -19,7 +19,7 @@ import scala.collection.immutable.Seq;
  * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
  * its block ends: {@link CutBlocks} and {@link MarkCells}.
  */
-public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements PlacesBlocks {
+public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements PartitionsBlocks {
   private static final long serialVersionUID = 1;
 
   /**
@@ -35,7 +35,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
 
   /** By grouping columns, then the blocks' places. */
   @Override
-  public Optional<Placement> partitioning(SparkContext context) {
+  public Optional<BlockPartitioning> partitioning(SparkContext context) {
     if (Exchange.isOneTask(child(), spec())) {
       return Optional.empty();
     }
@@ -44,7 +44,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
         BlockSchema.find(Attributes.schema(columns), spec().kind(), spec().operator());
     List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
-    return Optional.of(Placement.by(place, Exchange.partitions(context, spec())));
+    return Optional.of(BlockPartitioning.by(place, Exchange.partitions(context, spec())));
   }
 
   @Override

@@ -9,8 +9,8 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.runtime.TaskMetrics;
 import scala.Option;
 
 /**
@@ -52,7 +52,7 @@ public record AssembleSpec(
     public void tell(SQLMetric metric, SparkContext context) {
       if (bytes >= 0) {
         metric.set(bytes);
-        TaskMetrics.tell(context, List.of(metric));
+        PhysicalBlockNode.tell(context, List.of(metric));
       }
     }
 

@@ -105,6 +105,11 @@ public final class CheckedBlocks extends LogicalBlockNode {
   }
 
   @Override
+  public boolean coordinatesAreCheap() {
+    return coordinatesAreCheap(blocks);
+  }
+
+  @Override
   public Statistics stats() {
     return blocks.stats();
   }

@@ -1,15 +1,12 @@
 package org.tilespark.spark.exchange;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
@@ -47,33 +44,19 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
    * @throws IllegalArgumentException if {@code child} has no such blocks; see {@link BlockSchema}
    */
   public static CutBlocks of(LogicalPlan child, CutSpec spec) {
-    BlockSchema blocks = BlockSchema.find(child.schema(), spec.kind(), spec.operator());
-    List<Attribute> inputs = ScalaInterop.list(child.output());
-    List<Attribute> produced = new ArrayList<>();
-    for (int i = 0; i < inputs.size(); i++) {
-      produced.add(produce(inputs.get(i), i, blocks));
-    }
+    BlockFrame frame = BlockFrame.of(child, spec.kind(), spec.operator());
+    List<Attribute> produced =
+        IntStream.range(0, frame.columns().size()).mapToObj(frame::produce).toList();
     List<Attribute> keys =
         spec.keys().columns().stream()
             .map(key -> Attributes.column(key.name(), key.type(), Metadata.empty()))
             .toList();
     return new CutBlocks(
-        spec, ScalaInterop.seq(inputs), ScalaInterop.seq(keys), ScalaInterop.seq(produced), child);
-  }
-
-  /** A column of a block made anew: a fresh id, and for block columns never null. */
-  public static Attribute produce(Attribute input, int position, BlockSchema blocks) {
-    DataType type =
-        blocks.planes().contains(position)
-            ? DataTypes.createArrayType(BlockSchema.sparkType(blocks.elementType()), false)
-            : input.dataType();
-    return new AttributeReference(
-        input.name(),
-        type,
-        input.nullable() && !blocks.blockColumns().contains(position),
-        input.metadata(),
-        NamedExpression$.MODULE$.newExprId(),
-        input.qualifier());
+        spec,
+        ScalaInterop.seq(frame.columns()),
+        ScalaInterop.seq(keys),
+        ScalaInterop.seq(produced),
+        child);
   }
 
   /** The key columns, as {@link PieceKeys#columns} names them. */

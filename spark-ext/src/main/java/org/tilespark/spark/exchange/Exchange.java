@@ -146,8 +146,11 @@ public final class Exchange {
   /** A child's partitioning in other terms; unknown if one of its columns has no other name. */
   public static Partitioning renamed(
       Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
-    return Attributes.renamedPartitioning(partitioning, names)
-        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+    return Optional.of(partitioning)
+        .filter(Expression.class::isInstance)
+        .flatMap(each -> Attributes.renamed((Expression) each, names))
+        .map(Partitioning.class::cast)
+        .orElseGet(() -> unknown(partitioning.numPartitions()));
   }
 
   /** All rows in one partition. */
@@ -302,8 +305,8 @@ public final class Exchange {
     if (plan instanceof Project project) {
       return where(context, project.child()).flatMap(below -> above(project, below));
     }
-    if (plan instanceof PlacesBlocks node) {
-      return node.partitioning(context).map(Placement::hash);
+    if (plan instanceof PartitionsBlocks node) {
+      return node.partitioning(context).map(BlockPartitioning::hash);
     }
     if (plan instanceof RepartitionByExpression repartition) {
       return hashed(repartition.partitioning());

@@ -26,6 +26,11 @@ public final class MarkCells extends MadeAnewNode<AssembleSpec> {
   }
 
   @Override
+  public boolean coordinatesAreCheap() {
+    return true; // the arrays below are read for the blocks, too
+  }
+
+  @Override
   public Statistics stats() {
     return BlockStatistics.ofMarks(
         Math.max(1, spec().predicted().count()), produced().size(), child());

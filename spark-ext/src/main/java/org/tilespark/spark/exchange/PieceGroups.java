@@ -9,7 +9,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 
 /**
  * Walks over the sorted rows of one partition: from target block to target block, and from piece to
@@ -68,7 +68,7 @@ public final class PieceGroups {
   boolean hasNext() {
     if (row == null) {
       advance();
-      stay = row != null && StayingRows.keep(row);
+      stay = row != null && RetainableRows.retain(row);
     }
     return row != null;
   }

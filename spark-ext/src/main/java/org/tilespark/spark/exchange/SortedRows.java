@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.UnsafeExternalRowSorter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
@@ -36,7 +36,9 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     }
     Ordering<InternalRow> ordering = RowOrder.of(order);
     UnsafeRow first = (UnsafeRow) rows.next();
-    return StayingRows.keep(first) ? inPlace(first, rows, ordering) : copied(first, rows, ordering);
+    return RetainableRows.retain(first)
+        ? inPlace(first, rows, ordering)
+        : copied(first, rows, ordering);
   }
 
   private static Iterator<InternalRow> inPlace(
@@ -45,7 +47,7 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     views.add(view(first));
     rows.forEachRemaining(row -> views.add(view((UnsafeRow) row)));
     views.sort(ordering);
-    StayingRows.given(views.get(0), () -> true, TaskContext.get());
+    RetainableRows.given(views.get(0), () -> true, TaskContext.get());
     return views.iterator();
   }
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
@@ -18,7 +19,6 @@ import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
 
@@ -28,7 +28,7 @@ import scala.collection.immutable.Seq;
  * each volume through it as a whole.
  */
 public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
-  /** The column of what {@link PlacedStep.Detrend} takes off. */
+  /** The column of what {@link PositionDependentStep.Detrend} takes off. */
   static final String TREND = "tilespark_trend";
 
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
@@ -51,8 +51,9 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
       Optional<Shape> gathered,
       Missing missing,
       String operator) {
-    BlockSchema in = BlockSchema.find(child.schema(), BlockKind.VOLUME, operator);
-    List<Attribute> inputs = ScalaInterop.list(child.output());
+    BlockFrame frame = BlockFrame.of(child, BlockKind.VOLUME, operator);
+    BlockSchema in = frame.blocks();
+    List<Attribute> inputs = frame.columns();
     if (gathered.isPresent()) {
       GroupingColumns.of(in, inputs, operator);
     }
@@ -74,7 +75,7 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
       } else if (input.name().equals(TREND) && input.dataType() instanceof ArrayType) {
         trend = position;
       } else {
-        produced.add(CutBlocks.produce(input, position, in));
+        produced.add(frame.produce(position));
       }
     }
     BlockSchema out = BlockSchema.find(Attributes.schema(produced), BlockKind.VOLUME, operator);

@@ -22,7 +22,6 @@ import org.tilespark.spark.fourier.FourierStages.Transform;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.permute.BlockPlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
@@ -79,7 +78,7 @@ public final class FourierPlans {
     this.input =
         metadata.extents(RANK).isPresent()
             ? input
-            : BlockPlans.withExtents(
+            : BlockFrame.withExtents(
                 input, BlockKind.VOLUME, Optional.of(known.extents().text()), context.operator());
   }
 
@@ -123,7 +122,7 @@ public final class FourierPlans {
           context.operator() + ": cutoff is " + cutoff + "; expected 0 or more");
     }
     FourierPlans plans = new FourierPlans(input, Missing.ERROR, context);
-    return plans.pointwise(new PlacedStep.LowPass(cutoff, plans.volume.frequencies()));
+    return plans.pointwise(new PositionDependentStep.LowPass(cutoff, plans.volume.frequencies()));
   }
 
   /**

@@ -113,7 +113,7 @@ public record FourierProgram(
    * What happens to a part.
    *
    * @param part where it lies; whole along the axes of {@link #whole}
-   * @param trend see {@link PlacedStep.Detrend}; ignored by programs without one
+   * @param trend see {@link PositionDependentStep.Detrend}; ignored by programs without one
    */
   public Part on(Box part, double[] trend) {
     List<ArrayStep> chain = new ArrayList<>();

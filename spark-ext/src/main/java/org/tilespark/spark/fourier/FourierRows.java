@@ -17,17 +17,17 @@ import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.exchange.PieceKeys;
-import org.tilespark.spark.rows.KeptRows;
+import org.tilespark.spark.rows.PendingRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
  * go into one directly.
  */
 final class FourierRows extends FourierResults<InternalRow> {
-  private final KeptRows rows;
-  private final Deque<KeptRows.Kept> made = new ArrayDeque<>(); // not taken, in order
+  private final PendingRows rows;
+  private final Deque<PendingRows.PendingRow> made = new ArrayDeque<>(); // not taken, in order
   private final long[] keyFields; // offsets of the keys in a row
-  private KeptRows.Kept current; // taken last; null if there is none
+  private PendingRows.PendingRow current; // taken last; null if there is none
   private boolean isDone; // all copies of it were handed out
 
   /**
@@ -44,7 +44,7 @@ final class FourierRows extends FourierResults<InternalRow> {
             Attributes.bound(further.indexOf(column - keyCount), output.schema().fields()[column]);
     int[] keys = IntStream.range(0, keyCount).toArray();
     BlockSchema blocks = spec.out().mapped(position -> position + keyCount);
-    this.rows = new KeptRows(output.schema(), blocks, keys, carried, allocator);
+    this.rows = new PendingRows(output.schema(), blocks, keys, carried, allocator);
     long first = UnsafeRow.calculateBitSetWidthInBytes(output.schema().length());
     this.keyFields = IntStream.range(0, keyCount).mapToLong(key -> first + 8L * key).toArray();
   }
@@ -53,9 +53,10 @@ final class FourierRows extends FourierResults<InternalRow> {
   Rooms rooms(List<Label> labels) {
     return piece -> {
       Label label = labels.get(piece);
-      KeptRows.Kept kept = rows.begin(label.further(), label.place(), label.copies() == 1);
-      made.add(kept);
-      return kept.planes();
+      PendingRows.PendingRow begun =
+          rows.begin(label.further(), label.place(), label.copies() == 1);
+      made.add(begun);
+      return begun.planes();
     };
   }
 

@@ -89,10 +89,10 @@ record FourierVolume(
 
     List<ArrayStep> first = new ArrayList<>();
     if (options.detrend() != Detrend.NONE) {
-      first.add(new PlacedStep.Detrend());
+      first.add(new PositionDependentStep.Detrend());
     }
     if (windows.stream().anyMatch(window -> window != Window.NONE)) {
-      first.add(new PlacedStep.Taper(windows));
+      first.add(new PositionDependentStep.Taper(windows));
     }
     Later later =
         (over, before) -> {

@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.fourier.FourierPlans;
@@ -14,7 +15,6 @@ import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
-import org.tilespark.spark.permute.BlockPlans;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
 import org.tilespark.spark.pointwise.PointwisePlans;
@@ -105,7 +105,7 @@ final class FunctionPlans {
   }
 
   static LogicalPlan withExtents(Arguments call, BlockKind kind) {
-    return BlockPlans.withExtents(
+    return BlockFrame.withExtents(
         call.table("input"), kind, Optional.of(call.text("extents")), call.function());
   }
 
@@ -193,7 +193,7 @@ final class FunctionPlans {
    */
   private static LogicalPlan stated(
       Arguments call, BlockKind kind, String table, String extents, String which) {
-    return BlockPlans.withExtents(
+    return BlockFrame.withExtents(
         call.table(table), kind, call.optionalText(extents), call.function() + which);
   }
 

@@ -40,7 +40,7 @@ public final class Cuboids implements Serializable {
   private final boolean hashed; // true if each key's hash is the number of its cuboid
   private final int[] keys; // by cuboid
   private final int[] partKeys; // by part; empty if none are shared
-  private final Axis placed; // the one whose bands are placed; null if none is
+  private final Axis axisInPlace; // whose bands stay in their partitions; null if none do
   private final Bands bands; // of it
 
   /**
@@ -59,8 +59,8 @@ public final class Cuboids implements Serializable {
   }
 
   private Cuboids(
-      long[][] cuts, long depth, boolean gram, int partitions, Axis placed, Bands bands) {
-    this.placed = placed;
+      long[][] cuts, long depth, boolean gram, int partitions, Axis axisInPlace, Bands bands) {
+    this.axisInPlace = axisInPlace;
     this.bands = bands;
     this.cutsM = requireCuts(cuts[0], "M");
     this.cutsK = requireCuts(cuts[1], "K");
@@ -80,7 +80,7 @@ public final class Cuboids implements Serializable {
     this.gram = gram;
     long count = (long) (gram ? p() * (p() + 1L) / 2 : (long) p() * q()) * r();
     int cuboids = Math.toIntExact(count);
-    this.hashed = partitions == 0 || placed != null;
+    this.hashed = partitions == 0 || axisInPlace != null;
     this.partitions = partitions == 0 ? cuboids : partitions;
     this.keys = hashed ? ownPartitions(cuboids) : IntStream.range(0, cuboids).toArray();
     this.partKeys =
@@ -97,7 +97,7 @@ public final class Cuboids implements Serializable {
    * @param axis the one in bands
    * @param partitions how many there are, with those where no band is
    */
-  public static Cuboids placed(
+  public static Cuboids inPlace(
       Extents extents, Axis axis, Bands bands, long depth, boolean gram, int partitions) {
     return new Cuboids(
         new long[][] {
@@ -124,7 +124,7 @@ public final class Cuboids implements Serializable {
   }
 
   private AxisCuts axis(Axis axis, long[] boundaries, long step) {
-    if (axis == placed) {
+    if (axis == axisInPlace) {
       return bands.cuts(step);
     }
     long extent = boundaries[boundaries.length - 1];
@@ -216,23 +216,23 @@ public final class Cuboids implements Serializable {
   }
 
   /** True if cuboids are where bands of an axis are already. */
-  public boolean isPlaced() {
-    return placed != null;
+  public boolean isInPlace() {
+    return axisInPlace != null;
   }
 
   /** The index of a rank; the same number on an axis that is not in bands. */
   long element(Axis axis, long rank) {
-    return axis == placed ? bands.element(rank) : rank;
+    return axis == axisInPlace ? bands.element(rank) : rank;
   }
 
   /** The rank of an index; the same number on an axis that is not in bands. */
   long rank(Axis axis, long element) {
-    return axis == placed ? bands.rank(element) : element;
+    return axis == axisInPlace ? bands.rank(element) : element;
   }
 
   /** How far from an index on ranks follow each other as indices do. */
   long runEnd(Axis axis, long element) {
-    return axis == placed ? bands.bandEnd(element) : Long.MAX_VALUE;
+    return axis == axisInPlace ? bands.bandEnd(element) : Long.MAX_VALUE;
   }
 
   /** The cuts of M; where it is in bands, into these. */
@@ -264,7 +264,7 @@ public final class Cuboids implements Serializable {
   /** End of the panel that begins at an index of K. */
   long panelEnd(long panelStart) {
     long end = Math.min(panelStart + depth, cutsK[rangeK(panelStart) + 1]);
-    if (placed == Axis.K) {
+    if (axisInPlace == Axis.K) {
       long element = bands.element(panelStart);
       end = Math.min(end, panelStart + bands.bandEnd(element) - element);
     }
@@ -273,7 +273,7 @@ public final class Cuboids implements Serializable {
 
   /** The cuboid that a partition holds; empty if it holds none, or several. */
   OptionalInt ofPartition(int partition) {
-    if (placed != null) {
+    if (axisInPlace != null) {
       return IntStream.range(0, bands.ranges())
           .filter(range -> bands.partition(range) == partition)
           .findFirst();
@@ -283,7 +283,7 @@ public final class Cuboids implements Serializable {
 
   /** The range along M or N of an operand's part, by its number among the cuts. */
   int range(Axis axis, long part) {
-    return axis == placed
+    return axis == axisInPlace
         ? bands.range(bands.rank((axis == Axis.M ? axisM : axisN).low(part)))
         : (int) part;
   }
@@ -349,7 +349,8 @@ public final class Cuboids implements Serializable {
   private int[] ownPartitions(int count) {
     int[] ofPartition = Exchange.keys(partitions);
     int[] keys = new int[count];
-    Arrays.setAll(keys, cuboid -> ofPartition[placed == null ? cuboid : bands.partition(cuboid)]);
+    Arrays.setAll(
+        keys, cuboid -> ofPartition[axisInPlace == null ? cuboid : bands.partition(cuboid)]);
     return keys;
   }
 
@@ -376,7 +377,7 @@ public final class Cuboids implements Serializable {
         && gram == that.gram
         && hashed == that.hashed
         && partitions == that.partitions
-        && placed == that.placed
+        && axisInPlace == that.axisInPlace
         && Objects.equals(bands, that.bands)
         && Arrays.equals(keys, that.keys);
   }
@@ -401,6 +402,6 @@ public final class Cuboids implements Serializable {
             q(),
             r(),
             gram ? ", upper half" : "",
-            placed == null ? "" : ", " + placed + " in " + bands);
+            axisInPlace == null ? "" : ", " + axisInPlace + " in " + bands);
   }
 }

@@ -8,7 +8,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 
 /**
  * The pieces of two sorted partitions as one: by cuboid, place along K and side. A row is valid
@@ -71,9 +71,12 @@ final class MergedPieces implements Iterator<InternalRow> {
 
   /** The pieces stay if those of both sides do. */
   private void sayWhoKeeps(InternalRow next) {
-    List<StayingRows.Keeper> keepers =
-        Stream.of(nextFirst, nextSecond).filter(Objects::nonNull).map(StayingRows::keeper).toList();
-    StayingRows.given(
-        next, () -> keepers.stream().allMatch(StayingRows.Keeper::keep), TaskContext.get());
+    List<RetainableRows.Owner> owners =
+        Stream.of(nextFirst, nextSecond)
+            .filter(Objects::nonNull)
+            .map(RetainableRows::owner)
+            .toList();
+    RetainableRows.given(
+        next, () -> owners.stream().allMatch(RetainableRows.Owner::retain), TaskContext.get());
   }
 }

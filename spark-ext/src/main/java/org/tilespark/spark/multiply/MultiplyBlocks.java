@@ -15,8 +15,8 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.Placement;
-import org.tilespark.spark.exchange.PlacesBlocks;
+import org.tilespark.spark.exchange.BlockPartitioning;
+import org.tilespark.spark.exchange.PartitionsBlocks;
 import scala.collection.immutable.Seq;
 
 /**
@@ -28,7 +28,7 @@ import scala.collection.immutable.Seq;
  * ids.
  */
 public final class MultiplyBlocks extends LogicalBlockNode
-    implements PlacesBlocks, MultiInstanceRelation {
+    implements PartitionsBlocks, MultiInstanceRelation {
   /** The order of the columns of an operand and of the output; grouping columns follow. */
   public enum Column {
     ROW,
@@ -166,7 +166,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
   }
 
   @Override
-  public Optional<Placement> partitioning(SparkContext context) {
+  public Optional<BlockPartitioning> partitioning(SparkContext context) {
     return new MultiplyChoice(context, this).partitioning();
   }
 

@@ -7,9 +7,9 @@ import org.apache.spark.SparkContext;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.BlockPartitioning;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.exchange.Placement;
-import org.tilespark.spark.multiply.cost.ClusterLimits;
+import org.tilespark.spark.multiply.cost.ClusterResources;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
@@ -17,7 +17,7 @@ import org.tilespark.spark.multiply.cost.CuboidPlanner;
 import org.tilespark.spark.multiply.cost.GramPlanner;
 import org.tilespark.spark.multiply.cost.MultiplyShape;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
@@ -31,8 +31,8 @@ final class MultiplyChoice {
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
   private final BackendChoice backend;
-  private final ClusterLimits limits;
-  private List<Optional<PlacedOperand>> placed; // of A and B; null until asked for
+  private final ClusterResources resources;
+  private List<Optional<PartitionedOperand>> partitioned; // of A and B; null until asked for
 
   /** The choice for one product. */
   MultiplyChoice(SparkContext context, MultiplyBlocks product) {
@@ -41,12 +41,12 @@ final class MultiplyChoice {
     this.spec = product.spec();
     this.backend =
         BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
-    this.limits = new LimitsOfCluster(context, spec, backend).find();
+    this.resources = new ClusterProbe(context, spec, backend).find();
   }
 
   /** What one task and the cluster hold. */
-  ClusterLimits limits() {
-    return limits;
+  ClusterResources resources() {
+    return resources;
   }
 
   /**
@@ -64,11 +64,11 @@ final class MultiplyChoice {
   }
 
   /** How the blocks of C will be partitioned, as far as that can be known. */
-  Optional<Placement> partitioning() {
+  Optional<BlockPartitioning> partitioning() {
     try {
       CuboidPlan plan = plan();
       return plan.chosen().cost().traffic().partial() > 0
-          ? Optional.of(SumBlocksExec.placement(product.produced(), partitionsOfSums(plan)))
+          ? Optional.of(SumBlocksExec.byPlaces(product.produced(), partitionsOfSums(plan)))
           : partitioningInPlace(plan);
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // planning it fails later, and says why
@@ -76,9 +76,9 @@ final class MultiplyChoice {
   }
 
   /** Partitioning of C if an operand stays in place; empty for shuffled cuboids. */
-  Optional<Placement> partitioningInPlace(CuboidPlan plan) {
+  Optional<BlockPartitioning> partitioningInPlace(CuboidPlan plan) {
     return plan.chosen().strategy().isInPlace()
-        ? placedOperand(plan).placementOfC(product)
+        ? operandInPlace(plan).partitioningOfC(product)
         : Optional.empty();
   }
 
@@ -93,8 +93,8 @@ final class MultiplyChoice {
   }
 
   /** The operand that stays where it is. */
-  PlacedOperand placedOperand(CuboidPlan plan) {
-    return placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
+  PartitionedOperand operandInPlace(CuboidPlan plan) {
+    return partitioned(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
   }
 
   private MultiplyShape shape() {
@@ -121,36 +121,36 @@ final class MultiplyChoice {
   }
 
   /** Where an operand's blocks are already, if its partitions could be cuboids. */
-  Optional<PlacedOperand> placed(boolean right) {
-    if (placed == null) {
-      placed =
+  Optional<PartitionedOperand> partitioned(boolean right) {
+    if (partitioned == null) {
+      partitioned =
           List.of(
-              PlacedOperand.of(context, product, false),
-              spec.gram() ? Optional.empty() : PlacedOperand.of(context, product, true));
+              PartitionedOperand.of(context, product, false),
+              spec.gram() ? Optional.empty() : PartitionedOperand.of(context, product, true));
     }
-    return placed.get(right ? 1 : 0);
+    return partitioned.get(right ? 1 : 0);
   }
 
-  private List<Placed> placed() {
-    List<Placed> all = new ArrayList<>();
-    Optional<PlacedOperand> left = placed(false);
-    Optional<PlacedOperand> right = placed(true);
+  private List<InPlaceOperands> operandsInPlace() {
+    List<InPlaceOperands> all = new ArrayList<>();
+    Optional<PartitionedOperand> left = partitioned(false);
+    Optional<PartitionedOperand> right = partitioned(true);
     if (left.isPresent()
         && right.isPresent()
         && left.get().axis() == Axis.K
         && right.get().axis() == Axis.K
         && left.get().bands().equals(right.get().bands())
-        && partitions(left.get()) == partitions(right.get())) {
-      all.add(placed(left.get(), true, true));
+        && left.get().partitioning().partitions() == right.get().partitioning().partitions()) {
+      all.add(inPlace(left.get(), true, true));
     } else {
-      left.ifPresent(operand -> all.add(placed(operand, true, false)));
-      right.ifPresent(operand -> all.add(placed(operand, false, true)));
+      left.ifPresent(operand -> all.add(inPlace(operand, true, false)));
+      right.ifPresent(operand -> all.add(inPlace(operand, false, true)));
     }
     return all;
   }
 
-  private Placed placed(PlacedOperand operand, boolean left, boolean right) {
-    return new Placed(
+  private InPlaceOperands inPlace(PartitionedOperand operand, boolean left, boolean right) {
+    return new InPlaceOperands(
         left,
         right,
         operand.axis(),
@@ -160,9 +160,9 @@ final class MultiplyChoice {
   }
 
   /** Cuboids that are asked for, where blocks are already, if they are there. */
-  private Optional<Candidate> placedAs(MultiplyOptions.Strategy.Cuboid asked) {
-    return placed().stream()
-        .map(where -> CuboidPlanner.inPlace(shape(), limits, where))
+  private Optional<Candidate> inPlaceAs(MultiplyOptions.Strategy.Cuboid asked) {
+    return operandsInPlace().stream()
+        .map(where -> CuboidPlanner.inPlace(shape(), resources, where))
         .filter(
             candidate ->
                 candidate.isAllowed()
@@ -170,10 +170,6 @@ final class MultiplyChoice {
                     && candidate.q() == asked.q()
                     && candidate.r() == asked.r())
         .findFirst();
-  }
-
-  static int partitions(PlacedOperand operand) {
-    return operand.placement().partitions();
   }
 
   /** True if the products of an operand's blocks with all of the other are blocks of C. */
@@ -196,8 +192,8 @@ final class MultiplyChoice {
       if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
         CuboidPlan asked =
             CuboidPlanner.forced(
-                shape(), limits, Strategy.CUBOID, cuboid.p(), cuboid.q(), cuboid.r());
-        return placedAs(cuboid)
+                shape(), resources, Strategy.CUBOID, cuboid.p(), cuboid.q(), cuboid.r());
+        return inPlaceAs(cuboid)
             .map(inPlace -> new CuboidPlan(asked.shape(), inPlace, asked.rejected()))
             .orElse(asked);
       }
@@ -205,13 +201,13 @@ final class MultiplyChoice {
       if (strategy instanceof MultiplyOptions.Strategy.Broadcast && !empty) {
         return CuboidPlanner.forced(
             shape(),
-            limits,
+            resources,
             spec.largerIsRight() ? Strategy.BROADCAST_LEFT : Strategy.BROADCAST_RIGHT,
             1,
             1,
             1);
       }
-      return CuboidPlanner.plan(shape(), limits, placed());
+      return CuboidPlanner.plan(shape(), resources, operandsInPlace());
     } catch (IllegalArgumentException e) {
       throw refused(e);
     }
@@ -242,7 +238,7 @@ final class MultiplyChoice {
               .formatted(spec.operator(), cuboid));
     }
     GramPlanner planner =
-        new GramPlanner(shape(), limits, placed(false).map(a -> placed(a, true, true)));
+        new GramPlanner(shape(), resources, partitioned(false).map(a -> inPlace(a, true, true)));
     try {
       return strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid
           ? planner.forced(cuboid.p(), cuboid.r())

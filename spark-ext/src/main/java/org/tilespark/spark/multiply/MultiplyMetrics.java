@@ -8,6 +8,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.runtime.PeakMemory;
 import org.tilespark.spark.runtime.TaskMetrics;
 
@@ -68,7 +69,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     metrics.apply(PREDICTED_PARTIAL).set(prediction.partialBytes());
     metrics.apply(PREDICTED_BROADCAST).set(prediction.broadcastBytes());
     metrics.apply(PREDICTED_UP).set(prediction.uploadBytes());
-    TaskMetrics.tell(
+    PhysicalBlockNode.tell(
         context,
         Stream.of(PREDICTED, PREDICTED_PARTIAL, PREDICTED_BROADCAST, PREDICTED_UP)
             .<SQLMetric>map(metrics::apply)

@@ -13,11 +13,11 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.CoPartitionedPiecesExec;
 import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnionExec;
-import org.tilespark.spark.exchange.PlacedPiecesExec;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
@@ -54,7 +54,7 @@ public final class MultiplyNodes {
       return broadcast(plan, planLater);
     }
     boolean inPlace = plan.chosen().strategy().isInPlace();
-    Cuboids cuboids = inPlace ? placedCuboids(plan) : cuboids(plan);
+    Cuboids cuboids = inPlace ? cuboidsInPlace(plan) : cuboids(plan);
     Prediction prediction = prediction(plan, cuboids);
 
     List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
@@ -106,9 +106,9 @@ public final class MultiplyNodes {
     boolean right = operand == 1;
     boolean stays = strategy != (right ? Strategy.LEFT_IN_PLACE : Strategy.RIGHT_IN_PLACE);
     return stays
-        ? new PlacedPiecesExec(
+        ? new CoPartitionedPiecesExec(
             PieceColumns.pieceKey(pieces).get(0),
-            choice.placed(right).orElseThrow().placement().bound(product.inputs(operand)),
+            choice.partitioned(right).orElseThrow().partitioning().bound(product.inputs(operand)),
             cut)
         : cut;
   }
@@ -135,7 +135,7 @@ public final class MultiplyNodes {
     MultiplySpec.Side side = spec.side(!smallIsRight);
     long other = smallIsRight ? spec.n() : spec.m(); // extent of C along which it is whole
     long grain = smallIsRight ? spec.blockRows() : spec.blockCols();
-    long most = Math.max(1, choice.limits().tileBytes() / (other * spec.type().bytes()));
+    long most = Math.max(1, choice.resources().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
     List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
@@ -189,11 +189,11 @@ public final class MultiplyNodes {
         planLater.apply(product.operands().get(operand)));
   }
 
-  private Cuboids placedCuboids(CuboidPlan plan) {
-    PlacedOperand operand = choice.placedOperand(plan);
+  private Cuboids cuboidsInPlace(CuboidPlan plan) {
+    PartitionedOperand operand = choice.operandInPlace(plan);
     Axis axis = operand.axis();
     long largest = operand.bands().largest();
-    return Cuboids.placed(
+    return Cuboids.inPlace(
         spec.extents(),
         axis,
         operand.bands(),
@@ -202,7 +202,7 @@ public final class MultiplyNodes {
             axis == Axis.N ? largest : spec.n(),
             axis == Axis.K ? spec.side(operand.right()).inner() : spec.k()),
         spec.gram(),
-        MultiplyChoice.partitions(operand));
+        operand.partitioning().partitions());
   }
 
   // ---- the cuts
@@ -243,8 +243,7 @@ public final class MultiplyNodes {
   private long depth(long m, long n, long k) {
     long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
-    long most =
-        Math.max(batch / slice, Math.min(GOOD_DEPTH, LimitsOfCluster.BATCHES * batch / slice));
+    long most = Math.max(batch / slice, Math.min(GOOD_DEPTH, ClusterProbe.BATCHES * batch / slice));
     most = Math.max(1, Math.min(most, Math.max(1, k)));
     long block = Math.max(1, Math.min(k, Math.max(spec.a().inner(), spec.b().inner())));
     if (most >= block) {

@@ -23,7 +23,7 @@ import scala.reflect.ClassTag;
  */
 public final class MultiplyPanelsExec extends MultiplyExec {
   private final Cuboids cuboids;
-  private final Option<BoundPartitioning> placement;
+  private final Option<BoundPartitioning> partitioning;
   private final Seq<SparkPlan> pieces;
 
   /**
@@ -31,24 +31,24 @@ public final class MultiplyPanelsExec extends MultiplyExec {
    *
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
-   * @param placement how the output is partitioned, if that is known, by positions in {@code
+   * @param partitioning how the output is partitioned, if that is known, by positions in {@code
    *     produced}
    * @param produced the output: blocks of C, or partial ones if K is cut
-   * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are
-   *     placed, those of each side, which this node then asks Spark to shuffle and sort if they
-   *     must be
+   * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are in
+   *     place, those of each side, which this node then asks Spark to shuffle and sort if they must
+   *     be
    */
   public MultiplyPanelsExec(
       MultiplySpec spec,
       Cuboids cuboids,
       Prediction prediction,
       BackendChoice backend,
-      Option<BoundPartitioning> placement,
+      Option<BoundPartitioning> partitioning,
       Seq<Attribute> produced,
       Seq<SparkPlan> pieces) {
     super(spec, prediction, backend, produced);
     this.cuboids = cuboids;
-    this.placement = placement;
+    this.partitioning = partitioning;
     this.pieces = pieces;
   }
 
@@ -60,16 +60,17 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   /** Pieces that Spark shuffled after all are in the partitions of their cuboids, too. */
   @Override
   public Partitioning outputPartitioning() {
-    boolean isPlaced =
-        placement.isDefined()
+    boolean isPartitioned =
+        partitioning.isDefined()
             && ScalaInterop.<SparkPlan>list(pieces).stream()
                 .allMatch(
                     each ->
-                        each.outputPartitioning().numPartitions() == placement.get().numPartitions()
+                        each.outputPartitioning().numPartitions()
+                                == partitioning.get().numPartitions()
                             && Exchange.isBy(
                                 each.outputPartitioning(), PieceColumns.pieceKey(columns(each))));
-    return isPlaced
-        ? placement.get().over(ScalaInterop.list(produced))
+    return isPartitioned
+        ? partitioning.get().over(ScalaInterop.list(produced))
         : super.outputPartitioning();
   }
 
@@ -79,7 +80,7 @@ public final class MultiplyPanelsExec extends MultiplyExec {
         ScalaInterop.<SparkPlan>list(pieces).stream()
             .map(
                 each ->
-                    cuboids.isPlaced()
+                    cuboids.isInPlace()
                         ? Exchange.together(
                             PieceColumns.pieceKey(columns(each)), cuboids.partitions())
                         : Exchange.anywhere())
@@ -139,6 +140,6 @@ public final class MultiplyPanelsExec extends MultiplyExec {
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, cuboids, prediction, backend, placement, produced, pieces);
+    return List.of(spec, cuboids, prediction, backend, partitioning, produced, pieces);
   }
 }

@@ -7,12 +7,8 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -37,7 +33,6 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
-import scala.Option;
 
 /**
  * Makes the logical plans of products: checks the operands, finds the extents, and gives the result
@@ -65,7 +60,7 @@ public final class MultiplyPlans {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockFrame left = operand(a, "A", operator);
-    BlockFrame right = operand(distinctFrom(a, b), "B", operator);
+    BlockFrame right = operand(Attributes.distinctFrom(a, b), "B", operator);
     requireSameGroups(left, right, operator);
     if (left.blocks().elementType() != right.blocks().elementType()) {
       throw new IllegalArgumentException(
@@ -192,25 +187,6 @@ public final class MultiplyPlans {
       }
     }
     return Shape.of(rows, cols);
-  }
-
-  /** The right operand, under fresh ids where it shares some with the left one. */
-  public static LogicalPlan distinctFrom(LogicalPlan left, LogicalPlan right) {
-    if (left.outputSet().intersect(right.outputSet()).isEmpty()) {
-      return right;
-    }
-    List<NamedExpression> fresh = new ArrayList<>();
-    for (Attribute attribute : ScalaInterop.<Attribute>list(right.output())) {
-      fresh.add(
-          new Alias(
-              attribute,
-              attribute.name(),
-              NamedExpression$.MODULE$.newExprId(),
-              attribute.qualifier(),
-              Option.apply(attribute.metadata()),
-              ScalaInterop.emptySeq()));
-    }
-    return new Project(ScalaInterop.seq(fresh), right);
   }
 
   private static void requireSameGroups(BlockFrame left, BlockFrame right, String operator) {

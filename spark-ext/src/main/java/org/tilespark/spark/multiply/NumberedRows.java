@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction2;
@@ -68,7 +68,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
       InternalRow piece = pieces.next();
       if (!begun) {
         begun = true;
-        StayingRows.given(labelled, StayingRows.keeper(piece), TaskContext.get());
+        RetainableRows.given(labelled, RetainableRows.owner(piece), TaskContext.get());
       }
       return labelled.withLeft(piece);
     }

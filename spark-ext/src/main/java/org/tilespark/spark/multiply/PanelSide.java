@@ -45,8 +45,8 @@ final class PanelSide {
   }
 
   /**
-   * Begins a panel between the given places of the product. They are ranks where cuboids are
-   * placed, see {@link Cuboids#rank}.
+   * Begins a panel between the given places of the product. They are ranks where cuboids are in
+   * place, see {@link Cuboids#rank}.
    *
    * @param newPanel where it is put together; empty if its values are known already, and pieces are
    *     only checked
@@ -161,7 +161,7 @@ final class PanelSide {
         spec,
         right,
         group,
-        cuboids.isPlaced() ? OperandDefects.STALE_PLACES : "",
+        cuboids.isInPlace() ? OperandDefects.STALE_PLACES : "",
         element(innerIsRow, hole.row() + (innerIsRow ? innerStart : outerStart)),
         element(!innerIsRow, hole.col() + (innerIsRow ? outerStart : innerStart)));
   }

@@ -24,7 +24,7 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import scala.collection.immutable.Seq;
 
 /**
@@ -152,7 +152,7 @@ final class PanelTask implements Iterator<InternalRow> {
    * The products of one partition.
    *
    * @param partition its number in the shuffle, or in the partitioning that cuboids follow
-   * @param pieces sorted as the class comment says; of one cuboid at most where they are placed
+   * @param pieces sorted as the class comment says; of one cuboid at most where they are in place
    */
   PanelTask(
       Job job,
@@ -175,7 +175,7 @@ final class PanelTask implements Iterator<InternalRow> {
     this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
     this.ownComputed = own.isEmpty();
     this.piece = pieces.hasNext() ? pieces.next() : null;
-    this.stay = piece != null && StayingRows.keep(piece);
+    this.stay = piece != null && RetainableRows.retain(piece);
   }
 
   @Override
@@ -267,7 +267,7 @@ final class PanelTask implements Iterator<InternalRow> {
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */
   private void requireInPlace() {
-    if (cuboids.isPlaced()
+    if (cuboids.isInPlace()
         && piece != null
         && own.stream().noneMatch(cuboid -> cuboids.key(cuboid) == labels.key(piece))) {
       throw new IllegalArgumentException(

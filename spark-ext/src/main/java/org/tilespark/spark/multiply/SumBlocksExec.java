@@ -11,8 +11,8 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.BlockPartitioning;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.exchange.Placement;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import scala.collection.immutable.Seq;
@@ -43,17 +43,17 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
     return Exchange.isBy(partitioning, PieceColumns.partialKey(ScalaInterop.list(inputs)))
-        ? placement(ScalaInterop.list(produced), partitioning.numPartitions()).partitioning()
+        ? byPlaces(ScalaInterop.list(produced), partitioning.numPartitions()).partitioning()
         : Exchange.unknown(partitioning.numPartitions());
   }
 
-  /** By the places of the blocks, and grouping columns. */
-  static Placement placement(List<Attribute> produced, int partitions) {
+  /** The partitioning by the places of blocks and the grouping columns. */
+  static BlockPartitioning byPlaces(List<Attribute> produced, int partitions) {
     List<Attribute> places = new ArrayList<>();
     places.add(produced.get(Column.ROW.ordinal()));
     places.add(produced.get(Column.COL.ordinal()));
     places.addAll(produced.subList(Column.COUNT, produced.size()));
-    return Placement.by(places, partitions);
+    return BlockPartitioning.by(places, partitions);
   }
 
   @Override

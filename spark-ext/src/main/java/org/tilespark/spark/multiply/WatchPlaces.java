@@ -6,23 +6,15 @@ import java.util.Locale;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
-import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
-import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.execution.LogicalRDD;
-import org.apache.spark.storage.StorageLevel;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.CheckedBlocks;
-import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.options.MultiplyOptions;
-import org.tilespark.spark.permute.PermuteBlocks;
 
 /**
  * Adds a scan of the larger operand's block coordinates to a product that a broadcast may compute.
@@ -49,7 +41,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
       return Optional.empty();
     }
     LogicalPlan larger = product.operands().get(right ? 1 : 0);
-    return coordinatesAreCheap(larger)
+    return LogicalBlockNode.coordinatesAreCheap(larger)
         ? Optional.of(product.watching(places(product, larger, right)))
         : Optional.empty();
   }
@@ -73,28 +65,5 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
       list.add(Attributes.alias(group, group.name()));
     }
     return new Project(ScalaInterop.seq(list), larger);
-  }
-
-  /** True if places and grouping columns can be read without computing the blocks. */
-  public static boolean coordinatesAreCheap(LogicalPlan plan) {
-    if (plan instanceof LogicalRDD rows) {
-      return rows.rdd().isCheckpointed()
-          || !rows.rdd().getStorageLevel().equals(StorageLevel.NONE());
-    }
-    if (plan instanceof CheckedBlocks checked) {
-      return coordinatesAreCheap(checked.blocks());
-    }
-    if (plan instanceof LeafNode || plan instanceof MarkCells) {
-      return true; // the arrays below marks are read for the blocks, too
-    }
-    boolean cheap =
-        plan instanceof PermuteBlocks
-            || plan instanceof Union
-            || plan instanceof RepartitionOperation
-            || (plan instanceof Project && plan.deterministic())
-            || (plan instanceof Filter && plan.deterministic());
-    return cheap
-        && ScalaInterop.<LogicalPlan>list(plan.children()).stream()
-            .allMatch(WatchPlaces::coordinatesAreCheap);
   }
 }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
@@ -40,19 +40,14 @@ public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> {
    */
   public static LogicalPlan of(
       LogicalPlan child, BlockKind kind, Permutation permutation, String operator) {
-    BlockSchema blocks = BlockSchema.find(child.schema(), kind, operator);
-    List<Attribute> inputs = ScalaInterop.list(child.output());
+    BlockFrame frame = BlockFrame.of(child, kind, operator);
     List<Attribute> produced =
-        IntStream.range(0, inputs.size())
-            .mapToObj(i -> PermutedColumns.produce(inputs.get(i), i, blocks, permutation))
+        IntStream.range(0, frame.columns().size())
+            .mapToObj(i -> PermutedColumns.produce(frame, i, permutation))
             .toList();
     return new PermuteBlocks(
-        new BlockPermutation(
-            kind,
-            permutation,
-            ScalaInterop.option(
-                ArrayMetadata.of(inputs.get(blocks.values()).metadata()).extents(kind.rank()))),
-        ScalaInterop.seq(inputs),
+        new BlockPermutation(kind, permutation, ScalaInterop.option(frame.extents())),
+        ScalaInterop.seq(frame.columns()),
         ScalaInterop.seq(produced),
         child);
   }
@@ -60,6 +55,11 @@ public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> {
   /** Which attribute of the child gives the content of which of this node's. */
   public PermutedColumns columns() {
     return PermutedColumns.of(spec().kind(), spec().permutation(), inputs(), produced());
+  }
+
+  @Override
+  public boolean coordinatesAreCheap() {
+    return coordinatesAreCheap(child());
   }
 
   @Override

@@ -6,11 +6,11 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.CutBlocks;
 import scala.collection.immutable.Seq;
 
 /**
@@ -40,10 +40,10 @@ public record PermutedColumns(
    * The output column at position {@code i}: the name of the input column there, a fresh id, and
    * for block columns never null. The metadata of value columns is permuted too.
    */
-  static Attribute produce(Attribute input, int i, BlockSchema blocks, Permutation permutation) {
-    Attribute column = CutBlocks.produce(input, i, blocks);
-    Metadata permuted = ArrayMetadata.of(input.metadata()).permuted(permutation).toMetadata();
-    return blocks.planes().contains(i) ? (Attribute) column.withMetadata(permuted) : column;
+  static Attribute produce(BlockFrame input, int i, Permutation permutation) {
+    Attribute column = input.produce(i);
+    Metadata permuted = ArrayMetadata.of(column.metadata()).permuted(permutation).toMetadata();
+    return input.blocks().planes().contains(i) ? (Attribute) column.withMetadata(permuted) : column;
   }
 
   /**

@@ -18,8 +18,6 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.CutBlocks;
-import org.tilespark.spark.multiply.MultiplyPlans;
 import scala.collection.immutable.Seq;
 
 /**
@@ -57,7 +55,7 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
    *     in type, stated extents, order of axes, the transforms that made them, or further columns
    */
   public static LogicalPlan of(LogicalPlan first, LogicalPlan second, String operator) {
-    LogicalPlan right = MultiplyPlans.distinctFrom(first, second);
+    LogicalPlan right = Attributes.distinctFrom(first, second);
     BlockFrame a = BlockFrame.combined(first, BlockKind.VOLUME, operator, ", first volume");
     BlockFrame b = BlockFrame.combined(right, BlockKind.VOLUME, operator, ", second volume");
     Agreement agreement = new Agreement(a, b, operator);
@@ -86,7 +84,7 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     for (int position : like.blocks().blockColumns()) {
       boolean isPlane = like.blocks().planes().contains(position);
       if (!like.blocks().isImag(position)) {
-        Attribute column = CutBlocks.produce(like.columns().get(position), position, like.blocks());
+        Attribute column = like.produce(position);
         produced.add(isPlane ? (Attribute) column.withMetadata(metadata.toMetadata()) : column);
       }
     }

@@ -11,12 +11,12 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.PieceUnion;
-import org.tilespark.spark.multiply.WatchPlaces;
 
 /**
  * Keeps the check of all places of a re-block's input only if it is cheap. The places of blocks
@@ -55,7 +55,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
     return Optional.of(
         !readsValues
                 && check instanceof Aggregate places
-                && WatchPlaces.coordinatesAreCheap(places.child())
+                && LogicalBlockNode.coordinatesAreCheap(places.child())
             ? checked.withChecks(check)
             : checked.withoutChecks());
   }

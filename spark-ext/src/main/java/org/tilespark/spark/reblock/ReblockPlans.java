@@ -47,7 +47,6 @@ import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.permute.BlockPlans;
 import scala.Option;
 
 /**
@@ -199,7 +198,7 @@ public final class ReblockPlans {
     LogicalPlan stated =
         frame.extents().isPresent() || !known.alike()
             ? input
-            : BlockPlans.withExtents(input, kind, Optional.of(known.extents().text()), operator);
+            : BlockFrame.withExtents(input, kind, Optional.of(known.extents().text()), operator);
     return reblock(stated, kind, shape.apply(known, frame.blocks()), missing, operator);
   }
 
@@ -314,7 +313,7 @@ public final class ReblockPlans {
 
   /** The output column at a position: as the input's, with the new block shape stated. */
   private Attribute produce(int position) {
-    Attribute column = CutBlocks.produce(frame.columns().get(position), position, frame.blocks());
+    Attribute column = frame.produce(position);
     return frame.blocks().planes().contains(position)
         ? (Attribute)
             column.withMetadata(

@@ -8,7 +8,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.RowBytes;
 
 /**
- * Writes rows that hold one array of numbers beside small columns, in one {@link RowSpace}: the
+ * Writes rows that hold one array of numbers beside small columns, in one {@link RowAllocator}: the
  * small columns as Spark's own projection wrote them, then the array, whose elements the caller
  * puts in place.
  */
@@ -19,7 +19,7 @@ public final class ArrayRowWriter {
   private final int arrayOrdinal;
   private final ElementType type;
   private final UnsafeRow row;
-  private final RowSpace space = new ReusedSpace();
+  private final RowAllocator allocator = new SingleRowAllocator();
 
   /**
    * @param columns of the row
@@ -47,7 +47,7 @@ public final class ArrayRowWriter {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
     }
-    space.begin(row, (int) size, true);
+    allocator.begin(row, (int) size, true);
     Object bytes = row.getBaseObject();
     long first = row.getBaseOffset();
     Platform.copyMemory(head.getBaseObject(), head.getBaseOffset(), bytes, first, headBytes);

@@ -66,8 +66,8 @@ public final class BlockBatchesToRowsExec extends PhysicalBlockNode
 
   @Override
   public RDD<InternalRow> doExecute() {
-    BlockRows.Opener open =
-        new BlockRows.Opener(
+    BatchRowIterator.Opener open =
+        new BatchRowIterator.Opener(
             child.schema(), metrics().apply("numOutputRows"), metrics().apply("numInputBatches"));
     return atExchange(
         child

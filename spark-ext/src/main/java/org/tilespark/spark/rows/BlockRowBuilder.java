@@ -18,8 +18,8 @@ import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.RowProjections;
 
 /**
- * Makes rows of blocks, each in one {@link RowSpace}: the small columns as Spark's own projection
- * writes them, then room for the value arrays, which the caller fills in bulk.
+ * Makes rows of blocks, each in one {@link RowAllocator}: the small columns as Spark's own
+ * projection writes them, then room for the value arrays, which the caller fills in bulk.
  *
  * <p>A row is valid until the next one is begun.
  */
@@ -34,7 +34,7 @@ public final class BlockRowBuilder {
   private final HostMemory[] planes;
   private UnsafeRow cells;
   private boolean isFinal = true;
-  private final RowSpace space;
+  private final RowAllocator allocator;
 
   /**
    * A builder of rows of one schema.
@@ -46,17 +46,17 @@ public final class BlockRowBuilder {
    */
   public BlockRowBuilder(
       StructType schema, BlockSchema blocks, int[] keys, IntFunction<Expression> carried) {
-    this(schema, blocks, keys, carried, new ReusedSpace());
+    this(schema, blocks, keys, carried, new SingleRowAllocator());
   }
 
-  /** As the other one, of rows in {@code space}. */
+  /** As the other one, of rows in memory of {@code allocator}. */
   BlockRowBuilder(
       StructType schema,
       BlockSchema blocks,
       int[] keys,
       IntFunction<Expression> carried,
-      RowSpace space) {
-    this.space = space;
+      RowAllocator allocator) {
+    this.allocator = allocator;
     this.blocks = blocks;
     this.columns = schema.length();
     this.row = new UnsafeRow(columns);
@@ -154,7 +154,7 @@ public final class BlockRowBuilder {
   }
 
   private void place(int size, long[] low, long[] high) {
-    space.begin(row, size, isFinal);
+    allocator.begin(row, size, isFinal);
     Platform.copyMemory(
         cells.getBaseObject(),
         cells.getBaseOffset(),

@@ -3,14 +3,11 @@ package org.tilespark.spark.runtime;
 import java.io.Serializable;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.spark.catalyst.ScalaInterop;
 
 /** Carries what tasks did into the SQL metrics of their node. */
 public final class TaskMetrics implements Serializable {
@@ -79,14 +76,6 @@ public final class TaskMetrics implements Serializable {
       map.put(name(measure), metric(context, measure));
     }
     return map;
-  }
-
-  /** Shows what the driver has set: it is of no task, so no task brings it. */
-  public static void tell(SparkContext context, List<SQLMetric> metrics) {
-    SQLMetrics.postDriverMetricUpdates(
-        context,
-        context.getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-        ScalaInterop.seq(metrics));
   }
 
   private static SQLMetric time(SparkContext context, String name) {

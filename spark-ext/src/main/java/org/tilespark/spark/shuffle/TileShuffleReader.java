@@ -22,7 +22,7 @@ import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import scala.Product2;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -105,18 +105,18 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     return blocks;
   }
 
-  private final class Rows implements Iterator<Product2<Object, Object>>, StayingRows.Keeper {
+  private final class Rows implements Iterator<Product2<Object, Object>>, RetainableRows.Owner {
     private final ArrayDeque<Block> local;
     private final RemoteBlocks remote;
-    private final BlockRows.Target target =
-        new BlockRows.Target(row -> StayingRows.given(row, this, context));
+    private final MapOutputRows.Target target =
+        new MapOutputRows.Target(row -> RetainableRows.given(row, this, context));
     private Block block; // that is read; null before the first
     private boolean ready; // target has the row that comes next
     // Guarded by this, since the task's thread closes what another one may read.
-    private BlockRows rows; // of the block; null between blocks
+    private MapOutputRows rows; // of the block; null between blocks
     private boolean kept; // what was read stays until the task ends
-    private final List<BlockRows> keptRows = new ArrayList<>();
-    private final ArrayDeque<BlockRows.OfOutput> reserved =
+    private final List<MapOutputRows> keptRows = new ArrayList<>();
+    private final ArrayDeque<MapOutputRows.OfOutput> reserved =
         new ArrayDeque<>(); // of local, once kept
     private boolean closed;
 
@@ -127,7 +127,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
 
     @Override
     public boolean hasNext() {
-      BlockRows now = current();
+      MapOutputRows now = current();
       while (!ready) {
         if (now == null) {
           if (!open()) {
@@ -159,7 +159,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     /** The rows of the block that is read; null between blocks. */
-    private synchronized BlockRows current() {
+    private synchronized MapOutputRows current() {
       if (closed) {
         throw new IllegalStateException(
             "Rows of shuffle " + range.shuffle + " are read after their task has ended");
@@ -168,7 +168,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     /** Begins a block. */
-    private synchronized void begin(BlockRows next) {
+    private synchronized void begin(MapOutputRows next) {
       if (closed) { // since it was looked for; current() says so
         next.close();
       } else {
@@ -190,32 +190,32 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     @Override
-    public synchronized boolean keep() {
+    public synchronized boolean retain() {
       if (kept || closed) {
         return kept;
       }
-      List<BlockRows.OfOutput> found = new ArrayList<>();
+      List<MapOutputRows.OfOutput> found = new ArrayList<>();
       try {
         // What a file gave lies in an array that the next row overwrites.
-        kept = !(rows instanceof BlockRows.OfFile) && findLocal(found) && remote.keep();
+        kept = !(rows instanceof MapOutputRows.OfFile) && findLocal(found) && remote.keep();
       } finally {
         if (kept) {
           reserved.addAll(found); // else they might move to files before it is their turn
         } else {
-          found.forEach(BlockRows::close);
+          found.forEach(MapOutputRows::close);
         }
       }
       return kept;
     }
 
     /** Finds the outputs of all local blocks that come; false if one is not in memory. */
-    private boolean findLocal(List<BlockRows.OfOutput> found) {
+    private boolean findLocal(List<MapOutputRows.OfOutput> found) {
       for (Block each : local) {
         Optional<MapOutput> output = resolver.find(each.output());
         if (output.isEmpty()) {
           return false;
         }
-        found.add(new BlockRows.OfOutput(output.get(), each.id.reduceId()));
+        found.add(new MapOutputRows.OfOutput(output.get(), each.id.reduceId()));
       }
       return true;
     }
@@ -234,13 +234,13 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return true;
     }
 
-    private synchronized BlockRows.OfOutput takeReserved() {
+    private synchronized MapOutputRows.OfOutput takeReserved() {
       return reserved.poll();
     }
 
-    private BlockRows openLocal() {
+    private MapOutputRows openLocal() {
       metrics.incLocalBlocksFetched(1);
-      BlockRows.OfOutput next = takeReserved();
+      MapOutputRows.OfOutput next = takeReserved();
       if (next != null) {
         countLocal(next.bytes());
         return next;
@@ -248,12 +248,12 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       Optional<MapOutput> output = resolver.find(block.output());
       if (output.isPresent()) {
         countLocal(output.get().wireBytes(block.id.reduceId()));
-        return new BlockRows.OfOutput(output.get(), block.id.reduceId());
+        return new MapOutputRows.OfOutput(output.get(), block.id.reduceId());
       }
       try {
         ManagedBuffer file = resolver.getBlockData(block.id, ScalaInterop.none());
         countLocal(file.size());
-        return new BlockRows.OfFile(file);
+        return new MapOutputRows.OfFile(file);
       } catch (IOException | RuntimeException e) {
         throw failed(e);
       }
@@ -264,7 +264,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       counts.readLocally(bytes);
     }
 
-    private BlockRows openRemote() {
+    private MapOutputRows openRemote() {
       long start = System.nanoTime();
       RemoteBlocks.Result result;
       try {
@@ -289,7 +289,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       long bytes = result.received().size() + Long.BYTES;
       metrics.incRemoteBytesRead(bytes);
       counts.readRemotely(bytes);
-      return new BlockRows.Received(result, remote);
+      return new MapOutputRows.Received(result, remote);
     }
 
     /** What makes Spark run the map task again. */

@@ -12,7 +12,7 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.ExchangedRows;
+import org.tilespark.spark.rows.RowSink;
 import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -51,7 +51,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   @Override
   public void write(Iterator<Product2<Object, Object>> records) {
     output = resolver.newOutput(id, partitions);
-    ExchangedRows.<RuntimeException>to(new Room(output), () -> take(records));
+    RowSink.<RuntimeException>to(new Room(output), () -> take(records));
     lengths = output.wireBytes();
     metrics.incRecordsWritten(output.rows());
     for (long bytes : lengths) {
@@ -60,7 +60,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   }
 
   /** Room for rows of the node below, in an output. */
-  private record Room(MapOutput output) implements ExchangedRows.Room {
+  private record Room(MapOutput output) implements RowSink.Room {
     @Override
     public long room(long bytes, int fields) {
       return output.room(bytes, fields);

@@ -18,17 +18,18 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
-import org.tilespark.spark.rows.KeptRows;
+import org.tilespark.spark.rows.PendingRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
  * go into one directly.
  */
 final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
-  private final KeptRows rows;
+  private final PendingRows rows;
   private final Permutation permutation;
-  private final Deque<KeptRows.Kept> arrived = new ArrayDeque<>(); // of the batch taken last
-  private KeptRows.Kept handedOut; // null if there is none
+  private final Deque<PendingRows.PendingRow> arrived =
+      new ArrayDeque<>(); // of the batch taken last
+  private PendingRows.PendingRow handedOut; // null if there is none
 
   /**
    * The results of a partition.
@@ -43,7 +44,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
     IntFunction<Expression> carriedColumn =
         column -> Attributes.bound(further.indexOf(column), spec.inputSchema().fields()[column]);
     this.rows =
-        new KeptRows(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn, allocator);
+        new PendingRows(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn, allocator);
   }
 
   private record Label(Box place, UnsafeRow further) {}
@@ -51,7 +52,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   /** The blocks of a batch, and their rows once the pipeline has asked for room. */
   final class RowLabels implements StageResults.Labels {
     private final List<Label> labels = new ArrayList<>();
-    private final List<KeptRows.Kept> made = new ArrayList<>();
+    private final List<PendingRows.PendingRow> made = new ArrayList<>();
 
     @Override
     public int rows() {
@@ -74,7 +75,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
     public Rooms rooms() {
       return block -> {
         Label label = labels.get(block);
-        KeptRows.Kept row = rows.begin(label.further(), label.place(), true);
+        PendingRows.PendingRow row = rows.begin(label.further(), label.place(), true);
         made.add(row);
         return row.planes();
       };

@@ -22,13 +22,13 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.permute.BlockPlans;
 
 /**
  * Finds everything that is wrong with a DataFrame of blocks.
@@ -94,7 +94,7 @@ public final class BlockValidator {
    * @param input blocks, and columns that tell several arrays apart
    * @param kind what kind of blocks they are meant to be
    * @param stated extents of the whole array in place of those that the metadata states, as {@link
-   *     BlockPlans#withExtents} takes them
+   *     BlockFrame#withExtents} takes them
    * @param asDataset makes a DataFrame of a plan
    * @param operator who asks, for messages
    * @return columns code, block, found, expected; no rows if the input is good
@@ -114,7 +114,7 @@ public final class BlockValidator {
     }
     BlockValidator validator =
         new BlockValidator(
-            BlockPlans.withExtents(input, kind, stated, operator), kind, asDataset, operator);
+            BlockFrame.withExtents(input, kind, stated, operator), kind, asDataset, operator);
     return plan(validator.rowDefects().union(validator.tilingDefects()));
   }
 

@@ -20,7 +20,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.rows.ExchangedRows;
+import org.tilespark.spark.rows.RowSink;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestField;
 import scala.Option;
@@ -28,7 +28,7 @@ import scala.Option;
 /** Rows that are made where an exchange keeps them. */
 class FourierRowsTest extends SparkTest {
   /** Memory of an exchange, and how often it is held. */
-  private static final class Room implements ExchangedRows.Room {
+  private static final class Room implements RowSink.Room {
     private final HostMemorySource.Allocation memory;
     private int holds;
 
@@ -114,7 +114,7 @@ class FourierRowsTest extends SparkTest {
       HostMemorySource.Allocation memory = source.allocate(4096);
       Room room = new Room(memory);
       Box place = Box.between(new long[] {0, 0, 0}, new long[] {4, 4, 4});
-      ExchangedRows.<RuntimeException>to(
+      RowSink.<RuntimeException>to(
           room, () -> rows.rooms(List.of(new FourierResults.Label(place, List.of(), null))).of(0));
       int held = room.holds;
       assertThrows(IllegalStateException.class, rows::close);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -60,7 +60,7 @@ class KeptWhileMovedTest extends SparkTest {
     List<UnsafeRow> views = new ArrayList<>();
     InternalRow first = rows.next();
     views.add(view(first));
-    if (StayingRows.keep(first)) {
+    if (RetainableRows.retain(first)) {
       List<?> moved =
           ScalaInterop.list(
               ((TileShuffleManager) SparkEnv.get().shuffleManager())

@@ -71,9 +71,9 @@ class LargePartitionTest extends SparkTest {
     assertEquals(0, outputs().budget().usedBytes());
   }
 
-  private static void assertRows(BlockRows rows) throws IOException {
+  private static void assertRows(MapOutputRows rows) throws IOException {
     UnsafeRow[] given = new UnsafeRow[1];
-    BlockRows.Target target = new BlockRows.Target(row -> given[0] = row);
+    MapOutputRows.Target target = new MapOutputRows.Target(row -> given[0] = row);
     for (int row = 0; row < ROWS; row++) {
       assertTrue(rows.next(target));
       assertEquals(ROW_BYTES, given[0].getSizeInBytes());
@@ -96,7 +96,7 @@ class LargePartitionTest extends SparkTest {
       RemoteBlocks.Result result = remote.next();
       assertNull(result.failure());
       assertEquals(WIRE_BYTES - 8, result.received().size());
-      assertRows(new BlockRows.Received(result, remote));
+      assertRows(new MapOutputRows.Received(result, remote));
     }
   }
 
@@ -115,7 +115,7 @@ class LargePartitionTest extends SparkTest {
   @Test
   void itIsReadInPlace() throws IOException {
     Optional<MapOutput> output = outputs().find(ID);
-    assertRows(new BlockRows.OfOutput(output.orElseThrow(), 0));
+    assertRows(new MapOutputRows.OfOutput(output.orElseThrow(), 0));
   }
 
   @Test
@@ -127,7 +127,7 @@ class LargePartitionTest extends SparkTest {
   void itIsReadFromFiles() throws IOException {
     moveToFiles();
     assertRows(
-        new BlockRows.OfFile(
+        new MapOutputRows.OfFile(
             outputs().getBlockData(new ShuffleBlockId(SHUFFLE, 0, 0), ScalaInterop.none())));
   }
 

@@ -22,7 +22,7 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.cluster.ChildJvm;
-import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.rows.RetainableRows;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.TestArray;
@@ -56,7 +56,7 @@ class TwoContextsTest {
         assertEquals(Optional.empty(), ExecutorReports.current());
         assertEquals(0, ownThreads(), "threads of ours");
         assertNull(staticField(ExecutorRuntime.class, "current"));
-        assertEquals(Map.of(), staticField(StayingRows.class, "KEEPERS"));
+        assertEquals(Map.of(), staticField(RetainableRows.class, "OWNERS"));
       }
     }
 

@@ -5,19 +5,21 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Cost;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Traffic;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /** What each way to spread one multiply costs: a pure function of the shape and the cluster. */
 final class CostModel {
   private final MultiplyShape shape;
-  private final ClusterLimits limits;
+  private final ClusterResources resources;
   private final double leastArithmetic; // seconds with all cores or devices at work
 
-  CostModel(MultiplyShape shape, ClusterLimits limits) {
+  CostModel(MultiplyShape shape, ClusterResources resources) {
     this.shape = shape;
-    this.limits = limits;
+    this.resources = resources;
     this.leastArithmetic =
-        flops() / (rate() * (hasDevices() ? limits.cluster().devices() : limits.cluster().cores()));
+        flops()
+            / (rate()
+                * (hasDevices() ? resources.cluster().devices() : resources.cluster().cores()));
   }
 
   /** The cost of P x Q x R cuboids. */
@@ -41,23 +43,23 @@ final class CostModel {
         p * q,
         (double) p * q * r * 2 * shape.largestM(p) * shape.largestN(q) * part(shape.k(), r),
         r,
-        shuffle(operandBytes(), readBytes(p, q), limits.cluster().cores(), busy(p * q * r)),
+        shuffle(operandBytes(), readBytes(p, q), resources.cluster().cores(), busy(p * q * r)),
         partialBytes(r, shape.onGrid(p, q)),
         uploadBytes(p, q));
   }
 
   /** What cuboids take at least, if everything is at work all the time. */
   double leastSeconds(int p, int q, int r) {
-    ClusterLimits.Rates rates = limits.rates();
+    ClusterResources.Rates rates = resources.rates();
     double least =
         (0.5 * operandBytes() + 0.5 * readBytes(p, q) + partialBytes(r, true))
-                / (rates.shuffle() * limits.cluster().cores())
+                / (rates.shuffle() * resources.cluster().cores())
             + rates.taskStart() * p * q * r
             + leastArithmetic;
     return hasDevices()
         ? least
             + ((double) uploadBytes(p, q) + resultBytes(r))
-                / (rates.pcie() * limits.cluster().devices())
+                / (rates.pcie() * resources.cluster().devices())
         : least;
   }
 
@@ -81,11 +83,11 @@ final class CostModel {
     if (partials > 0) {
       seconds += shuffle(partials, partials, busy(tasks), busy(tiles));
     }
-    return seconds + limits.rates().taskStart() * (tasks + (partials > 0 ? tiles : 0));
+    return seconds + resources.rates().taskStart() * (tasks + (partials > 0 ? tiles : 0));
   }
 
   /** The cost of cuboids where blocks are already; what lies there is cut there. */
-  Cost inPlace(Placed where) {
+  Cost inPlace(InPlaceOperands where) {
     int p = where.parts(Axis.M);
     int q = where.parts(Axis.N);
     int r = where.parts(Axis.K);
@@ -114,7 +116,7 @@ final class CostModel {
             p * q,
             largest,
             r,
-            shuffle(shuffled, shuffled, limits.cluster().cores(), busy(where.parts())),
+            shuffle(shuffled, shuffled, resources.cluster().cores(), busy(where.parts())),
             partials,
             uploadBytes(p, q)));
   }
@@ -137,21 +139,22 @@ final class CostModel {
     int r = broadcastParts(left);
     boolean whole = r == 1 && large.whole();
     long partials = whole ? 0 : resultBytes(r);
-    int tasks = (int) Math.min(limits.usefulTasks(), Bytes.product(blocksAlongK, blocksAcross));
-    long sent = Bytes.product(small, limits.cluster().machines() + 1L);
-    double up = (double) small * (small <= limits.sharedBytes() ? 1 : blocksAcross) + large.bytes();
+    int tasks = (int) Math.min(resources.usefulTasks(), Bytes.product(blocksAlongK, blocksAcross));
+    long sent = Bytes.product(small, resources.cluster().machines() + 1L);
+    double up =
+        (double) small * (small <= resources.sharedBytes() ? 1 : blocksAcross) + large.bytes();
     double pcie = up + resultBytes(r);
     double seconds =
-        sent / limits.rates().broadcast()
+        sent / resources.rates().broadcast()
             + arithmetic(flops(), tasks)
-            + limits.rates().taskStart() * tasks;
+            + resources.rates().taskStart() * tasks;
     if (hasDevices()) {
       seconds += pcie(pcie, tasks);
     }
     if (!whole) {
       seconds +=
           shuffle(partials, partials, busy(tasks), busy(tasks))
-              + limits.rates().taskStart() * tasks;
+              + resources.rates().taskStart() * tasks;
     }
     return new Cost(
         new Traffic(0, 0, partials, sent, toDevices((long) up), toDevices((long) pcie)),
@@ -170,16 +173,16 @@ final class CostModel {
     long partials = partialBytes(r, shape.onGrid(p, p));
     int tasks = Math.toIntExact(GramPlanner.tiles(p) * r);
     double share = GramPlanner.tiles(p) / ((double) p * p);
-    double busy = Math.min(tasks, limits.cluster().cores());
-    double devices = Math.min(limits.cluster().devices(), busy);
+    double busy = Math.min(tasks, resources.cluster().cores());
+    double devices = Math.min(resources.cluster().devices(), busy);
     double flops = flops() * share;
-    long up = once <= limits.sharedBytes() ? once : read;
+    long up = once <= resources.sharedBytes() ? once : read;
     long pcie = hasDevices() ? up + (long) (shape.bytesC() * share) * r : 0;
     double seconds =
-        (0.5 * once + 0.5 * read + partials) / (limits.rates().shuffle() * busy)
+        (0.5 * once + 0.5 * read + partials) / (resources.rates().shuffle() * busy)
             + flops / (rate() * (hasDevices() ? devices : busy))
-            + (hasDevices() ? pcie / (limits.rates().pcie() * devices) : 0)
-            + limits.rates().taskStart() * tasks;
+            + (hasDevices() ? pcie / (resources.rates().pcie() * devices) : 0)
+            + resources.rates().taskStart() * tasks;
     return new Cost(
         new Traffic(once, read, partials, 0, toDevices(up), pcie), flops, tasks, seconds);
   }
@@ -188,7 +191,7 @@ final class CostModel {
    * The cost of a gram of blocks that stay where they are: what looks like B is A, and goes up
    * once.
    */
-  Cost gramInPlace(Placed where) {
+  Cost gramInPlace(InPlaceOperands where) {
     Cost cost = inPlace(where);
     Traffic traffic = cost.traffic();
     long saved = traffic.upload() - toDevices(shape.a().bytes());
@@ -206,7 +209,7 @@ final class CostModel {
   }
 
   private boolean hasDevices() {
-    return limits.cluster().devices() > 0;
+    return resources.cluster().devices() > 0;
   }
 
   private long toDevices(long bytes) {
@@ -226,7 +229,7 @@ final class CostModel {
   /** Bytes of panels that go up: of each once for every cuboid that has it, or once. */
   private long uploadBytes(int p, int q) {
     long once = operandBytes();
-    return once <= limits.sharedBytes() ? once : readBytes(p, q);
+    return once <= resources.sharedBytes() ? once : readBytes(p, q);
   }
 
   /**
@@ -245,22 +248,23 @@ final class CostModel {
   }
 
   private double shuffle(long written, long read, double writers, double readers) {
-    return 0.5 * (written / writers + read / readers) / limits.rates().shuffle();
+    return 0.5 * (written / writers + read / readers) / resources.rates().shuffle();
   }
 
   private double pcie(double bytes, int tasks) {
-    return bytes / (limits.rates().pcie() * Math.min(limits.cluster().devices(), busy(tasks)));
+    return bytes
+        / (resources.rates().pcie() * Math.min(resources.cluster().devices(), busy(tasks)));
   }
 
   private double arithmetic(double flops, int tasks) {
     double busy = busy(tasks);
-    return flops / (rate() * (hasDevices() ? Math.min(limits.cluster().devices(), busy) : busy));
+    return flops / (rate() * (hasDevices() ? Math.min(resources.cluster().devices(), busy) : busy));
   }
 
   /** Floating-point operations per second of one device, or of one core where there is none. */
   private double rate() {
     boolean single = shape.type() == ElementType.FLOAT32;
-    ClusterLimits.Rates rates = limits.rates();
+    ClusterResources.Rates rates = resources.rates();
     return hasDevices()
         ? single ? rates.deviceFloat() : rates.deviceDouble()
         : single ? rates.coreFloat() : rates.coreDouble();
@@ -268,7 +272,7 @@ final class CostModel {
 
   /** Cores at work on average, while tasks run in waves. */
   private double busy(int tasks) {
-    return (double) tasks / part(tasks, limits.cluster().cores());
+    return (double) tasks / part(tasks, resources.cluster().cores());
   }
 
   /** The larger half of a division. */

@@ -62,7 +62,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    */
   public record Candidate(
       Strategy strategy, int p, int q, int r, Cost cost, Optional<String> refusal) {
-    /** True if the limits allow it. */
+    /** True if the resources allow it. */
     public boolean isAllowed() {
       return refusal.isEmpty();
     }
@@ -129,7 +129,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param traffic bytes moved
    * @param flops floating-point operations, 2 M K N
    * @param tasks that multiply
-   * @param seconds what all of it is estimated to take, by {@link ClusterLimits.Rates}
+   * @param seconds what all of it is estimated to take, by {@link ClusterResources.Rates}
    */
   public record Cost(Traffic traffic, double flops, int tasks, double seconds) {
     @Override

@@ -6,7 +6,7 @@ import java.util.List;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
  * Chooses how a multiply is spread over tasks: all cuboids (P,Q,R) of up to the useful count of
@@ -48,17 +48,18 @@ public final class CuboidPlanner {
           .thenComparing(Candidate::strategy);
 
   private final MultiplyShape shape;
-  private final ClusterLimits limits;
-  private final List<Placed> placed;
+  private final ClusterResources resources;
+  private final List<InPlaceOperands> operandsInPlace;
   private final CostModel costs;
   private final TaskMemory memory;
 
-  private CuboidPlanner(MultiplyShape shape, ClusterLimits limits, List<Placed> placed) {
+  private CuboidPlanner(
+      MultiplyShape shape, ClusterResources resources, List<InPlaceOperands> operandsInPlace) {
     this.shape = shape;
-    this.limits = limits;
-    this.placed = List.copyOf(placed);
-    this.costs = new CostModel(shape, limits);
-    this.memory = new TaskMemory(shape, limits);
+    this.resources = resources;
+    this.operandsInPlace = List.copyOf(operandsInPlace);
+    this.costs = new CostModel(shape, resources);
+    this.memory = new TaskMemory(shape, resources);
   }
 
   /**
@@ -66,22 +67,24 @@ public final class CuboidPlanner {
    *
    * @throws NoRoomException if no task's memory holds any cuboid
    */
-  public static CuboidPlan plan(MultiplyShape shape, ClusterLimits limits) {
-    return plan(shape, limits, List.of());
+  public static CuboidPlan plan(MultiplyShape shape, ClusterResources resources) {
+    return plan(shape, resources, List.of());
   }
 
   /**
-   * As {@link #plan(MultiplyShape, ClusterLimits)}, where operands need perhaps not be shuffled.
+   * As {@link #plan(MultiplyShape, ClusterResources)}, where operands need perhaps not be shuffled.
    *
-   * @param placed partitions where blocks lie already, as far as the planner knows
+   * @param operandsInPlace partitions where blocks lie already, as far as the planner knows
    */
-  public static CuboidPlan plan(MultiplyShape shape, ClusterLimits limits, List<Placed> placed) {
-    return new CuboidPlanner(shape, limits, placed).plan();
+  public static CuboidPlan plan(
+      MultiplyShape shape, ClusterResources resources, List<InPlaceOperands> operandsInPlace) {
+    return new CuboidPlanner(shape, resources, operandsInPlace).plan();
   }
 
   /** What the cuboids of {@code where} cost; it may be refused. */
-  public static Candidate inPlace(MultiplyShape shape, ClusterLimits limits, Placed where) {
-    return new CuboidPlanner(shape, limits, List.of()).inPlace(where);
+  public static Candidate inPlace(
+      MultiplyShape shape, ClusterResources resources, InPlaceOperands where) {
+    return new CuboidPlanner(shape, resources, List.of()).inPlace(where);
   }
 
   /**
@@ -95,8 +98,8 @@ public final class CuboidPlanner {
    *     NoRoomException} if a task's memory does not hold it
    */
   public static CuboidPlan forced(
-      MultiplyShape shape, ClusterLimits limits, Strategy strategy, int p, int q, int r) {
-    CuboidPlanner planner = new CuboidPlanner(shape, limits, List.of());
+      MultiplyShape shape, ClusterResources resources, Strategy strategy, int p, int q, int r) {
+    CuboidPlanner planner = new CuboidPlanner(shape, resources, List.of());
     Candidate asked =
         switch (strategy) {
           case CUBOID -> planner.askedCuboid(p, q, r);
@@ -127,15 +130,15 @@ public final class CuboidPlanner {
   private List<Candidate> candidates() {
     List<Candidate> allowed = new ArrayList<>();
     List<Candidate> refused = new ArrayList<>();
-    for (int most = limits.usefulTasks(); allowed.isEmpty() && most <= MOST_TASKS; ) {
+    for (int most = resources.usefulTasks(); allowed.isEmpty() && most <= MOST_TASKS; ) {
       allowed.addAll(bestCuboids(most));
       most = most < MOST_TASKS / 2 ? most * 2 : most == MOST_TASKS ? MOST_TASKS + 1 : MOST_TASKS;
     }
     for (Strategy side : List.of(Strategy.BROADCAST_LEFT, Strategy.BROADCAST_RIGHT)) {
-      Candidate candidate = broadcast(side, limits.broadcastBytes());
+      Candidate candidate = broadcast(side, resources.broadcastBytes());
       (candidate.isAllowed() ? allowed : refused).add(candidate);
     }
-    for (Placed where : placed) {
+    for (InPlaceOperands where : operandsInPlace) {
       Candidate candidate = inPlace(where);
       (candidate.isAllowed() ? allowed : refused).add(candidate);
     }
@@ -243,7 +246,7 @@ public final class CuboidPlanner {
         memory.refusal(shape.largestM(p), shape.largestN(q)));
   }
 
-  private Candidate inPlace(Placed where) {
+  private Candidate inPlace(InPlaceOperands where) {
     Strategy strategy =
         where.left() && where.right()
             ? Strategy.BOTH_IN_PLACE

@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
  * Chooses the cuts of a gram: rows and columns of C at the same places, so that P (P + 1) / 2 tiles
@@ -17,18 +17,19 @@ public final class GramPlanner {
   private static final int REJECTED = 4;
 
   private final MultiplyShape shape;
-  private final ClusterLimits limits;
-  private final Optional<Placed> placed;
+  private final ClusterResources resources;
+  private final Optional<InPlaceOperands> operandsInPlace;
 
   /**
    * The planner of one gram.
    *
-   * @param placed where A's blocks lie already, if both are along K; both operands are A
+   * @param operandsInPlace where A's blocks lie already, if both are along K; both operands are A
    */
-  public GramPlanner(MultiplyShape shape, ClusterLimits limits, Optional<Placed> placed) {
+  public GramPlanner(
+      MultiplyShape shape, ClusterResources resources, Optional<InPlaceOperands> operandsInPlace) {
     this.shape = shape;
-    this.limits = limits;
-    this.placed = placed.filter(where -> where.axis() == Axis.K);
+    this.resources = resources;
+    this.operandsInPlace = operandsInPlace.filter(where -> where.axis() == Axis.K);
   }
 
   /**
@@ -54,15 +55,15 @@ public final class GramPlanner {
     for (int p = 1;
         p <= shape.m()
             && tiles(p) <= Integer.MAX_VALUE // tasks that Spark can count
-            && (tiles(p) <= limits.usefulTasks() || candidates.isEmpty()); ) {
-      for (int r = 1; r <= shape.k() && (r == 1 || tiles(p) * r <= limits.usefulTasks()); r++) {
+            && (tiles(p) <= resources.usefulTasks() || candidates.isEmpty()); ) {
+      for (int r = 1; r <= shape.k() && (r == 1 || tiles(p) * r <= resources.usefulTasks()); r++) {
         try {
           candidates.add(candidate(p, r));
         } catch (IllegalArgumentException e) {
           refusal = e;
         }
       }
-      if (tiles(p) > limits.usefulTasks()) {
+      if (tiles(p) > resources.usefulTasks()) {
         p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for so many
       } else {
         p++;
@@ -80,14 +81,14 @@ public final class GramPlanner {
   }
 
   private Candidate candidate(int p, int r) {
-    Candidate full = CuboidPlanner.forced(shape, limits, Strategy.CUBOID, p, p, r).chosen();
+    Candidate full = CuboidPlanner.forced(shape, resources, Strategy.CUBOID, p, p, r).chosen();
     return new Candidate(
-        full.strategy(), p, p, r, new CostModel(shape, limits).gram(p, r), full.refusal());
+        full.strategy(), p, p, r, new CostModel(shape, resources).gram(p, r), full.refusal());
   }
 
   private Optional<Candidate> inPlace() {
-    return placed
-        .filter(where -> CuboidPlanner.inPlace(shape, limits, where).isAllowed())
+    return operandsInPlace
+        .filter(where -> CuboidPlanner.inPlace(shape, resources, where).isAllowed())
         .map(
             where ->
                 new Candidate(
@@ -95,7 +96,7 @@ public final class GramPlanner {
                     1,
                     1,
                     where.parts(),
-                    new CostModel(shape, limits).gramInPlace(where),
+                    new CostModel(shape, resources).gramInPlace(where),
                     Optional.empty()));
   }
 

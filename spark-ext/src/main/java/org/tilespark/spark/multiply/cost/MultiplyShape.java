@@ -49,7 +49,7 @@ public record MultiplyShape(
    * @param largest elements of the largest part along the axis
    * @param onGrid true if blocks of C are whole in one of them
    */
-  public record Placed(
+  public record InPlaceOperands(
       boolean left, boolean right, Axis axis, int parts, long largest, boolean onGrid) {
     /** Parts of an axis. */
     int parts(Axis of) {

@@ -9,11 +9,11 @@ final class TaskMemory {
   static final int PANEL_DEPTH = 256;
 
   private final MultiplyShape shape;
-  private final ClusterLimits limits;
+  private final ClusterResources resources;
 
-  TaskMemory(MultiplyShape shape, ClusterLimits limits) {
+  TaskMemory(MultiplyShape shape, ClusterResources resources) {
     this.shape = shape;
-    this.limits = limits;
+    this.resources = resources;
   }
 
   /**
@@ -27,14 +27,14 @@ final class TaskMemory {
   /** True if there is no {@link #refusal}; asked millions of times, so without words. */
   boolean fits(long m, long n) {
     long tile = Bytes.product(m, n, width());
-    if (tile > limits.tileBytes()) {
+    if (tile > resources.tileBytes()) {
       return false;
     }
     long panels = panelBytes(m, n);
     long both = Bytes.sum(tile, panels);
-    return limits.cluster().devices() > 0
-        ? both <= limits.deviceBytes() && panels <= limits.hostBytes()
-        : both <= limits.hostBytes();
+    return resources.cluster().devices() > 0
+        ? both <= resources.deviceBytes() && panels <= resources.hostBytes()
+        : both <= resources.hostBytes();
   }
 
   /** Why A, or else B, of at most {@code most} bytes, cannot be broadcast; empty if it can. */
@@ -49,7 +49,8 @@ final class TaskMemory {
     MultiplyShape.Operand large = left ? shape.b() : shape.a();
     long other = left ? shape.m() : shape.n();
     long outer = Math.min(large.outer(), left ? shape.n() : shape.m());
-    long sliced = Math.max(1, Math.min(outer, limits.tileBytes() / Bytes.product(other, width())));
+    long sliced =
+        Math.max(1, Math.min(outer, resources.tileBytes() / Bytes.product(other, width())));
     long panels =
         Bytes.product(
             2L * width() * Math.min(large.inner(), PANEL_DEPTH), Bytes.sum(sliced, other));
@@ -57,19 +58,19 @@ final class TaskMemory {
   }
 
   private Optional<String> refusalOf(long tile, long operands) {
-    if (tile > limits.tileBytes()) {
+    if (tile > resources.tileBytes()) {
       return Optional.of(
           "its tile of C of %s is larger than the %s of a task"
-              .formatted(Bytes.text(tile), Bytes.text(limits.tileBytes())));
+              .formatted(Bytes.text(tile), Bytes.text(resources.tileBytes())));
     }
-    boolean onDevice = limits.cluster().devices() > 0;
+    boolean onDevice = resources.cluster().devices() > 0;
     long both = Bytes.sum(tile, operands);
-    if (onDevice && both > limits.deviceBytes()) {
-      return Optional.of(needs(both, "device", limits.deviceBytes()));
+    if (onDevice && both > resources.deviceBytes()) {
+      return Optional.of(needs(both, "device", resources.deviceBytes()));
     }
     return Optional.of(onDevice ? operands : both)
-        .filter(onHost -> onHost > limits.hostBytes())
-        .map(onHost -> needs(onHost, "host", limits.hostBytes()));
+        .filter(onHost -> onHost > resources.hostBytes())
+        .map(onHost -> needs(onHost, "host", resources.hostBytes()));
   }
 
   private static String needs(long bytes, String where, long has) {

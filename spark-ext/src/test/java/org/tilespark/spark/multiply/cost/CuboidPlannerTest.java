@@ -20,10 +20,10 @@ import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.PieceCursor;
-import org.tilespark.spark.multiply.cost.ClusterLimits.Rates;
+import org.tilespark.spark.multiply.cost.ClusterResources.Rates;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
-import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /** Which way a multiply is spread over tasks, and what it is predicted to cost. */
 class CuboidPlannerTest {
@@ -38,14 +38,14 @@ class CuboidPlannerTest {
   private static final Rates RATES = Rates.of(false, CPU);
 
   /** One machine of 16 cores with one GPU, nothing broadcast. */
-  private static ClusterLimits gpu(int usefulTasks) {
-    return new ClusterLimits(
-        new ClusterFacts(16, 1, 1), usefulTasks, 8 * GIB, 4 * GIB, GIB, 0, 0, RATES);
+  private static ClusterResources gpu(int usefulTasks) {
+    return new ClusterResources(
+        new ClusterSize(16, 1, 1), usefulTasks, 8 * GIB, 4 * GIB, GIB, 0, 0, RATES);
   }
 
-  private static ClusterLimits cpu(int cores, int usefulTasks) {
-    return new ClusterLimits(
-        new ClusterFacts(cores, 1, 0), usefulTasks, 0, 4 * GIB, GIB, 0, 0, RATES);
+  private static ClusterResources cpu(int cores, int usefulTasks) {
+    return new ClusterResources(
+        new ClusterSize(cores, 1, 0), usefulTasks, 0, 4 * GIB, GIB, 0, 0, RATES);
   }
 
   @ParameterizedTest(name = "{0}: {1} x {2} x {3}")
@@ -91,9 +91,9 @@ class CuboidPlannerTest {
                   random.nextBoolean()),
               1 + random.nextInt(3000),
               1 + random.nextInt(3000));
-      ClusterLimits limits =
-          new ClusterLimits(
-              new ClusterFacts(1 + random.nextInt(64), 1 + random.nextInt(4), random.nextInt(3)),
+      ClusterResources resources =
+          new ClusterResources(
+              new ClusterSize(1 + random.nextInt(64), 1 + random.nextInt(4), random.nextInt(3)),
               1 + random.nextInt(200),
               GIB << random.nextInt(6),
               GIB << random.nextInt(4),
@@ -101,11 +101,11 @@ class CuboidPlannerTest {
               random.nextInt(1 << 30),
               random.nextBoolean() ? 0 : random.nextInt(1 << 30),
               RATES);
-      CuboidPlan plan = CuboidPlanner.plan(shape, limits);
+      CuboidPlan plan = CuboidPlanner.plan(shape, resources);
       List<Candidate> all = new ArrayList<>(plan.rejected());
       all.add(0, plan.chosen());
       for (Candidate candidate : all) {
-        check(shape, limits, candidate);
+        check(shape, resources, candidate);
       }
     }
   }
@@ -117,9 +117,9 @@ class CuboidPlannerTest {
     for (int round = 0; round < 60; round++) {
       MultiplyShape shape =
           MultiplyShape.dense(extent(random), extent(random), extent(random), ElementType.FLOAT64);
-      ClusterLimits limits =
-          new ClusterLimits(
-              new ClusterFacts(1 + random.nextInt(32), 1, random.nextInt(2)),
+      ClusterResources resources =
+          new ClusterResources(
+              new ClusterSize(1 + random.nextInt(32), 1, random.nextInt(2)),
               1 + random.nextInt(60),
               2 * GIB,
               4 * GIB,
@@ -127,19 +127,19 @@ class CuboidPlannerTest {
               0,
               random.nextBoolean() ? 0 : Long.MAX_VALUE,
               RATES);
-      Candidate chosen = CuboidPlanner.plan(shape, limits).chosen();
+      Candidate chosen = CuboidPlanner.plan(shape, resources).chosen();
       double best = Double.MAX_VALUE;
-      int most = Math.max(limits.usefulTasks(), chosen.cost().tasks());
+      int most = Math.max(resources.usefulTasks(), chosen.cost().tasks());
       for (int p = 1; p <= Math.min(most, shape.m()); p++) {
         for (int q = 1; q <= Math.min(most / p, shape.n()); q++) {
           for (int r = 1; r <= Math.min(most / p / q, shape.k()); r++) {
-            if (fits(shape, limits, p, q)) {
-              best = Math.min(best, seconds(shape, limits, p, q, r));
+            if (fits(shape, resources, p, q)) {
+              best = Math.min(best, seconds(shape, resources, p, q, r));
             }
           }
         }
       }
-      assertEquals(best, chosen.cost().seconds(), best * 1e-9, shape + " " + limits);
+      assertEquals(best, chosen.cost().seconds(), best * 1e-9, shape + " " + resources);
     }
   }
 
@@ -163,17 +163,17 @@ class CuboidPlannerTest {
     assertEquals(24, deep.cost().tasks());
     assertEquals(a + b, deep.cost().traffic().operands());
     assertEquals(3 * c, deep.cost().traffic().partial());
-    ClusterLimits room =
-        new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
+    ClusterResources room =
+        new ClusterResources(new ClusterSize(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
     Candidate shared = CuboidPlanner.forced(shape, room, Strategy.CUBOID, 4, 2, 3).chosen();
     assertEquals(a + b, shared.cost().traffic().upload());
     assertEquals(a + b + 3 * c, shared.cost().traffic().pcie());
     assertEquals(2 * a + 4 * b, shared.cost().traffic().read(), "from the shuffle as before");
     assertTrue(
         shared.toString().contains(", PCIe 288.0 MiB with 192.0 MiB up,"), shared.toString());
-    ClusterLimits tight =
-        new ClusterLimits(
-            new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b - 1, RATES);
+    ClusterResources tight =
+        new ClusterResources(
+            new ClusterSize(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b - 1, RATES);
     assertEquals(
         2 * a + 4 * b,
         CuboidPlanner.forced(shape, tight, Strategy.CUBOID, 4, 2, 3)
@@ -195,8 +195,8 @@ class CuboidPlannerTest {
     CuboidPlan flopsOnly =
         CuboidPlanner.plan(
             MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64),
-            new ClusterLimits(
-                new ClusterFacts(1000, 1, 0),
+            new ClusterResources(
+                new ClusterSize(1000, 1, 0),
                 1000,
                 0,
                 GIB,
@@ -217,19 +217,20 @@ class CuboidPlannerTest {
             new MultiplyShape.Operand(50_176, 16, 784, false),
             1000,
             16);
-    ClusterLimits none = gpu(64);
-    ClusterLimits enough =
-        new ClusterLimits(
-            new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 64 * KIB, 0, RATES);
-    ClusterLimits scant =
-        new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 50_175, 0, RATES);
+    ClusterResources none = gpu(64);
+    ClusterResources enough =
+        new ClusterResources(
+            new ClusterSize(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 64 * KIB, 0, RATES);
+    ClusterResources scant =
+        new ClusterResources(
+            new ClusterSize(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 50_175, 0, RATES);
     assertEquals("broadcast(right)", CuboidPlanner.plan(shape, enough).chosen().name());
     CuboidPlan.Traffic moved = CuboidPlanner.plan(shape, enough).chosen().cost().traffic();
     assertEquals(0, moved.operands() + moved.partial());
     assertEquals(
         2 * 50_176, CuboidPlanner.plan(shape, enough).chosen().cost().traffic().broadcast());
-    for (ClusterLimits limits : List.of(none, scant)) {
-      CuboidPlan plan = CuboidPlanner.plan(shape, limits);
+    for (ClusterResources resources : List.of(none, scant)) {
+      CuboidPlan plan = CuboidPlanner.plan(shape, resources);
       assertEquals(Strategy.CUBOID, plan.chosen().strategy());
       Candidate refused =
           plan.rejected().stream()
@@ -311,10 +312,10 @@ class CuboidPlannerTest {
             new MultiplyShape.Operand(4 * k * n, blockN, blockKB, whole),
             blockM,
             blockN);
-    ClusterLimits limits =
-        new ClusterLimits(
-            new ClusterFacts(16, executors, 0), 16, 0, 4 * GIB, GIB, 256 * MIB, 0, RATES);
-    CuboidPlan plan = CuboidPlanner.plan(shape, limits);
+    ClusterResources resources =
+        new ClusterResources(
+            new ClusterSize(16, executors, 0), 16, 0, 4 * GIB, GIB, 256 * MIB, 0, RATES);
+    CuboidPlan plan = CuboidPlanner.plan(shape, resources);
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     boolean broadcast = expected.startsWith("broadcast");
     assertEquals(broadcast, plan.chosen().strategy().isBroadcast());
@@ -348,9 +349,9 @@ class CuboidPlannerTest {
             2000);
     List<String> chosen = new ArrayList<>();
     for (boolean inMemory : new boolean[] {false, true}) {
-      ClusterLimits limits =
-          new ClusterLimits(
-              new ClusterFacts(16, 2, 0),
+      ClusterResources resources =
+          new ClusterResources(
+              new ClusterSize(16, 2, 0),
               16,
               0,
               4 * GIB,
@@ -358,7 +359,7 @@ class CuboidPlannerTest {
               256 * MIB,
               0,
               Rates.of(inMemory, CPU));
-      chosen.add(CuboidPlanner.plan(shape, limits).chosen().strategy().toString());
+      chosen.add(CuboidPlanner.plan(shape, resources).chosen().strategy().toString());
     }
     assertEquals(List.of("BROADCAST_RIGHT", "CUBOID"), chosen);
   }
@@ -392,10 +393,11 @@ class CuboidPlannerTest {
       long partialBytes) {
     MultiplyShape shape = MultiplyShape.dense(m, k, n, ElementType.FLOAT32);
     long extent = axis == MultiplyShape.Axis.M ? m : axis == MultiplyShape.Axis.N ? n : k;
-    Placed placed = new Placed(left, right, axis, parts, (extent + parts - 1) / parts, true);
-    ClusterLimits limits =
-        new ClusterLimits(new ClusterFacts(16, 1, 0), 64, 0, 16 * GIB, 4 * GIB, 0, 0, RATES);
-    CuboidPlan plan = CuboidPlanner.plan(shape, limits, List.of(placed));
+    InPlaceOperands operandsInPlace =
+        new InPlaceOperands(left, right, axis, parts, (extent + parts - 1) / parts, true);
+    ClusterResources resources =
+        new ClusterResources(new ClusterSize(16, 1, 0), 64, 0, 16 * GIB, 4 * GIB, 0, 0, RATES);
+    CuboidPlan plan = CuboidPlanner.plan(shape, resources, List.of(operandsInPlace));
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     assertEquals(expected.contains("place"), plan.chosen().strategy().isInPlace());
     if (plan.chosen().strategy().isInPlace()) {
@@ -407,12 +409,15 @@ class CuboidPlannerTest {
       assertTrue(plan.rejected().stream().anyMatch(c -> c.strategy().isInPlace()), plan::toString);
     }
     // It is what the forced one costs too, and where memory does not hold a part it is refused.
-    Candidate same = CuboidPlanner.inPlace(shape, limits, placed);
+    Candidate same = CuboidPlanner.inPlace(shape, resources, operandsInPlace);
     assertTrue(plan.chosen().equals(same) || plan.rejected().contains(same));
-    ClusterLimits scant =
-        new ClusterLimits(new ClusterFacts(16, 1, 0), 64, 0, 16 * GIB, 1000, 0, 0, RATES);
+    ClusterResources scant =
+        new ClusterResources(new ClusterSize(16, 1, 0), 64, 0, 16 * GIB, 1000, 0, 0, RATES);
     assertTrue(
-        CuboidPlanner.inPlace(shape, scant, placed).refusal().orElseThrow().contains("tile of C"),
+        CuboidPlanner.inPlace(shape, scant, operandsInPlace)
+            .refusal()
+            .orElseThrow()
+            .contains("tile of C"),
         name);
   }
 
@@ -447,9 +452,10 @@ class CuboidPlannerTest {
   void memoryCutsTheResultFurther() {
     MultiplyShape shape = MultiplyShape.dense(100_000, 100_000, 100_000, ElementType.FLOAT64);
     for (long tile : new long[] {4 * GIB, GIB, 256 * MIB, 16 * MIB, MIB}) {
-      ClusterLimits limits =
-          new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 140 * GIB, 64 * GIB, tile, 0, 0, RATES);
-      CuboidPlan plan = CuboidPlanner.plan(shape, limits);
+      ClusterResources resources =
+          new ClusterResources(
+              new ClusterSize(16, 1, 1), 64, 140 * GIB, 64 * GIB, tile, 0, 0, RATES);
+      CuboidPlan plan = CuboidPlanner.plan(shape, resources);
       CuboidPlan.CuboidCuts cuts = plan.cuts();
       assertTrue(cuts.m().largest() * cuts.n().largest() * 8 <= tile, plan::toString);
       assertTrue(
@@ -464,13 +470,13 @@ class CuboidPlannerTest {
     }
     // The panels count too: two of each side, 256 deep.
     MultiplyShape wide = MultiplyShape.dense(1, 1000, 1_000_000, ElementType.FLOAT32);
-    ClusterLimits small =
-        new ClusterLimits(new ClusterFacts(16, 1, 1), 1, 512 * MIB, GIB, GIB, 0, 0, RATES);
+    ClusterResources small =
+        new ClusterResources(new ClusterSize(16, 1, 1), 1, 512 * MIB, GIB, GIB, 0, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(wide, small);
     assertTrue(plan.cuts().n().largest() * (2 * 256 + 1) * 4 <= 512 * MIB, plan::toString);
     assertTrue(plan.chosen().q() > 1, "more tasks than useful ones, since one does not fit");
-    ClusterLimits hopeless =
-        new ClusterLimits(new ClusterFacts(16, 1, 1), 16, 64, GIB, GIB, 0, 0, RATES);
+    ClusterResources hopeless =
+        new ClusterResources(new ClusterSize(16, 1, 1), 16, 64, GIB, GIB, 0, 0, RATES);
     IllegalArgumentException none =
         assertThrows(
             IllegalArgumentException.class,
@@ -542,18 +548,18 @@ class CuboidPlannerTest {
   @Test
   void plansInMilliseconds() {
     MultiplyShape shape = MultiplyShape.dense(100_000, 100_000, 100_000, ElementType.FLOAT32);
-    List<ClusterLimits> clusters = List.of(gpu(64), gpu(1000), cpu(2048, 8192), gpu(100_000));
-    for (ClusterLimits limits : clusters) {
+    List<ClusterResources> clusters = List.of(gpu(64), gpu(1000), cpu(2048, 8192), gpu(100_000));
+    for (ClusterResources resources : clusters) {
       long fastest = Long.MAX_VALUE;
       for (int i = 0; i < 20; i++) {
         // Of this thread alone: other work on the machine does not count.
         long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-        CuboidPlanner.plan(shape, limits);
+        CuboidPlanner.plan(shape, resources);
         long spent = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start;
         fastest = Math.min(fastest, spent);
       }
       // 1 to 13 ms were seen; all triples of 100 000 tasks would be 7.5 million.
-      assertTrue(fastest < 100_000_000, fastest / 1000 + " us for " + limits);
+      assertTrue(fastest < 100_000_000, fastest / 1000 + " us for " + resources);
     }
   }
 
@@ -561,9 +567,9 @@ class CuboidPlannerTest {
   @Test
   @Timeout(120) // 2 s; it was 170
   void plansForShapesThatHardlyFit() {
-    ClusterLimits limits =
-        new ClusterLimits(
-            new ClusterFacts(4, 1, 0),
+    ClusterResources resources =
+        new ClusterResources(
+            new ClusterSize(4, 1, 0),
             8,
             0,
             GIB / 8,
@@ -572,7 +578,7 @@ class CuboidPlannerTest {
             0,
             RATES); // of the tests' session
     CuboidPlan plan =
-        CuboidPlanner.plan(MultiplyShape.dense(1L << 40, 20, 30, ElementType.FLOAT32), limits);
+        CuboidPlanner.plan(MultiplyShape.dense(1L << 40, 20, 30, ElementType.FLOAT32), resources);
     assertEquals(Strategy.CUBOID, plan.chosen().strategy());
     assertTrue(plan.chosen().p() > 1_000_000, plan.toString());
     IllegalArgumentException refused =
@@ -580,13 +586,13 @@ class CuboidPlannerTest {
             IllegalArgumentException.class,
             () ->
                 CuboidPlanner.plan(
-                    MultiplyShape.dense(1L << 40, 20, 1000, ElementType.FLOAT32), limits));
+                    MultiplyShape.dense(1L << 40, 20, 1000, ElementType.FLOAT32), resources));
     assertTrue(refused.getMessage().contains("no cut fits"), refused.getMessage());
   }
 
   // ---- the formula again, from its description
 
-  private static void check(MultiplyShape shape, ClusterLimits limits, Candidate candidate) {
+  private static void check(MultiplyShape shape, ClusterResources resources, Candidate candidate) {
     long c = shape.m() * shape.n() * shape.type().bytes();
     int r = candidate.r();
     if (candidate.strategy() == Strategy.CUBOID) {
@@ -598,14 +604,14 @@ class CuboidPlannerTest {
               || candidate.p() > Math.ceil((double) shape.m() / shape.gridM())
               || candidate.q() > Math.ceil((double) shape.n() / shape.gridN());
       assertEquals(assembled ? r * c : 0, candidate.cost().traffic().partial());
-      long up = (long) up(shape, limits, candidate.p(), candidate.q());
-      assertEquals(limits.cluster().devices() > 0 ? up : 0, candidate.cost().traffic().upload());
+      long up = (long) up(shape, resources, candidate.p(), candidate.q());
+      assertEquals(resources.cluster().devices() > 0 ? up : 0, candidate.cost().traffic().upload());
       assertEquals(
-          limits.cluster().devices() > 0 ? up + r * c : 0, candidate.cost().traffic().pcie());
+          resources.cluster().devices() > 0 ? up + r * c : 0, candidate.cost().traffic().pcie());
       assertEquals(candidate.p() * candidate.q() * r, candidate.cost().tasks());
-      double expected = seconds(shape, limits, candidate.p(), candidate.q(), r);
+      double expected = seconds(shape, resources, candidate.p(), candidate.q(), r);
       assertEquals(expected, candidate.cost().seconds(), expected * 1e-9, candidate::toString);
-      assertEquals(fits(shape, limits, candidate.p(), candidate.q()), candidate.isAllowed());
+      assertEquals(fits(shape, resources, candidate.p(), candidate.q()), candidate.isAllowed());
       return;
     }
     boolean left = candidate.strategy() == Strategy.BROADCAST_LEFT;
@@ -615,23 +621,24 @@ class CuboidPlannerTest {
         left
             ? Math.ceil((double) shape.n() / shape.b().outer())
             : Math.ceil((double) shape.m() / shape.a().outer());
-    int tasks = (int) Math.min(limits.usefulTasks(), blocksK * across);
+    int tasks = (int) Math.min(resources.usefulTasks(), blocksK * across);
     assertEquals(tasks, candidate.cost().tasks());
     assertEquals(blocksK, r);
-    assertEquals(small * (1 + limits.cluster().machines()), candidate.cost().traffic().broadcast());
+    assertEquals(
+        small * (1 + resources.cluster().machines()), candidate.cost().traffic().broadcast());
     assertEquals(0, candidate.cost().traffic().operands());
     boolean whole = r == 1 && (left ? shape.b().whole() : shape.a().whole());
     assertEquals(whole ? 0 : r * c, candidate.cost().traffic().partial());
-    double waves = Math.ceil((double) tasks / limits.cluster().cores());
+    double waves = Math.ceil((double) tasks / resources.cluster().cores());
     double busy = tasks / waves;
     boolean single = shape.type() == ElementType.FLOAT32;
     double flops = 2.0 * shape.m() * shape.k() * shape.n();
-    double expected = small * (1.0 + limits.cluster().machines()) / RATES.broadcast();
+    double expected = small * (1.0 + resources.cluster().machines()) / RATES.broadcast();
     expected += tasks * RATES.taskStart() * (whole ? 1 : 2);
     expected += whole ? 0 : r * c / (RATES.shuffle() * busy);
-    if (limits.cluster().devices() > 0) {
-      double devices = Math.min(limits.cluster().devices(), busy);
-      double times = small <= limits.sharedBytes() ? 1 : across;
+    if (resources.cluster().devices() > 0) {
+      double devices = Math.min(resources.cluster().devices(), busy);
+      double times = small <= resources.sharedBytes() ? 1 : across;
       double moved = small * times + (left ? shape.b().bytes() : shape.a().bytes()) + r * c;
       assertEquals((long) moved, candidate.cost().traffic().pcie());
       expected += moved / RATES.pcie() / devices;
@@ -642,22 +649,23 @@ class CuboidPlannerTest {
     assertEquals(expected, candidate.cost().seconds(), expected * 1e-9, candidate::toString);
   }
 
-  private static double seconds(MultiplyShape shape, ClusterLimits limits, int p, int q, int r) {
+  private static double seconds(
+      MultiplyShape shape, ClusterResources resources, int p, int q, int r) {
     int w = shape.type().bytes();
     double c = (double) shape.m() * shape.n() * w;
     double written = (double) shape.a().bytes() + shape.b().bytes();
     double read = (double) q * shape.a().bytes() + (double) p * shape.b().bytes();
     int tasks = p * q * r;
-    double waves = Math.ceil((double) tasks / limits.cluster().cores());
+    double waves = Math.ceil((double) tasks / resources.cluster().cores());
     double busy = tasks / waves;
     double seconds = tasks * RATES.taskStart();
     seconds +=
-        written / RATES.shuffle() / limits.cluster().cores() / 2
+        written / RATES.shuffle() / resources.cluster().cores() / 2
             + read / RATES.shuffle() / busy / 2;
     if (r > 1
         || p > Math.ceil((double) shape.m() / shape.gridM())
         || q > Math.ceil((double) shape.n() / shape.gridN())) {
-      double sums = p * q / Math.ceil((double) p * q / limits.cluster().cores());
+      double sums = p * q / Math.ceil((double) p * q / resources.cluster().cores());
       seconds += p * q * RATES.taskStart();
       seconds += r * c / RATES.shuffle() * (1 / busy + 1 / sums) / 2;
     }
@@ -667,9 +675,9 @@ class CuboidPlannerTest {
             * largest(shape.n(), q, shape.gridN())
             * Math.ceil((double) shape.k() / r);
     boolean single = shape.type() == ElementType.FLOAT32;
-    if (limits.cluster().devices() > 0) {
-      double devices = Math.min(busy, limits.cluster().devices());
-      seconds += (up(shape, limits, p, q) + r * c) / RATES.pcie() / devices;
+    if (resources.cluster().devices() > 0) {
+      double devices = Math.min(busy, resources.cluster().devices());
+      seconds += (up(shape, resources, p, q) + r * c) / RATES.pcie() / devices;
       seconds += one * tasks / devices / (single ? RATES.deviceFloat() : RATES.deviceDouble());
     } else {
       seconds += waves * one / (single ? RATES.coreFloat() : RATES.coreDouble());
@@ -678,20 +686,20 @@ class CuboidPlannerTest {
   }
 
   /** Bytes up: each panel for every cuboid that has it, or once where all can be shared. */
-  private static double up(MultiplyShape shape, ClusterLimits limits, int p, int q) {
-    boolean shared = shape.a().bytes() + shape.b().bytes() <= limits.sharedBytes();
+  private static double up(MultiplyShape shape, ClusterResources resources, int p, int q) {
+    boolean shared = shape.a().bytes() + shape.b().bytes() <= resources.sharedBytes();
     return (shared ? 1.0 : q) * shape.a().bytes() + (shared ? 1.0 : p) * shape.b().bytes();
   }
 
-  private static boolean fits(MultiplyShape shape, ClusterLimits limits, int p, int q) {
+  private static boolean fits(MultiplyShape shape, ClusterResources resources, int p, int q) {
     double m = largest(shape.m(), p, shape.gridM());
     double n = largest(shape.n(), q, shape.gridN());
     int w = shape.type().bytes();
     double tile = m * n * w;
     double panels = 2 * (m + n) * Math.min(256, shape.k()) * w;
-    return tile <= limits.tileBytes()
-        && (limits.cluster().devices() == 0 || tile + panels <= limits.deviceBytes())
-        && (limits.cluster().devices() > 0 ? panels : tile + panels) <= limits.hostBytes();
+    return tile <= resources.tileBytes()
+        && (resources.cluster().devices() == 0 || tile + panels <= resources.deviceBytes())
+        && (resources.cluster().devices() > 0 ? panels : tile + panels) <= resources.hostBytes();
   }
 
   /** Elements of the largest part: whole blocks of C, if there are enough. */

@@ -13,7 +13,7 @@ import org.tilespark.spark.options.Window;
  * A step whose numbers depend on where an element lies in the whole array. It becomes vectors when
  * it is bound to a part.
  */
-sealed interface PlacedStep extends ArrayStep {
+sealed interface PositionDependentStep extends ArrayStep {
   @Override
   default State after(State before) {
     return before;
@@ -24,7 +24,7 @@ sealed interface PlacedStep extends ArrayStep {
    * (i, j, k) of the whole array. The numbers a, b, c, d of the real parts, then those of the
    * imaginary parts, come with the blocks.
    */
-  record Detrend() implements PlacedStep {
+  record Detrend() implements PositionDependentStep {
     @Override
     public ArrayStep onPart(State before, Box part, double[] trend) {
       return new ArrayStep.Subtract(
@@ -52,7 +52,7 @@ sealed interface PlacedStep extends ArrayStep {
   }
 
   /** Multiplies by a window along each axis. */
-  record Taper(List<Window> windows) implements PlacedStep {
+  record Taper(List<Window> windows) implements PositionDependentStep {
     /** Copies the list. */
     public Taper {
       windows = List.copyOf(windows);
@@ -83,7 +83,8 @@ sealed interface PlacedStep extends ArrayStep {
    * @param cutoff greatest absolute value of a frequency that is kept
    * @param axes frequencies along each axis that was transformed
    */
-  record LowPass(double cutoff, Map<Integer, AxisFrequencies> axes) implements PlacedStep {
+  record LowPass(double cutoff, Map<Integer, AxisFrequencies> axes)
+      implements PositionDependentStep {
     /** Copies the map. */
     public LowPass {
       axes = Map.copyOf(axes);

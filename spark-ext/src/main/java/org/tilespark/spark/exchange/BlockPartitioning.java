@@ -13,19 +13,20 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.tilespark.spark.catalyst.Attributes;
 
 /**
- * In which partitions a plan's rows lie: hashed by some of its columns.
+ * How a plan's blocks are partitioned: hashed by some of its columns. {@link BoundPartitioning}
+ * says it by positions of columns.
  *
  * @param hash how Spark says so
  */
-public record Placement(HashPartitioning hash) {
+public record BlockPartitioning(HashPartitioning hash) {
   /** Hashed by columns, as a shuffle does it. */
-  public static Placement by(Collection<? extends Expression> keys, int partitions) {
-    return new Placement(Exchange.by(keys, partitions));
+  public static BlockPartitioning by(Collection<? extends Expression> keys, int partitions) {
+    return new BlockPartitioning(Exchange.by(keys, partitions));
   }
 
   /** Where a plan's rows will lie, see {@link Exchange#where}. */
-  public static Optional<Placement> of(SparkContext context, LogicalPlan plan) {
-    return Exchange.where(context, plan).map(Placement::new);
+  public static Optional<BlockPartitioning> of(SparkContext context, LogicalPlan plan) {
+    return Exchange.where(context, plan).map(BlockPartitioning::new);
   }
 
   /** What a physical node reports. */
@@ -44,8 +45,11 @@ public record Placement(HashPartitioning hash) {
   }
 
   /** In terms of other columns; empty if one of the columns has no other name. */
-  public Optional<Placement> renamed(Function<Attribute, Optional<? extends Expression>> names) {
-    return Attributes.renamed(hash, names).map(HashPartitioning.class::cast).map(Placement::new);
+  public Optional<BlockPartitioning> renamed(
+      Function<Attribute, Optional<? extends Expression>> names) {
+    return Attributes.renamed(hash, names)
+        .map(HashPartitioning.class::cast)
+        .map(BlockPartitioning::new);
   }
 
   /**

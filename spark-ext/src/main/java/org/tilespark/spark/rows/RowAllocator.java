@@ -2,8 +2,8 @@ package org.tilespark.spark.rows;
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
-/** Where the bytes of rows are made. Made when a task opens, and used by its thread. */
-interface RowSpace {
+/** Gives memory to rows that are begun. Made when a task opens, and used by its thread. */
+interface RowAllocator {
   /**
    * Begins a row: {@code row} points to {@code size} bytes of undefined content.
    *

@@ -31,7 +31,7 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
 /** Operands whose blocks are partitioned already, so that a product leaves them where they are. */
-class PlacedProductsTest extends SparkTest {
+class InPlaceProductsTest extends SparkTest {
   private static TestProduct random(int rows, int cols, long seed) {
     return TestProduct.random(ElementType.FLOAT32, rows, cols, seed);
   }

@@ -14,37 +14,37 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ExchangeInput;
 
 /**
- * Rows of blocks that are made several at a time while others, a device for one, write their
- * values: where an exchange keeps rows, if the node's rows go into one directly, else in buffers.
- * Made when a task opens, and used by its thread; closed after all who write values.
+ * Rows of blocks that are begun several at a time and wait for their values, which a device for one
+ * writes: in the memory of the {@link RowSink}, if there is one, else in buffers. Made when a task
+ * opens, and used by its thread; closed after all who write values.
  */
-public final class KeptRows implements AutoCloseable {
+public final class PendingRows implements AutoCloseable {
   private final BlockRowBuilder builder;
-  private final Space space;
+  private final Memory memory;
 
   /**
    * Rows of one schema; the parameters are those of {@link BlockRowBuilder}.
    *
    * @param allocator of the buffers; borrowed
    */
-  public KeptRows(
+  public PendingRows(
       StructType schema,
       BlockSchema blocks,
       int[] keys,
       IntFunction<Expression> carried,
       BufferAllocator allocator) {
-    this.space = new Space(allocator);
-    this.builder = new BlockRowBuilder(schema, blocks, keys, carried, space);
+    this.memory = new Memory(allocator);
+    this.builder = new BlockRowBuilder(schema, blocks, keys, carried, memory);
   }
 
   /**
-   * A row.
+   * A row that was begun.
    *
    * @param row valid until this is closed
    * @param planes where the values of each plane go, outside the heap
    * @param buffer what holds the row; empty if an exchange does
    */
-  public record Kept(UnsafeRow row, List<HostMemory> planes, Optional<ArrowBuf> buffer)
+  public record PendingRow(UnsafeRow row, List<HostMemory> planes, Optional<ArrowBuf> buffer)
       implements AutoCloseable {
     @Override
     public void close() {
@@ -59,7 +59,7 @@ public final class KeptRows implements AutoCloseable {
    * @param isFinal true if nothing in the row is changed once it has been handed out
    * @throws IllegalArgumentException if the row would have 2 GiB or more
    */
-  public Kept begin(UnsafeRow carried, Box place, boolean isFinal) {
+  public PendingRow begin(UnsafeRow carried, Box place, boolean isFinal) {
     builder.rowsAreFinal(isFinal);
     long[] low = place.offset();
     long[] high = new long[low.length];
@@ -71,47 +71,47 @@ public final class KeptRows implements AutoCloseable {
     UnsafeRow made = builder.row();
     UnsafeRow row = new UnsafeRow(made.numFields());
     row.pointTo(made.getBaseObject(), made.getBaseOffset(), made.getSizeInBytes());
-    return new Kept(row, planes, space.taken());
+    return new PendingRow(row, planes, memory.taken());
   }
 
   /** Ends the use of the exchange's memory. */
   @Override
   public void close() {
-    space.close();
+    memory.close();
   }
 
-  private static final class Space implements RowSpace {
+  private static final class Memory implements RowAllocator {
     private final boolean isExchanged = ExchangeInput.isOpening();
     private final BufferAllocator allocator;
-    private ExchangedRows.Room taker; // of the rows; null before the first that it takes
+    private RowSink.Room sink; // of the rows; null before the first that it takes
     private Runnable hold; // of its memory; null as long
     private ArrowBuf buffer; // of the row begun last; null if an exchange has it
 
-    private Space(BufferAllocator allocator) {
+    private Memory(BufferAllocator allocator) {
       this.allocator = allocator;
     }
 
     /**
-     * Who takes a row that is begun now. Not a cache that is being filled while this task's
+     * The sink of a row that is begun now. Not a cache that is being filled while this task's
      * exchange reads it: rows may be begun then, since other pipelines of a thread may ask for
      * results.
      */
-    private Optional<ExchangedRows.Room> taker() {
+    private Optional<RowSink.Room> sink() {
       return isExchanged
-          ? ExchangedRows.taker().filter(now -> taker == null || taker == now)
+          ? RowSink.current().filter(now -> sink == null || sink == now)
           : Optional.empty();
     }
 
     @Override
     public void begin(UnsafeRow row, int size, boolean isFinal) {
-      Optional<ExchangedRows.Room> now = isFinal ? taker() : Optional.empty();
+      Optional<RowSink.Room> now = isFinal ? sink() : Optional.empty();
       long address = now.isPresent() ? now.get().room(size, row.numFields()) : 0;
       if (address == 0) {
         buffer = allocator.buffer(size);
         address = buffer.memoryAddress();
       } else if (hold == null) {
-        taker = now.get();
-        hold = taker.hold();
+        sink = now.get();
+        hold = sink.hold();
       }
       row.pointTo(null, address, size);
     }

@@ -1,10 +1,10 @@
 package org.tilespark.kernels.transpose;
 
 /**
- * A plan and where its input and output begin in their buffers.
+ * A plan and the offsets of its input and output in their buffers.
  *
  * @param plan what to run
  * @param inOffset bytes from the input buffer's begin
  * @param outOffset bytes from the output buffer's begin
  */
-public record PlacedPlan(TransposePlan plan, long inOffset, long outOffset) {}
+public record OffsetPlan(TransposePlan plan, long inOffset, long outOffset) {}

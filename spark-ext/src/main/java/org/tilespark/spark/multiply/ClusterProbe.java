@@ -7,22 +7,24 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.multiply.cost.ClusterFacts;
-import org.tilespark.spark.multiply.cost.ClusterLimits;
+import org.tilespark.spark.multiply.cost.ClusterResources;
+import org.tilespark.spark.multiply.cost.ClusterSize;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
-/** What the cluster offers to one multiply, by configuration and what executors have reported. */
-record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice backend) {
+/**
+ * Finds the {@link ClusterResources} of one multiply from the configuration and what executors have
+ * reported.
+ */
+record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backend) {
   /** Deep panels may be this many batches large. */
   static final long BATCHES = 4;
 
   /** A broadcast matrix takes at most 1 / this of a Java heap. */
   private static final int HEAP_SHARE = 8;
 
-  /** What one task and the cluster hold. */
-  ClusterLimits find() {
+  ClusterResources find() {
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
     long panels = 2 * BATCHES * batch;
     int cores = Math.max(1, context.defaultParallelism());
@@ -37,8 +39,8 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
             batch,
             devices == 0 ? 0 : deviceBytes(),
             Math.min(turns, Math.max(1, cores / executors)));
-    return new ClusterLimits(
-        new ClusterFacts(cores, executors, devices),
+    return new ClusterResources(
+        new ClusterSize(cores, executors, devices),
         // A batch of matrices is spread over tasks matrix by matrix; how many there are is not
         // known.
         spec.groups() > 0 ? 1 : cores,
@@ -47,7 +49,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
         tile,
         broadcastBytes(),
         executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
-        ClusterLimits.Rates.of(Exchange.isInMemory(context), HostProfile.current()));
+        ClusterResources.Rates.of(Exchange.isInMemory(context), HostProfile.current()));
   }
 
   /**

@@ -28,13 +28,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.runtime.AbstractFunction1;
 
 /**
- * The rows of batches of blocks. Every row is made in a {@link RowSpace}: the small columns as
+ * The rows of batches of blocks. A {@link RowAllocator} gives each its memory: the small columns as
  * Spark's own projection writes them, with null in place of the value arrays, then the arrays, one
  * copy each.
  *
  * <p>As with all of Spark's row iterators, a row is valid until the next one is asked for.
  */
-final class BlockRows implements Iterator<InternalRow> {
+final class BatchRowIterator implements Iterator<InternalRow> {
   private static final int WORD_BYTES = 8;
 
   private final Iterator<ColumnarBatch> batches;
@@ -46,12 +46,12 @@ final class BlockRows implements Iterator<InternalRow> {
   private final UnsafeRow row;
   private final SQLMetric rowCount;
   private final SQLMetric batchCount;
-  private final RowSpace space = new ReusedSpace();
+  private final RowAllocator allocator = new SingleRowAllocator();
   private ColumnarBatch batch;
   private ListVector[] lists;
   private int index;
 
-  private BlockRows(
+  private BatchRowIterator(
       Iterator<ColumnarBatch> batches,
       StructType schema,
       SQLMetric rowCount,
@@ -139,7 +139,7 @@ final class BlockRows implements Iterator<InternalRow> {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
     }
-    space.begin(row, (int) size, true);
+    allocator.begin(row, (int) size, true);
     Platform.copyMemory(
         head.getBaseObject(),
         head.getBaseOffset(),
@@ -207,7 +207,7 @@ final class BlockRows implements Iterator<InternalRow> {
     public scala.collection.Iterator<InternalRow> apply(
         scala.collection.Iterator<ColumnarBatch> batches) {
       return PartitionBoundary.over(
-          batches, each -> new BlockRows(each, schema, rowCount, batchCount));
+          batches, each -> new BatchRowIterator(each, schema, rowCount, batchCount));
     }
   }
 }

@@ -13,8 +13,11 @@ import org.tilespark.arrow.store.RowImage;
 import scala.Product2;
 import scala.Tuple2;
 
-/** The rows of one block; the row is valid until the next is asked for. Used by one thread. */
-interface BlockRows extends AutoCloseable {
+/**
+ * The rows of one partition of a map output, wherever they are; a row is valid until the next is
+ * asked for. Used by one thread.
+ */
+interface MapOutputRows extends AutoCloseable {
   /** Points {@code row} to the next row's bytes; false at the end. */
   boolean next(Target row) throws IOException;
 
@@ -53,7 +56,7 @@ interface BlockRows extends AutoCloseable {
   }
 
   /** Rows of an output in this process. */
-  final class OfOutput implements BlockRows {
+  final class OfOutput implements MapOutputRows {
     private final MapOutput output; // retained
     private final int partition;
     private int at;
@@ -84,7 +87,7 @@ interface BlockRows extends AutoCloseable {
   }
 
   /** Rows that came from another executor, one behind the other. */
-  final class Received implements BlockRows {
+  final class Received implements MapOutputRows {
     private final RemoteBlocks.Result result;
     private final RemoteBlocks remote;
     private final long end;
@@ -117,7 +120,7 @@ interface BlockRows extends AutoCloseable {
   }
 
   /** Rows of an output in a file of this process, read one by one. */
-  final class OfFile implements BlockRows {
+  final class OfFile implements MapOutputRows {
     private static final int FILE_BUFFER_BYTES = 1 << 16;
 
     private final DataInputStream in;

@@ -5,16 +5,19 @@ import org.apache.spark.unsafe.Platform;
 import org.tilespark.spark.catalyst.ExchangeInput;
 
 /**
- * Makes one row at a time: where an exchange will keep it, if the node's rows go into one directly,
- * so that nobody copies it; else in a {@code byte[]} that is used again for the next row.
+ * Gives memory to one row at a time: that of the {@link RowSink}, if the node's rows go into one
+ * directly; else a {@code byte[]} that is used again for the next row.
  */
-final class ReusedSpace implements RowSpace {
+final class SingleRowAllocator implements RowAllocator {
   private final boolean isExchanged = ExchangeInput.isOpening();
   private byte[] bytes = {};
 
   @Override
   public void begin(UnsafeRow row, int size, boolean isFinal) {
-    long address = isFinal && isExchanged ? ExchangedRows.room(size, row.numFields()) : 0;
+    long address =
+        isFinal && isExchanged
+            ? RowSink.current().map(room -> room.room(size, row.numFields())).orElse(0L)
+            : 0;
     if (address != 0) {
       row.pointTo(null, address, size);
       return;

@@ -7,7 +7,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /** The same expectations with {@code backend=gpu}. */
 @RequiresGpu
-class PlacedProductsIT extends PlacedProductsTest {
+class InPlaceProductsIT extends InPlaceProductsTest {
   @BeforeAll
   static void onTheGpu() {
     spark.conf().set(TileSparkConf.BACKEND.name(), "gpu");

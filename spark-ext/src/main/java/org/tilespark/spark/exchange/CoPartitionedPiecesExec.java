@@ -13,13 +13,13 @@ import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import scala.collection.immutable.Seq;
 
 /**
- * Pieces of an operand whose blocks are partitioned already, as the planner found. Says that pieces
- * are partitioned by their cuboid where that holds: the keys of cuboids are chosen so that each
- * hashes to the partition where its blocks are, see {@link
- * org.tilespark.spark.multiply.Cuboids#placed Cuboids.placed}. Where it does not hold after all,
+ * Pieces that lie in the partitions of their cuboids, since their operand is partitioned so. Says
+ * that pieces are partitioned by their cuboid where that holds: the keys of cuboids are chosen so
+ * that each hashes to the partition where its blocks are, see {@link
+ * org.tilespark.spark.multiply.Cuboids#inPlace Cuboids.inPlace}. Where it does not hold after all,
  * Spark shuffles the pieces.
  */
-public final class PlacedPiecesExec extends PhysicalBlockNode {
+public final class CoPartitionedPiecesExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final Attribute key;
@@ -33,7 +33,7 @@ public final class PlacedPiecesExec extends PhysicalBlockNode {
    * @param expected how the operand is partitioned, by positions in the columns that are cut
    * @param child a {@link CutBlocksExec} over the operand
    */
-  public PlacedPiecesExec(Attribute key, BoundPartitioning expected, SparkPlan child) {
+  public CoPartitionedPiecesExec(Attribute key, BoundPartitioning expected, SparkPlan child) {
     this.key = key;
     this.expected = expected;
     this.child = child;
@@ -67,7 +67,7 @@ public final class PlacedPiecesExec extends PhysicalBlockNode {
 
   @Override
   public String simpleString(int maxFields) {
-    return "PlacedPieces by " + describe();
+    return "CoPartitionedPieces by " + describe();
   }
 
   @Override

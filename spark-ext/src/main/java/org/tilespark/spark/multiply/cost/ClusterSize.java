@@ -1,15 +1,15 @@
 package org.tilespark.spark.multiply.cost;
 
 /**
- * What a cluster has.
+ * Counts of what a cluster has.
  *
  * @param cores tasks that run at the same time, 1 or more
  * @param machines executors that receive a broadcast, 1 or more
  * @param devices GPUs; 0 if the CPU computes
  */
-public record ClusterFacts(int cores, int machines, int devices) {
+public record ClusterSize(int cores, int machines, int devices) {
   /** Checks the ranges. */
-  public ClusterFacts {
+  public ClusterSize {
     if (cores < 1 || machines < 1 || devices < 0) {
       throw new IllegalArgumentException(
           ("A cluster of %s cores, %s machines, %s devices; expected 1 or more cores"

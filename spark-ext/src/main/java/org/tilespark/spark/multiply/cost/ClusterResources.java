@@ -4,9 +4,10 @@ import java.util.Objects;
 import org.tilespark.kernels.host.HostProfile;
 
 /**
- * What the machines that will run a multiply offer.
+ * What a cluster offers to the tasks of one multiply: memory of each kind, and rates. {@link
+ * ClusterSize} counts its cores, executors and devices.
  *
- * @param cluster what there is
+ * @param cluster its size
  * @param usefulTasks cuboids at most, unless memory asks for more; 1 or more
  * @param deviceBytes device memory of one task; not looked at without devices
  * @param hostBytes host memory of one task
@@ -16,8 +17,8 @@ import org.tilespark.kernels.host.HostProfile;
  *     once; 0 where they do not, since they are on several devices
  * @param rates how fast they move and compute
  */
-public record ClusterLimits(
-    ClusterFacts cluster,
+public record ClusterResources(
+    ClusterSize cluster,
     int usefulTasks,
     long deviceBytes,
     long hostBytes,
@@ -26,13 +27,13 @@ public record ClusterLimits(
     long sharedBytes,
     Rates rates) {
   /** Checks the ranges. */
-  public ClusterLimits {
+  public ClusterResources {
     Objects.requireNonNull(rates, "rates");
     if (usefulTasks < 1
         || Math.min(Math.min(deviceBytes, hostBytes), Math.min(tileBytes, broadcastBytes)) < 0
         || sharedBytes < 0) {
       throw new IllegalArgumentException(
-          "Limits of "
+          "Resources of "
               + cluster
               + ", "
               + usefulTasks

@@ -11,29 +11,29 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.exchange.Placement;
+import org.tilespark.spark.exchange.BlockPartitioning;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * An operand of a product whose blocks lie in partitions that could be cuboids. What is found here
- * is what Spark will find when it plans the shuffles; where it is wrong, Spark shuffles, and the
- * result is the same.
+ * An operand of a product whose partitions could be cuboids. What is found here is what Spark will
+ * find when it plans the shuffles; where it is wrong, Spark shuffles, and the result is the same.
  *
  * @param right true if it is B
  * @param axis along which the partitions differ
  * @param bands the blocks along it
- * @param placement of its blocks, in terms of the operand's columns
+ * @param partitioning of its blocks, in terms of the operand's columns
  */
-record PlacedOperand(boolean right, Axis axis, Bands bands, Placement placement) {
+record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioning partitioning) {
   /** At most this many places are looked up, and travel with the plan. */
   private static final int MOST_BANDS = 1 << 17;
 
   /**
    * An operand that is already partitioned along one axis, with all blocks on the grid; else empty.
    */
-  static Optional<PlacedOperand> of(SparkContext context, MultiplyBlocks product, boolean right) {
+  static Optional<PartitionedOperand> of(
+      SparkContext context, MultiplyBlocks product, boolean right) {
     MultiplySpec spec = product.spec();
     MultiplySpec.Side side = spec.side(right);
     if (spec.groups() > 0 || !side.stated() || spec.k() == 0) {
@@ -44,16 +44,17 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, Placement placement)
       return Optional.empty(); // one block, which lies anywhere
     }
     int operand = right ? 1 : 0;
-    Optional<Placement> found = Placement.of(context, product.operands().get(operand));
+    Optional<BlockPartitioning> found =
+        BlockPartitioning.of(context, product.operands().get(operand));
     if (found.isEmpty() || found.get().partitions() < 2) {
       return Optional.empty();
     }
-    Placement placement = found.get();
+    BlockPartitioning partitioning = found.get();
     List<Attribute> inputs = product.inputs(operand);
     boolean innerIsRow = spec.innerIsRow(right);
     Attribute outer = inputs.get((innerIsRow ? Column.COL : Column.ROW).ordinal());
     Attribute inner = inputs.get((innerIsRow ? Column.ROW : Column.COL).ordinal());
-    List<Attribute> used = placement.columns();
+    List<Attribute> used = partitioning.columns();
     for (Attribute attribute : used) {
       if (Attributes.indexOf(List.of(outer, inner), attribute) < 0) {
         return Optional.empty();
@@ -74,16 +75,20 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, Placement placement)
             length,
             extent,
             partitions(
-                placement, alongOuter ? outer : inner, alongOuter ? inner : outer, length, extent));
+                partitioning,
+                alongOuter ? outer : inner,
+                alongOuter ? inner : outer,
+                length,
+                extent));
     Axis axis = alongInner ? Axis.K : right ? Axis.N : Axis.M;
-    return Optional.of(new PlacedOperand(right, axis, bands, placement));
+    return Optional.of(new PartitionedOperand(right, axis, bands, partitioning));
   }
 
   /**
    * Partitioning of the blocks of C made in place, in terms of the product's output; empty unless
    * they begin where the operand's blocks do.
    */
-  Optional<Placement> placementOfC(MultiplyBlocks product) {
+  Optional<BlockPartitioning> partitioningOfC(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     long length = right ? spec.blockCols() : spec.blockRows();
     if (axis == Axis.K || length != spec.side(right).outer()) {
@@ -92,7 +97,7 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, Placement placement)
     Column inOperand = spec.innerIsRow(right) ? Column.COL : Column.ROW;
     Attribute outer = product.inputs(right ? 1 : 0).get(inOperand.ordinal());
     Attribute place = product.produced().get((right ? Column.COL : Column.ROW).ordinal());
-    return placement.renamed(
+    return partitioning.renamed(
         attribute ->
             Optional.of(
                 attribute.exprId().equals(outer.exprId())
@@ -102,8 +107,9 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, Placement placement)
 
   /** The partition of each band, by Spark's own expression. */
   private static int[] partitions(
-      Placement placement, Attribute along, Attribute across, long length, long extent) {
-    ToIntFunction<InternalRow> partitionOf = placement.bound(List.of(along, across)).partitionOf();
+      BlockPartitioning partitioning, Attribute along, Attribute across, long length, long extent) {
+    ToIntFunction<InternalRow> partitionOf =
+        partitioning.bound(List.of(along, across)).partitionOf();
     return IntStream.rangeClosed(0, (int) ((extent - 1) / length))
         .mapToObj(band -> new GenericInternalRow(new Object[] {band * length, 0L}))
         .mapToInt(partitionOf)

@@ -1,0 +1,51 @@
+package org.tilespark.spark.rows;
+
+import java.util.Optional;
+
+/**
+ * The exchange or the cache that takes the rows of this thread's task, if there is one. Rows are
+ * made in its memory, so that it need not copy them.
+ */
+public final class RowSink {
+  /** Gives memory for rows, one after the other. */
+  public interface Room {
+    /**
+     * The address of {@code bytes} bytes for a row of {@code fields} fields; 0 if there is no
+     * memory, and the row has to be copied.
+     */
+    long room(long bytes, int fields);
+
+    /** Keeps all of that memory until the result is run, also if the task fails. */
+    Runnable hold();
+  }
+
+  private static final ThreadLocal<Room> CURRENT = new ThreadLocal<>();
+
+  private RowSink() {}
+
+  /** Runs {@code body}, whose rows are made in {@code room}. */
+  public static <E extends Exception> void to(Room room, Writing<E> body) throws E {
+    Room outer = CURRENT.get();
+    CURRENT.set(room);
+    try {
+      body.run();
+    } finally {
+      if (outer == null) {
+        CURRENT.remove();
+      } else {
+        CURRENT.set(outer); // a cache that is filled while an exchange reads it
+      }
+    }
+  }
+
+  /** Pulls rows and hands them to the exchange. */
+  @FunctionalInterface
+  public interface Writing<E extends Exception> {
+    void run() throws E;
+  }
+
+  /** The memory for the rows of this thread's task; empty if nothing takes them. */
+  static Optional<Room> current() {
+    return Optional.ofNullable(CURRENT.get());
+  }
+}
