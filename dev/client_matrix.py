@@ -1,7 +1,7 @@
 """Runs the examples of all SQL functions through each client; dev/client-matrix describes it.
 
-A directory holds one file for each example, NUMBER.sql. A client runs all of them and leaves the rows of each in NUMBER.CLIENT.
-One server process serves Spark Connect and JDBC.
+A directory holds a file with the first example of each function, FUNCTION.sql. A client, one process, runs all of them and leaves
+the rows of each in FUNCTION.CLIENT. One server process serves Spark Connect and JDBC.
 """
 
 import os
@@ -12,9 +12,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -34,22 +33,27 @@ CONF = {
     "spark.ui.enabled": "false",
 }
 LIMIT_SECONDS = 600
-MARKER = "example number"
+MARKER = "example of"
 
-# Lists the functions, and then runs examples, in a session of its own or of a server.
-PYTHON = """
-import pathlib, sys
+# Runs the examples in a session of a server, or in one of its own, from which it lists them first.
+# The form of the text is that of org.tilespark.spark.functions.Description.
+PYTHON = r"""
+import pathlib, re, sys
 from pyspark.sql import SparkSession
 client, remote = sys.argv[1:]
 spark = SparkSession.builder.remote(remote).getOrCreate() if remote else SparkSession.builder.getOrCreate()
 assert type(spark).__module__.startswith("pyspark.sql.connect.") == bool(remote)
-if client == "list":
+if not remote:
     for (name,) in spark.sql("SHOW USER FUNCTIONS LIKE 'matrix_*|volume_*'").collect():
-        rows = spark.sql("DESCRIBE FUNCTION EXTENDED " + name).collect()
-        pathlib.Path(name + ".described").write_text("\\n".join(row[0] for row in rows))
+        text = "\n".join(row[0] for row in spark.sql("DESCRIBE FUNCTION EXTENDED " + name).collect())
+        example = re.search(r"^      > (.*?);\n((?:       \S[^\n]*\n)*)", text.partition("Examples:")[2], re.MULTILINE | re.DOTALL)
+        assert example, "DESCRIBE FUNCTION EXTENDED shows no example: " + text
+        facade = re.search(r"In Java and Scala ([A-Za-z]+\.[A-Za-z]+)", text)
+        for kind, found in (("sql", example[1]), ("expected", example[2]), ("facade", facade[1] if facade else "")):
+            pathlib.Path(name + "." + kind).write_text(found)
 for file in sorted(pathlib.Path().glob("*.sql")):
     rows = spark.sql(file.read_text()).collect()
-    file.with_suffix("." + client).write_text("\\n".join(" ".join(map(str, row)) for row in rows))
+    file.with_suffix("." + client).write_text("\n".join(" ".join(map(str, row)) for row in rows))
 spark.stop()
 """
 
@@ -91,13 +95,6 @@ Files.newDirectoryStream(Path.of("."), "*.sql").asScala.foreach { file =>
 """
 
 
-@dataclass(frozen=True)
-class Function:
-    name: str
-    facade: str  # such as MatrixBlocks.transpose; empty if there is none
-    examples: range  # numbers of its files
-
-
 class Failed(Exception):
     """A client printed something else, or could not run."""
 
@@ -123,25 +120,6 @@ def environment(directory: Path) -> dict[str, str]:
     }
 
 
-def described(directory: Path) -> list[Function]:
-    """Writes the examples of all functions as files; the form is that of org.tilespark.spark.functions.Description."""
-    functions, number = [], 0
-    for file in sorted(directory.glob("*.described")):
-        text = file.read_text()
-        examples = re.findall(r"^      > (.*?);\n((?:       \S[^\n]*\n)*)", text.partition("Examples:")[2], re.MULTILINE | re.DOTALL)
-        if not examples:
-            raise Failed(f"DESCRIBE FUNCTION EXTENDED {file.stem} shows no example:\n{text}")
-        for i, (statement, rows) in enumerate(examples):
-            (directory / f"{number + i:03}.sql").write_text(statement)
-            (directory / f"{number + i:03}.expected").write_text(rows)
-        facade = re.search(r"In Java and Scala ([A-Za-z]+\.[A-Za-z]+)", text)
-        functions.append(Function(file.stem, facade[1] if facade else "", range(number, number + len(examples))))
-        number += len(examples)
-    if not functions:
-        raise Failed("SHOW USER FUNCTIONS lists no function of tilespark")
-    return functions
-
-
 def python_client(directory: Path, client: str, remote: str = "") -> None:
     (directory / "client.py").write_text(PYTHON)
     run(directory, ["python", "client.py", client, remote])
@@ -155,16 +133,16 @@ def java_client(directory: Path) -> None:
 
 
 def script(directory: Path) -> str:
-    """All examples, each behind a row with its number."""
+    """All examples, each behind a row with its function."""
     files = sorted(directory.glob("*.sql"))
     return "".join(f"SELECT '{MARKER} {file.stem}';\n{file.read_text()};\n" for file in files)
 
 
 def keep(directory: Path, client: str, output: str) -> None:
     """Splits what a client printed for the script."""
-    parts = re.split(rf"^{MARKER} (\d+)$", output, flags=re.MULTILINE)[1:]
-    for number, rows in zip(parts[::2], parts[1::2]):
-        (directory / f"{number}.{client}").write_text(rows)
+    parts = re.split(rf"^{MARKER} (\w+)$", output, flags=re.MULTILINE)[1:]
+    for function, rows in zip(parts[::2], parts[1::2]):
+        (directory / f"{function}.{client}").write_text(rows)
 
 
 def sql_client(directory: Path) -> None:
@@ -225,8 +203,10 @@ def server(directory: Path) -> Iterator[tuple[int, int]]:
             process.wait()
 
 
-def server_clients(directory: Path) -> None:
+def server_clients(directory: Path, listed: "Future[None]") -> None:
+    """Starts the server while the examples are listed."""
     with server(directory) as (connect, thrift):
+        listed.result()
         python_client(directory, "Connect", f"sc://127.0.0.1:{connect}")
         jdbc_client(directory, thrift)
 
@@ -237,37 +217,36 @@ def words(text: str) -> list[float | str]:
     return [float(word) if re.fullmatch(r"[-+]?[0-9]+(?:[.][0-9]*)?(?:[eE][-+]?[0-9]+)?", word) else word.lower() for word in found]
 
 
-def ran(directory: Path, function: Function, client: str) -> str:
-    """The cell of a function and a client; a client that did not run all of its examples right is a failure."""
-    for number in function.examples:
-        expected = directory / f"{number:03}.expected"
-        found = expected.with_suffix(f".{client}")
-        if not found.is_file():
-            raise Failed(f"{client} did not run {expected.with_suffix('.sql').read_text()}")
-        if words(found.read_text()) != words(expected.read_text()):
-            raise Failed(
-                f"{client} gave other rows for\n{expected.with_suffix('.sql').read_text()}\n"
-                f"expected\n{expected.read_text()}\nfound\n{found.read_text()}"
-            )
+def ran(example: Path, client: str) -> str:
+    """The cell of a function and a client; a client that did not run its example right is a failure."""
+    found, expected = example.with_suffix(f".{client}"), example.with_suffix(".expected")
+    if not found.is_file():
+        raise Failed(f"{client} did not run {example.read_text()}")
+    if words(found.read_text()) != words(expected.read_text()):
+        raise Failed(
+            f"{client} gave other rows for\n{example.read_text()}\n"
+            f"expected\n{expected.read_text()}\nfound\n{found.read_text()}"
+        )
     return "ran"
 
 
-def table(directory: Path, functions: list[Function]) -> str:
+def table(directory: Path, examples: list[Path]) -> str:
     clients = ("Java", "Scala", "SQL", "PySpark", "Connect", "JDBC")
     methods = (directory / "methods.txt").read_text().split()
     lines = ["| function | method of the facade | " + " | ".join(clients) + " |", "|---|---|" + "---|" * len(clients)]
     failures = []
-    for function in functions:
-        if function.facade and function.facade not in methods:
-            failures.append(f"there is no method {function.facade}, which {function.name} names")
+    for example in examples:
+        facade = example.with_suffix(".facade").read_text()
+        if facade and facade not in methods:
+            failures.append(f"there is no method {facade}, which {example.stem} names")
         cells = []
         for client in clients:
             try:
-                cells.append(ran(directory, function, client))
+                cells.append(ran(example, client))
             except Failed as reason:
                 failures.append(str(reason))
-        method = f"`{function.facade}`" if function.facade else "none"
-        lines.append(f"| `{function.name}` | {method} | " + " | ".join(cells) + " |")
+        method = f"`{facade}`" if facade else "none"
+        lines.append(f"| `{example.stem}` | {method} | " + " | ".join(cells) + " |")
     if failures:
         raise Failed("\n".join(failures))
     return "\n".join(lines) + "\n"
@@ -278,19 +257,22 @@ def main() -> None:
         directory = Path(scratch)
         (directory / "conf").mkdir()
         (directory / "conf" / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in CONF.items()))
-        python_client(directory, "list")
-        functions = described(directory)
         with ThreadPoolExecutor(2) as pool:
+            listed = pool.submit(python_client, directory, "PySpark")
+            # Two at a time: the last three begin after the list, for the server's clients wait for it.
             jobs = [
-                pool.submit(server_clients, directory),
-                pool.submit(python_client, directory, "PySpark"),
+                listed,
+                pool.submit(server_clients, directory, listed),
                 pool.submit(java_client, directory),
                 pool.submit(run, directory, ["spark-shell"], SCALA),
                 pool.submit(sql_client, directory),
             ]
             for job in jobs:
                 job.result()
-        written = table(directory, functions)
+        examples = sorted(directory.glob("*.sql"))
+        if not examples:
+            raise Failed("SHOW USER FUNCTIONS lists no function of tilespark")
+        written = table(directory, examples)
     page = PAGE.read_text()
     before, _, rest = page.partition(BEGIN)
     after = rest.partition(END)[2]
@@ -299,8 +281,7 @@ def main() -> None:
         PAGE.write_text(new)
     elif new != page:
         raise Failed(f"{PAGE} has another table than what ran; run dev/client-matrix --write. What ran:\n{written}")
-    examples = sum(len(function.examples) for function in functions)
-    print(f"{len(functions)} functions, {examples} examples, right with 6 clients on Spark {pyspark.__version__}")
+    print(f"{len(examples)} functions, an example of each, right with 6 clients on Spark {pyspark.__version__}")
 
 
 if __name__ == "__main__":

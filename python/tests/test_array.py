@@ -43,7 +43,6 @@ def test_dtypes_stay_where_data_only_moves(dtype):
     np.testing.assert_array_equal(moved, a.transpose(2, 0, 1))
 
 
-@pytest.mark.smoke
 def test_matrices():
     a, b = sample((5, 8)), sample((5, 8), seed=1)
     x, y = ts.from_numpy(a, (2, 3)), ts.from_numpy(b, (4, 4))
@@ -136,7 +135,6 @@ def test_division_by_zero():
     np.testing.assert_array_equal(quotient.compute(), [[np.inf, -np.inf, np.nan]])
 
 
-@pytest.mark.smoke
 def test_volumes():
     a, b = sample((4, 5, 6)), sample((4, 5, 6), seed=1)
     x, y = ts.from_numpy(a, (3, 2, 4)), ts.from_numpy(b, (2, 5, 3))

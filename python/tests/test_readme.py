@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 import tilespark as ts
 from scipy import fft
 
@@ -16,7 +15,6 @@ LINES = re.search(r"## Ten lines\n.*?```python\n(.*?)```", (ROOT / "python" / "R
 MAKES_A_SESSION = "spark = ts.configure("
 
 
-@pytest.mark.smoke
 def test_ten_lines(spark, client, tmp_path, monkeypatch):
     assert LINES is not None
     lines = LINES[1].splitlines()

@@ -13,21 +13,22 @@ import pytest
 import tilespark as ts
 from tilespark import _transfer
 
-pytestmark = pytest.mark.smoke
-
 BLOCK = "SELECT 0L AS row, 0L AS col, 2 AS rows, 3 AS cols, array(1f, 2f, 3f, 4f, 5f, 6f) AS values"
 
 
+@pytest.mark.smoke
 def test_version_and_kind(spark, client):
     assert spark.version == pyspark.__version__
     assert type(spark).__module__.startswith("pyspark.sql.connect.") == (client == "connect")
 
 
+@pytest.mark.smoke
 def test_transposes(spark):
     block = spark.sql("SELECT * FROM matrix_transpose(TABLE({m}))", m=spark.sql(BLOCK)).head()
     assert np.array_equal(np.reshape(block["values"], (3, 2)), [[1, 4], [2, 5], [3, 6]])
 
 
+@pytest.mark.smoke
 def test_other_threads(spark):
     with ThreadPoolExecutor(4) as threads:
         sums = list(threads.map(lambda n: ts.from_numpy(np.full((3, 4), n)).compute().sum(), range(8)))
@@ -91,6 +92,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.smoke
 def test_a_second_session(client):
     if client == "connect":
         pytest.skip("a classic session")
@@ -146,6 +148,7 @@ def test_what_the_driver_cannot_send(spark, monkeypatch):
         ts.from_numpy(np.zeros((1024, 1024)), blocks=-1)
 
 
+@pytest.mark.smoke
 def test_a_function_that_fails_says_why(spark):
     def positive(block):
         if block.min() < 0:

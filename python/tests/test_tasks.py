@@ -71,6 +71,7 @@ def test_low_pass_of_a_volume():
     close((radial.power * radial.count).sum(), np.sum(a.astype(float) ** 2) * a.size)
 
 
+@pytest.mark.smoke
 def test_a_product_with_a_transpose():
     a, b = np.random.default_rng(0).random((40, 30)), np.random.default_rng(1).random((50, 30))
     # task: The product of a matrix with another one's transpose
@@ -89,6 +90,7 @@ def test_a_batch_of_products():
     close(c, a @ b)
 
 
+@pytest.mark.smoke
 def test_a_function_of_numpy():
     a = np.random.default_rng(0).random((300, 200))
     # task: A function of numpy on every block

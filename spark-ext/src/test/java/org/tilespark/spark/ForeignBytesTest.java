@@ -12,14 +12,12 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.options.Missing;
 
 /** Which classes of ours could read what somebody else wrote, by what their bytecode names. */
-@Tag("versions")
 class ForeignBytesTest {
   /** Ways to make objects, or run code, from bytes. */
   private static final Pattern OBJECTS =

@@ -174,7 +174,6 @@ class CacheSessionsTest {
 
   /** Text in a further column is found in Spark's files, unless they are encrypted. */
   @Test
-  @Tag("versions")
   void encryptedFilesShowNothing() throws IOException {
     startWithPlugin(Map.of("spark.io.encryption.enabled", "false"));
     assertRight(marked());
@@ -234,8 +233,8 @@ class CacheSessionsTest {
   }
 
   /** Each application has the serializer that it names, whatever the one before had. */
-  @Test
   @Tag("versions")
+  @Test
   void applicationsOfOneProcessAreTheirOwn() {
     startWithPlugin(Map.of());
     assertTrue(isOurs());

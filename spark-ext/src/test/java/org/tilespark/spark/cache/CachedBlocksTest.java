@@ -98,7 +98,6 @@ class CachedBlocksTest extends SparkTest {
         "OFF_HEAP",
         "MEMORY_AND_DISK_2"
       })
-  @Tag("versions")
   void allLevelsGiveTheSame(String name) {
     StorageLevel level = StorageLevel.fromString(name);
     Dataset<Row> frame = cached(ARRAY, level);
@@ -121,8 +120,8 @@ class CachedBlocksTest extends SparkTest {
     volume.assertPermuted(Permutation.of(2, 0, 1), VolumeBlocks.permute(frame, "zxy"));
   }
 
-  @Test
   @Tag("versions")
+  @Test
   void sparkReadsItInAllItsWays() {
     Dataset<Row> frame = cached(ARRAY, StorageLevel.MEMORY_AND_DISK());
     for (Map<String, String> mode : executionModes()) {
@@ -154,8 +153,8 @@ class CachedBlocksTest extends SparkTest {
     }
   }
 
-  @Test
   @Tag("versions")
+  @Test
   void ourOperatorsReadIt() {
     Dataset<Row> frame = cached(ARRAY, StorageLevel.MEMORY_ONLY());
     for (Map<String, String> mode : executionModes()) {
@@ -280,8 +279,8 @@ class CachedBlocksTest extends SparkTest {
     assertNull(none.selectExpr("max(row)").first().get(0));
   }
 
-  @Test
   @Tag("versions")
+  @Test
   void otherFramesAreSparks() {
     Dataset<Row> numbers =
         spark.range(0, 1000, 1, 4).selectExpr("id", "id * 2 AS twice", "array(id) AS list").cache();
@@ -296,8 +295,8 @@ class CachedBlocksTest extends SparkTest {
   }
 
   /** Spark gives a query the cache of another one that differs in names alone. */
-  @Test
   @Tag("versions")
+  @Test
   void cachedUnderOtherNames() {
     Dataset<Row> source = ARRAY.toDataFrame(spark, 6);
     Dataset<Row> blocks = renamed(source, "row", "col", "rows", "cols", "values").cache();

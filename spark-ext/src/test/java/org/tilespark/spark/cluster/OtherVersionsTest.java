@@ -27,7 +27,6 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.testing.TestArray;
 
 /** A Spark that was not tested, and executors with another build of tilespark than the driver. */
-@Tag("versions")
 class OtherVersionsTest {
   private static final Duration LIMIT = Duration.ofMinutes(10);
 
@@ -35,6 +34,7 @@ class OtherVersionsTest {
   Path directory;
 
   /** The running Spark, which says that it is another one. */
+  @Tag("versions")
   @Test
   void anUntestedSparkKeepsItsShuffle() throws IOException {
     Files.writeString(

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,7 +28,6 @@ import org.tilespark.spark.rows.BulkTransitions;
  * on a distribution of Spark, whose {@code spark-submit} starts the server, so only with {@code
  * dev/test-versions}: Maven's class path has neither the server nor the JDBC driver.
  */
-@Tag("versions")
 class ThriftServerTest {
   private static final int CONNECTIONS = 8;
 

@@ -8,7 +8,6 @@ import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,7 +17,6 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestField;
 
 /** Numbers, booleans, texts and arrays as arguments of the SQL functions. */
-@Tag("versions")
 class ArgumentsTest extends SparkTest {
   private static final TestField FIELD = TestField.random(1, false, 4, 6, 5);
 

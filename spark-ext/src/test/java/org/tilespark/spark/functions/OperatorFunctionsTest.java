@@ -22,7 +22,6 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.testing.SparkTest;
 
 /** The functions that compute block by block or add blocks, validate, and state extents, in SQL. */
-@Tag("versions")
 class OperatorFunctionsTest extends SparkTest {
   /**
    * Two samples in two blocks each. Views with the suffix {@code _complex} have {@code imag} too;
@@ -296,6 +295,7 @@ class OperatorFunctionsTest extends SparkTest {
         function.sqlName() + ": argument " + first + " is missing; expected " + function.usage());
   }
 
+  @Tag("versions")
   @Test
   void streamsAreRefused() {
     spark
@@ -315,6 +315,7 @@ class OperatorFunctionsTest extends SparkTest {
   }
 
   /** As PySpark and Connect call them: the tables and the numbers are parameters. */
+  @Tag("versions")
   @Test
   void parametersOfStatements() {
     assertEquals(

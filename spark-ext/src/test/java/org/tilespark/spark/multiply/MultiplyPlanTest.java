@@ -157,7 +157,6 @@ class MultiplyPlanTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void sqlSaysTheSame() {
     TestProduct a = random(12, 15, 10);

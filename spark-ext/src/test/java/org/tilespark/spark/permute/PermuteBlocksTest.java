@@ -36,7 +36,6 @@ class PermuteBlocksTest extends SparkTest {
     array.assertPermuted(TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 3)));
   }
 
-  @Tag("versions")
   @ParameterizedTest
   @ValueSource(strings = {"xyz", "xzy", "yxz", "yzx", "zxy", "zyx"})
   void permutesAllAxisOrdersInEveryMode(String axes) {
@@ -221,7 +220,6 @@ class PermuteBlocksTest extends SparkTest {
     nothingIsAlive();
   }
 
-  @Tag("versions")
   @Test
   void emptyFramesGiveEmptyFrames() {
     Dataset<Row> none =

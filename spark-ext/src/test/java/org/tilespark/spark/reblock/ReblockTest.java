@@ -502,7 +502,6 @@ class ReblockTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void fromSql() {
     TestArray array = TestArray.matrix(ElementType.INT16, 19, 26, 6, 6);

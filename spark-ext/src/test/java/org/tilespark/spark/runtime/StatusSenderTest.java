@@ -10,11 +10,9 @@ import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How often an executor speaks, and what it does if nobody hears it. */
-@Tag("versions")
 class StatusSenderTest {
   private static final ExecutorStatus STATUS =
       new ExecutorStatus(

@@ -32,7 +32,6 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
 /** Outputs go with the SQL execution that made them, and with no other. */
-@Tag("versions")
 class EndedShufflesTest extends SparkTest {
   private static final TestArray ARRAY = TestArray.matrix(ElementType.FLOAT32, 60, 45, 20, 15);
   private static final TestArray REBLOCKED = TestArray.matrix(ElementType.FLOAT32, 60, 45, 13, 17);
@@ -90,6 +89,7 @@ class EndedShufflesTest extends SparkTest {
         Map.of("spark.sql.adaptive.enabled", "false"));
   }
 
+  @Tag("versions")
   @ParameterizedTest
   @MethodSource("modes")
   void outputsGoWhenTheExecutionEnds(Map<String, String> mode) throws InterruptedException {
@@ -105,6 +105,7 @@ class EndedShufflesTest extends SparkTest {
   }
 
   /** The second time all map tasks run again, and from then on the outputs stay. */
+  @Tag("versions")
   @ParameterizedTest
   @MethodSource("modes")
   void aPlanThatRunsAgainIsRightAndThenStays(Map<String, String> mode) throws InterruptedException {
@@ -165,6 +166,7 @@ class EndedShufflesTest extends SparkTest {
   }
 
   /** Partitions of a cache that get lost are computed from what the shuffle left. */
+  @Tag("versions")
   @ParameterizedTest
   @MethodSource("modes")
   void whatFillsACacheStaysWithIt(Map<String, String> mode) throws InterruptedException {
@@ -200,6 +202,7 @@ class EndedShufflesTest extends SparkTest {
     cached.unpersist(true);
   }
 
+  @Tag("versions")
   @ParameterizedTest
   @MethodSource("modes")
   void aFailedExecutionLeavesNothing(Map<String, String> mode) throws InterruptedException {
@@ -213,6 +216,7 @@ class EndedShufflesTest extends SparkTest {
     assertEquals(0, kept());
   }
 
+  @Tag("versions")
   @Test
   void checkpointsAndWritesEnd(@TempDir java.nio.file.Path directory) throws InterruptedException {
     spark.sparkContext().setCheckpointDir(directory.resolve("checkpoints").toString());

@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +27,6 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.TestArray;
 
 /** Contexts that are started and stopped in one JVM, as notebooks do, leave nothing behind. */
-@Tag("versions")
 class TwoContextsTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

@@ -14,7 +14,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.Metadata;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,7 +29,6 @@ import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.testing.SparkTest;
 
 /** What packing and unpacking refuse, and in which words. */
-@Tag("versions")
 class TransferErrorsTest extends SparkTest {
   /** Packed blocks given as SQL rows {@code (row, col, rows, cols, data)}. */
   private static Dataset<Row> packed(String... rows) {

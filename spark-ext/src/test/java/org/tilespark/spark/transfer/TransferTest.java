@@ -175,7 +175,6 @@ class TransferTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void inEveryModeAndFromTheCache() {
     for (NpyType type : List.of(NpyType.COMPLEX64, NpyType.UINT8, NpyType.FLOAT64)) {
@@ -205,7 +204,6 @@ class TransferTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void framesWithoutBlocks() {
     for (PackedArray array : both(NpyType.COMPLEX128)) {
@@ -274,7 +272,6 @@ class TransferTest extends SparkTest {
     assertEquals(Optional.of("yzx"), forgotten.axes());
   }
 
-  @Tag("versions")
   @Test
   void typesByDefault() {
     PackedArray array = both(NpyType.UINT8).get(0);
@@ -309,7 +306,6 @@ class TransferTest extends SparkTest {
   }
 
   /** Operators of ours between bytes and bytes, without and with an exchange. */
-  @Tag("versions")
   @Test
   void chainsWithOtherOperators() {
     Random random = new Random(5);

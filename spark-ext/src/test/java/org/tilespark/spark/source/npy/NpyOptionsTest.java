@@ -54,7 +54,6 @@ class NpyOptionsTest extends SparkTest {
         refusal(action).replaceAll("(?i)blockshap,", "blockshap,"));
   }
 
-  @Tag("versions")
   @Test
   void readersRefuseUnknownOptions() {
     String path = source.toString();
@@ -65,7 +64,6 @@ class NpyOptionsTest extends SparkTest {
         () -> spark.read().format("npy").options(Map.of("path", path, "blockShap", "1")).load());
   }
 
-  @Tag("versions")
   @Test
   void writersRefuseUnknownOptions() {
     String path = dir.resolve("out.npy").toString();
@@ -79,7 +77,6 @@ class NpyOptionsTest extends SparkTest {
     assertEquals(1, spark.read().format("npy").option("dtype", "int64").load(path).count());
   }
 
-  @Tag("versions")
   @Test
   void viewsRefuseUnknownOptions() {
     String view = "CREATE OR REPLACE TEMPORARY VIEW v USING npy OPTIONS (path '" + source + "'";
@@ -95,7 +92,6 @@ class NpyOptionsTest extends SparkTest {
             .size());
   }
 
-  @Tag("versions")
   @Test
   void tablesRefuseUnknownOptions() {
     refusesShape(

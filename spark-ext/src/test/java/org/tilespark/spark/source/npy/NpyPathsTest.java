@@ -57,7 +57,6 @@ class NpyPathsTest extends SparkTest {
     return read(path).selectExpr("explode(values)").count();
   }
 
-  @Tag("versions")
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -119,7 +118,6 @@ class NpyPathsTest extends SparkTest {
     assertEquals(message, refusal(() -> overwrite(FIRST, "a:b.npy")));
   }
 
-  @Tag("versions")
   @Test
   void aStaleChecksumIsIgnoredAndRemoved() throws IOException {
     Path path = dir.resolve("out.npy");
@@ -137,7 +135,6 @@ class NpyPathsTest extends SparkTest {
     assertArrayEquals(SECOND.canonical(), content);
   }
 
-  @Tag("versions")
   @Test
   void overwritingALinkReplacesTheFileBehindIt() throws IOException {
     Path elsewhere = Files.createDirectories(dir.resolve("else/where"));
@@ -163,7 +160,6 @@ class NpyPathsTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void aDanglingLinkIsWrittenThrough() throws IOException {
     Path file = dir.resolve("later.npy");
@@ -199,7 +195,6 @@ class NpyPathsTest extends SparkTest {
     assertTrue(message.contains(link + ": it is a link that leads back to itself"), message);
   }
 
-  @Tag("versions")
   @Test
   void directoriesMayBeLinks() throws IOException {
     Path real = Files.createDirectory(dir.resolve("real"));
@@ -210,7 +205,6 @@ class NpyPathsTest extends SparkTest {
     assertHolds(FIRST, real.resolve("new/a.npy"));
   }
 
-  @Tag("versions")
   @Test
   void aParentThatIsAFileIsNamed() throws IOException {
     Path file = Files.write(dir.resolve("file"), "text".getBytes(StandardCharsets.UTF_8));
@@ -235,7 +229,6 @@ class NpyPathsTest extends SparkTest {
     assertTrue(message.endsWith(".tmp: no such file or directory"), message);
   }
 
-  @Tag("versions")
   @Test
   void aRaceThatWasLostIsNamed() throws IOException {
     Path path = dir.resolve("raced.npy");
@@ -267,7 +260,6 @@ class NpyPathsTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void aFileThatWasDeletedIsNamed() throws IOException {
     Path path = dir.resolve("deleted.npy");

@@ -173,7 +173,6 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(expected, Files.readAllBytes(target));
   }
 
-  @Tag("versions")
   @Test
   void arraysWithoutElements() throws IOException {
     NpyFixture empty = new NpyFixture("f4", 0, 5);
@@ -363,7 +362,6 @@ class NpySinkTest extends SparkTest {
     assertTrue(message.contains("Nothing was written"), message);
   }
 
-  @Tag("versions")
   @Test
   void refusesHolesOverlapsAndStrays() {
     Dataset<Row> hole = blocks("INT", "(0, 0, 1, 1, array(1))", "(4096, 0, 1, 1, array(1))");
@@ -380,7 +378,6 @@ class NpySinkTest extends SparkTest {
     assertTrue(refusal(good, "extents", "1").contains("Option extents is '1'"));
   }
 
-  @Tag("versions")
   @Test
   void refusesColumnsThatAreNoBlocks() {
     Dataset<Row> good = blocks("INT", "(0, 0, 1, 1, array(1))");
@@ -398,7 +395,6 @@ class NpySinkTest extends SparkTest {
             .contains("ARRAY<STRING>"));
   }
 
-  @Tag("versions")
   @Test
   void refusesPlacesItCannotWriteTo() {
     Dataset<Row> good = blocks("INT", "(0, 0, 1, 1, array(1))");
@@ -428,7 +424,6 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(new byte[] {1}, Files.readAllBytes(target));
   }
 
-  @Tag("versions")
   @Test
   void cancelledJobsLeaveNothing() throws Exception {
     Dataset<Row> slow =
@@ -476,7 +471,6 @@ class NpySinkTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   @Test
   void lateAttemptsFindNoFile() throws IOException {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
@@ -510,7 +504,6 @@ class NpySinkTest extends SparkTest {
    * A killed driver leaves its hidden file; {@link org.tilespark.spark.source.HiddenFiles
    * HiddenFiles} says how it is known.
    */
-  @Tag("versions")
   @Test
   void removesWhatKilledDriversLeft() throws IOException {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
@@ -534,7 +527,6 @@ class NpySinkTest extends SparkTest {
         file, FileTime.from(Instant.now().minus(Duration.ofMinutes(minutesAgo))));
   }
 
-  @Tag("versions")
   @Test
   void aLivingDriverRenewsTheTimeOfItsFile() throws Exception {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
@@ -562,7 +554,6 @@ class NpySinkTest extends SparkTest {
   }
 
   /** The device that is always full stands for any disk that is. */
-  @Tag("versions")
   @Test
   void aFullDiskIsNamedWithItsFigures() throws IOException {
     Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");

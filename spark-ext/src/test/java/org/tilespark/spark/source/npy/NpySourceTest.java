@@ -96,7 +96,6 @@ class NpySourceTest extends SparkTest {
         rows(fortran.orderBy("row", "col")));
   }
 
-  @Tag("versions")
   @Test
   void blocksOfAVolume() {
     Dataset<Row> v = load(counting("v.npy", false, 2, 3, 4), "blockShape", "2,2,3");
@@ -244,7 +243,6 @@ class NpySourceTest extends SparkTest {
     assertEquals(5, m.where("row + col = 0 or row = 28").count() - 1);
   }
 
-  @Tag("versions")
   @Test
   void filesBeyond32Bits() throws IOException {
     long side = 70_000; // 4.9e9 elements
@@ -300,7 +298,6 @@ class NpySourceTest extends SparkTest {
     assertEquals(opened + 2, PlainTestFileSystem.OPENED.get());
   }
 
-  @Tag("versions")
   @Test
   void arraysWithoutElements() {
     for (long[] extents : new long[][] {{0, 5}, {5, 0}, {0, 0}, {3, 0, 4}}) {
@@ -347,7 +344,6 @@ class NpySourceTest extends SparkTest {
     first.unpersist();
   }
 
-  @Tag("versions")
   @Test
   void abandonedReadsReleaseTheirMemory() {
     Dataset<Row> m = load(counting("limit.npy", false, 30, 50), "blockShape", "7,11");
@@ -359,7 +355,6 @@ class NpySourceTest extends SparkTest {
     assertEquals(2, m.takeAsList(2).size());
   }
 
-  @Tag("versions")
   @Test
   void noticesThatTheFileWasReplaced() {
     Path path = dir.resolve("replaced.npy");
@@ -372,7 +367,6 @@ class NpySourceTest extends SparkTest {
     assertFails(m::collectAsList, "was changed since", "not a .npy file");
   }
 
-  @Tag("versions")
   @Test
   void batchesKeepToTheirSize() {
     String path = counting("batches.npy", false, 30, 50);
@@ -435,7 +429,6 @@ class NpySourceTest extends SparkTest {
     return assertThrows(TileSparkException.class, action).condition();
   }
 
-  @Tag("versions")
   @Test
   void refusesFilesThatAreNoneBeforeAnyJob() throws IOException {
     byte[] good = new NpyFixture("f4", 30, 50).canonical();
@@ -474,7 +467,6 @@ class NpySourceTest extends SparkTest {
     assertTrue(refusal(dir).contains("is a directory"), refusal(dir));
   }
 
-  @Tag("versions")
   @Test
   void refusesOptions() {
     String path = counting("options.npy", false, 30, 50);
