@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # Compiles every .cu file of this directory, or of $SOURCES, to one fatbin each, and writes kernels.index,
 # which says which kernels there are for which architecture (KernelIndex reads it).
-# A source with a line "// Program" becomes a program in CACHE instead.
+# A source with a line "// Program" becomes a program in the folder cuda beside the folder classes of OUTPUT instead.
 #
-#   build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]
+#   build.sh ARCHITECTURES OUTPUT [CUDA [offline=true]]
 #
 # ARCHITECTURES  comma-separated: sm_NN[a] makes machine code, compute_NN makes PTX. A source with a line
 #                "// Architectures: sm_90a ..." is made for those of them that it names
-# CACHE          where results are kept between builds; a source is compiled again only if it, a
-#                header, the options or the compiler changed
 # OUTPUT         where the fatbins and the index go
 #
 # CUDA           auto (default): without a compiler it says so and succeeds, and OUTPUT then holds no kernels;
@@ -17,7 +15,9 @@
 #
 # SOURCES        a directory of sources that may include this directory's headers
 #
-# find-nvcc.sh says where the compiler comes from.
+# Results are kept for all clones in ${XDG_CACHE_HOME:-~/.cache}/tilespark/kernels, in one directory for each hash of a
+# source, its headers, the options and the compiler. A directory gets its name when it is complete, and goes when no
+# build has used it for 60 days. find-nvcc.sh says where the compiler comes from.
 set -euo pipefail
 
 # Compressed for size: a quarter of the bytes; the drivers that load what nvcc 13 makes can read it.
@@ -69,8 +69,7 @@ made_for() {
 fingerprint() {
   local file
   {
-    printf '%s\n' "${options[@]}" "${@:2}"
-    "$nvcc" --version
+    printf '%s\n' "$version" "${options[@]}" "${@:2}"
     cat "$0"
     included "$1.cu" | while read -r file; do cat "$file"; done
   } | sha256sum | cut -d ' ' -f 1
@@ -116,66 +115,47 @@ launch_needs() {
 compile_program() {
   local top
   top=$("$nvcc" --dryrun "$source_directory/$1.cu" 2>&1 | sed -n 's/^#\$ TOP=//p')
-  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$top/lib" -o "$cache/$1" "$source_directory/$1.cu" -ldl ||
+  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$top/lib" -o "$work/result/$1" "$source_directory/$1.cu" -ldl ||
     fail "nvcc failed on $1.cu"
-  : >"$cache/$1.fatbin"
-  : >"$cache/$1.index"
 }
 
-# Compiles source $1 into the cache unless the result there is of the same fingerprint.
+# Compiles a source into the directory $1 of the cache, NAME-HASH.
 compile() {
-  local name=$1 arch kept wanted gencode=() work entry needs
+  local name=${1%-*} arch kept gencode=() entry needs
+  work=$(mktemp -d "$cache/$1.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  mkdir "$work/result"
   mapfile -t architectures < <(made_for "$name")
-  wanted=$(fingerprint "$name" "${architectures[@]}")
-  if [[ -f $cache/$name.fatbin && -f $cache/$name.index && -f $cache/$name.hash ]] &&
-    [[ $(<"$cache/$name.hash") == "$wanted" ]]; then
-    return
-  fi
-  rm -rf "$cache/$name" "$cache/$name".*
-  if ((${#architectures[@]} == 0)); then
-    : >"$cache/$name.fatbin"
-    : >"$cache/$name.index"
-    echo "$wanted" >"$cache/$name.hash"
-    return
-  fi
-  echo "[cuda] compiling $name.cu for ${architectures[*]}"
-  work=$cache/$name.work
-  rm -rf "$work"
-  mkdir -p "$work"
   for arch in "${architectures[@]}"; do
     gencode+=(-gencode "arch=compute_${arch#*_},code=$arch")
   done
   if is_program "$name"; then
     compile_program "$name" "${gencode[@]}"
-    rm -rf "$work"
-    echo "$wanted" >"$cache/$name.hash"
-    return
+  else
+    [[ $source_directory == "$headers" ]] || gencode+=(-I "$headers")
+    if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
+      -o "$work/result/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
+      cat "$work/log" >&2
+      fail "nvcc failed on $name.cu"
+    fi
+    machine_code_lines "$name" <"$work/log" >"$work/result/index"
+    for arch in "${architectures[@]}"; do
+      [[ $arch == compute_* ]] || continue
+      kept=$work/$name.$arch.ptx
+      [[ -f $kept ]] || kept=$work/$name.ptx
+      sed -n "s/^\.visible \.entry \([A-Za-z0-9_]*\).*/kernel $name \1 $arch/p" "$kept" >>"$work/result/index"
+    done
+    for kept in "$work/$name".*ptx; do
+      while read -r entry needs; do
+        sed -i "s/^kernel $name $entry .*/& $needs/" "$work/result/index"
+      done < <(launch_needs "$kept")
+    done
+    for arch in "${architectures[@]}"; do
+      grep -q " $arch\b" "$work/result/index" || fail "$name.cu gave no kernel for $arch"
+    done
   fi
-  [[ $source_directory == "$headers" ]] || gencode+=(-I "$headers")
-  if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
-    -o "$work/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
-    cat "$work/log" >&2
-    fail "nvcc failed on $name.cu"
-  fi
-  machine_code_lines "$name" <"$work/log" >"$work/index"
-  for arch in "${architectures[@]}"; do
-    [[ $arch == compute_* ]] || continue
-    kept=$work/$name.$arch.ptx
-    [[ -f $kept ]] || kept=$work/$name.ptx
-    sed -n "s/^\.visible \.entry \([A-Za-z0-9_]*\).*/kernel $name \1 $arch/p" "$kept" >>"$work/index"
-  done
-  for kept in "$work/$name".*ptx; do
-    while read -r entry needs; do
-      sed -i "s/^kernel $name $entry .*/& $needs/" "$work/index"
-    done < <(launch_needs "$kept")
-  done
-  for arch in "${architectures[@]}"; do
-    grep -q " $arch\b" "$work/index" || fail "$name.cu gave no kernel for $arch"
-  done
-  mv "$work/$name.fatbin" "$cache/$name.fatbin"
-  mv "$work/index" "$cache/$name.index"
-  rm -rf "$work"
-  echo "$wanted" >"$cache/$name.hash"
+  # Another build may have been faster.
+  mv -T "$work/result" "$cache/$1" 2>/dev/null || [[ -d $cache/$1 ]] || fail "$cache cannot be written"
 }
 
 # Copies $1 to $2 unless they are the same, so that times of unchanged files stay.
@@ -183,11 +163,11 @@ install_file() {
   cmp -s "$1" "$2" || cp "$1" "$2"
 }
 
-[[ $# -ge 3 && $# -le 5 ]] || fail "expected: build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]"
+[[ $# -ge 2 && $# -le 5 ]] || fail "expected: build.sh ARCHITECTURES OUTPUT [CUDA [offline=true]]"
 headers=$(cd "$(dirname "$0")" && pwd)
 source_directory=$(cd "${SOURCES:-$headers}" && pwd)
 
-if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE NVCC SOURCE, run by itself
+if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE NVCC NAME-HASH, run by itself
   IFS=', ' read -r -a architectures <<<"$2"
   cache=$3
   nvcc=$4
@@ -196,15 +176,14 @@ if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE NVCC SOU
 fi
 
 IFS=', ' read -r -a architectures <<<"$1"
-cache=$2
-output=$3
-cuda=${4:-auto}
+output=$2
+cuda=${3:-auto}
 [[ $cuda == auto || $cuda == require || $cuda == skip ]] || fail "cuda is '$cuda'; expected auto, require or skip"
 check_architectures
 status=1
 if [[ $cuda != skip ]]; then
   status=0
-  if [[ ${5:-} == offline=true ]]; then offline=(--offline); else offline=(); fi
+  if [[ ${4:-} == offline=true ]]; then offline=(--offline); else offline=(); fi
   nvcc=$(bash "$headers/find-nvcc.sh" ${offline[@]+"${offline[@]}"}) || status=$?
 fi
 ((status < 2)) || fail "no compiler, see above"
@@ -219,36 +198,52 @@ for arch in "${architectures[@]}"; do
   [[ " $known" == *" ${arch%[af]} "* ]] ||
     fail "cuda.arch names '$arch', which $nvcc does not know; it knows $known(and these with a or f)"
 done
-mkdir -p "$cache" "$output"
+mkdir -p "$output"
+cache=${XDG_CACHE_HOME:-${HOME:-}/.cache}/tilespark/kernels
+if ! mkdir -p "$cache" 2>/dev/null || [[ ! -w $cache ]]; then
+  echo "[cuda] $cache cannot be written, so that the next build compiles again: set XDG_CACHE_HOME"
+  cache=$(mktemp -d)
+  trap 'rm -rf "$cache"' EXIT
+fi
 
-names=()
+version=$("$nvcc" --version)
+keys=() missing=()
 for file in "$source_directory"/*.cu; do
-  names+=("$(basename "$file" .cu)")
+  name=$(basename "$file" .cu)
+  mapfile -t made < <(made_for "$name")
+  ((${#made[@]} > 0)) || continue
+  keys+=("$name-$(fingerprint "$name" "${made[@]}")")
+  if ! touch -c "$cache/${keys[-1]}" || [[ ! -d $cache/${keys[-1]} ]]; then missing+=("${keys[-1]}"); fi
 done
-printf '%s\0' "${names[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" bash "$headers/build.sh" --compile "$1" "$cache" "$nvcc" ||
-  fail "device code did not compile"
+if ((${#missing[@]} > 0)); then
+  echo "[cuda] compiling ${#missing[@]} of ${#keys[@]} sources for ${architectures[*]}"
+  printf '%s\0' "${missing[@]}" |
+    xargs -0 -n 1 -P "$(nproc)" bash "$headers/build.sh" --compile "$1" "$cache" "$nvcc" ||
+    fail "device code did not compile"
+fi
 
-# Results of sources that are no more go.
-for file in "$cache"/*.fatbin "$cache"/*.index "$cache"/*.hash "$output"/*.fatbin; do
-  name=$(basename "${file%.*}")
-  [[ -f $source_directory/$name.cu ]] || rm -f "$file"
-done
-
-index=$(mktemp "$cache/XXXXXX")
+index=$(mktemp "$cache/index.XXXXXX")
 {
   echo "# Kernels in this jar: kernel SOURCE NAME ARCHITECTURE. Written by build.sh."
-  echo "nvcc $("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\).*/\1/p')"
-  for name in "${names[@]}"; do
-    if [[ ! -s $cache/$name.fatbin ]]; then # made for none of the architectures
-      rm -f "$output/$name.fatbin"
+  echo "nvcc $(sed -n 's/.*, V\([0-9.]*\).*/\1/p' <<<"$version")"
+  for key in ${keys[@]+"${keys[@]}"}; do
+    name=${key%-*}
+    if is_program "$name"; then
+      mkdir -p "${output%/classes/*}/cuda"
+      install_file "$cache/$key/$name" "${output%/classes/*}/cuda/$name"
       continue
     fi
-    echo "fatbin $name $(wc -c <"$cache/$name.fatbin" | tr -d ' ') $(<"$cache/$name.hash")"
-    cat "$cache/$name.index"
-    install_file "$cache/$name.fatbin" "$output/$name.fatbin"
+    echo "fatbin $name $(wc -c <"$cache/$key/$name.fatbin" | tr -d ' ') ${key##*-}"
+    cat "$cache/$key/index"
+    install_file "$cache/$key/$name.fatbin" "$output/$name.fatbin"
   done
 } >"$index"
 chmod 644 "$index"
 install_file "$index" "$output/kernels.index"
 rm -f "$index"
+
+# What no source makes any more, what no build has used for long, and what killed builds left.
+for file in "$output"/*.fatbin; do
+  grep -q "^fatbin $(basename "$file" .fatbin) " "$output/kernels.index" || rm -f "$file"
+done
+find "$cache" -mindepth 1 -maxdepth 1 \( -mtime +60 -o -name '*.??????' -mmin +1440 \) -exec rm -rf {} +

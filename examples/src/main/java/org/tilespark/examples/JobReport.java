@@ -19,6 +19,9 @@ import org.tilespark.spark.stage.BlockStageExec;
 
 /** What a job tells its user, one line per step. */
 public final class JobReport {
+  /** In less time Spark starts its tasks and the JVM compiles what they run. */
+  private static final long LEAST_NANOS_FOR_RATES = 5_000_000_000L;
+
   private final PrintStream out;
 
   /** A report on a stream. */
@@ -64,17 +67,24 @@ public final class JobReport {
     line("plan", "%n%s", execution(result).executedPlan().toString().stripTrailing());
   }
 
-  /** What was written, and how fast. */
+  /** What was written, and how long that took. */
   void wrote(Path file, Dataset<Row> blocks, long elapsedNanos) {
     long bytes = Math.multiplyExact(extents(blocks).elements(), 2L * type(blocks).elementBytes());
     line("wrote", "%s: %s", file, array(blocks));
     line(
         "time",
-        "%.2f s, %.3f GB/s: reading, computing and writing, %,d bytes of values in both files; the"
-            + " first run of a JVM",
+        "%.2f s%s: reading, computing and writing, %,d bytes of values in both files; the first"
+            + " run of a JVM",
         elapsedNanos / 1e9,
-        bytes / (double) elapsedNanos,
+        rate((double) bytes, elapsedNanos, "GB/s"),
         bytes);
+  }
+
+  /** {@code ", 1.234 UNIT"} for work in that unit times 1e9, or nothing if the run was short. */
+  static String rate(double work, long elapsedNanos, String unit) {
+    return elapsedNanos < LEAST_NANOS_FOR_RATES
+        ? ""
+        : String.format(Locale.ROOT, ", %.3f %s", work / elapsedNanos, unit);
   }
 
   /** What the check found. */

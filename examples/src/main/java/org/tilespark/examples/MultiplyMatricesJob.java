@@ -96,9 +96,9 @@ public final class MultiplyMatricesJob {
     double operations = 2.0 * shape[0] * inner(fileA, options.transposeA()) * shape[1];
     report.line(
         "time",
-        "%.2f s, %.1f GFLOP/s: reading, multiplying and writing; the first run of a JVM",
+        "%.2f s%s: reading, multiplying and writing; the first run of a JVM",
         elapsedNanos / 1e9,
-        operations / elapsedNanos);
+        JobReport.rate(operations, elapsedNanos, "GFLOP/s"));
 
     // By its own means: plain reads at random places of all three files, nothing of ours between.
     ProductCheck check =

@@ -44,7 +44,13 @@ class JobsTest {
     byte[] expected = NpyBytes.permuted(data, 8, new int[] {1, 31, 17}, 0, 2, 1);
     assertArrayEquals(NpyBytes.of("<i8", false, "(17, 31)", expected), Files.readAllBytes(output));
     assertPrinted(
-        "int64 (31, 17)", "20 of (7, 5) at most", "backend    cpu -> cpu", "GB/s", "right");
+        "int64 (31, 17)", "20 of (7, 5) at most", "backend    cpu -> cpu", " s: reading", "right");
+  }
+
+  @Test
+  void ratesOfShortRunsAreNotNamed() {
+    assertEquals("", JobReport.rate(15e6, 420_000_000L, "GB/s"));
+    assertEquals(", 2.000 GB/s", JobReport.rate(20e9, 10_000_000_000L, "GB/s"));
   }
 
   @ParameterizedTest
@@ -150,7 +156,7 @@ class JobsTest {
     }
     assertArrayEquals(
         NpyBytes.of("<f8", false, "(7, 6)", expected.array()), Files.readAllBytes(output));
-    assertPrinted("Multiply", "GFLOP/s", "right: 1024 elements");
+    assertPrinted("Multiply", " s: reading", "right: 1024 elements");
   }
 
   @Test

@@ -72,9 +72,11 @@ public final class TileSparkPlugin implements SparkPlugin {
   private static final class Driver implements DriverPlugin {
     private final ExecutorBoard board = new ExecutorBoard();
     private ExecutorReports reports;
+    private boolean isLocal;
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
+      isLocal = context.isLocal();
       SparkVersion.warnIfUntested();
       PluginSettings.add(context.conf(), SparkVersion.running());
       reports = ExecutorReports.start();
@@ -91,6 +93,17 @@ public final class TileSparkPlugin implements SparkPlugin {
           Boolean.toString(attachTab(context)),
           BUILD,
           Build.running().map(Build::toString).orElse(Build.UNKNOWN));
+    }
+
+    /**
+     * In local mode, where the driver is the executor too: Spark starts an executor's part before
+     * the application has its id, which names metrics.
+     */
+    @Override
+    public void registerMetrics(String applicationId, PluginContext plugin) {
+      if (isLocal) {
+        ExecutorMetrics.register(plugin.metricRegistry(), ExecutorRuntime.current());
+      }
     }
 
     /** Adds the tab, if there is a UI to add it to and it is wanted; true if so. */
@@ -148,14 +161,17 @@ public final class TileSparkPlugin implements SparkPlugin {
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
       refuseOtherBuilds(plugin, extraConf.get(BUILD));
+      boolean isLocal = plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR);
       exitOnLostDevice =
-          !plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR)
+          !isLocal
               && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
       Availability<DeviceProbe> probe = DeviceProbe.run();
       ResourceInformation gpus = plugin.resources().get("gpu");
       ExecutorRuntime runtime =
           ExecutorRuntime.start(Optional.of(gpus == null ? List.of() : List.of(gpus.addresses())));
-      ExecutorMetrics.register(plugin.metricRegistry(), runtime);
+      if (!isLocal) {
+        ExecutorMetrics.register(plugin.metricRegistry(), runtime);
+      }
       Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(plugin.conf()));
       long deviceBytes = 0;
       Availability<Integer> devices = runtime.usableDevices();
@@ -173,7 +189,6 @@ public final class TileSparkPlugin implements SparkPlugin {
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
       }
       boolean shown = Boolean.parseBoolean(extraConf.get(SHOWN));
-      boolean isLocal = plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR);
       if (shown || !isLocal) {
         sender =
             Optional.of(

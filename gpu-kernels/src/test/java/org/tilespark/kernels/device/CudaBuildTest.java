@@ -16,6 +16,9 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,6 +43,7 @@ class CudaBuildTest {
           "chmod",
           "cmp",
           "cp",
+          "cut",
           "dirname",
           "basename",
           "env",
@@ -48,10 +52,16 @@ class CudaBuildTest {
           "mkdir",
           "mktemp",
           "mv",
+          "nproc",
           "rm",
           "sed",
+          "sha256sum",
+          "sleep",
+          "touch",
           "tr",
-          "uname");
+          "uname",
+          "wc",
+          "xargs");
 
   @TempDir private Path root;
   private Path bin;
@@ -199,6 +209,110 @@ class CudaBuildTest {
     assertTrue(outcome.messages.contains("expected auto, require or skip"), outcome::toString);
   }
 
+  @Test
+  void aSecondCloneCompilesNothing() throws Exception {
+    twoSources();
+    Outcome first = build("auto");
+    assertTrue(first.output.contains("compiling 2 of 2 sources for sm_90a"), first::toString);
+    Path clone = Files.createDirectory(root.resolve("clone"));
+    for (String file : names(scripts)) {
+      Files.copy(scripts.resolve(file), clone.resolve(file));
+    }
+    Map<String, String> kernels = contents(root.resolve("output"));
+    assertEquals(Set.of("kernels.index", "one.fatbin", "two.fatbin"), kernels.keySet());
+    scripts = clone;
+    Files.move(root.resolve("output"), root.resolve("output-of-first"));
+    Outcome second = build("auto");
+    assertEquals("", second.output, second::toString);
+    assertEquals(kernels, contents(root.resolve("output")));
+  }
+
+  @Test
+  void onlyWhatChangedIsCompiledAgain() throws Exception {
+    twoSources();
+    build("auto");
+    Files.writeString(scripts.resolve("of-two.cuh"), "// changed");
+    Outcome changed = build("auto");
+    assertTrue(changed.output.contains("compiling 1 of 2 sources"), changed::toString);
+    fakeCompiler("13.1");
+    Outcome another = build("auto");
+    assertTrue(another.output.contains("compiling 2 of 2 sources"), another::toString);
+    fakeCompiler("13.0");
+    Files.delete(scripts.resolve("two.cu"));
+    Outcome fewer = build("auto");
+    assertEquals("", fewer.output, fewer::toString);
+    assertEquals(Set.of("kernels.index", "one.fatbin"), contents(root.resolve("output")).keySet());
+  }
+
+  /** The compiler writes half of a result, waits, and writes the rest. */
+  @Test
+  void killedBuildsLeaveNoBrokenCache() throws Exception {
+    twoSources();
+    Random random = new Random();
+    for (int i = 0; i < 8; i++) {
+      Files.writeString(scripts.resolve("of-two.cuh"), "// change " + i);
+      Process build = startBuild("auto", root.resolve("killed"));
+      Thread.sleep(random.nextInt(20, 400));
+      new ProcessBuilder("bash", "-c", "kill -KILL -- -" + build.pid()).start().waitFor();
+      assertTrue(build.waitFor(1, TimeUnit.MINUTES));
+    }
+    Outcome outcome = build("auto");
+    assertEquals(0, outcome.status, outcome::toString);
+    Map<String, String> kernels = contents(root.resolve("output"));
+    assertEquals("whole one", kernels.get("one.fatbin"));
+    assertEquals("whole two", kernels.get("two.fatbin"));
+    for (String entry : names(cache.resolve("kernels"))) {
+      if (!entry.contains(".")) { // has its name, so it is complete
+        String name = entry.substring(0, entry.indexOf('-'));
+        Map<String, String> result = contents(cache.resolve("kernels").resolve(entry));
+        assertEquals("whole " + name, result.get(name + ".fatbin"));
+        assertTrue(result.get("index").contains("registers=8 "), entry);
+      }
+    }
+  }
+
+  private void twoSources() throws IOException {
+    Files.writeString(scripts.resolve("one.cu"), "// the first");
+    Files.writeString(scripts.resolve("two.cu"), "#include \"of-two.cuh\"");
+    Files.writeString(scripts.resolve("of-two.cuh"), "// of the second");
+    fakeCompiler("13.0");
+  }
+
+  /** Makes of NAME.cu the text "whole NAME", and reports one kernel. */
+  private void fakeCompiler(String release) throws IOException {
+    program(
+        "nvcc",
+        """
+        case $1 in
+          --version) echo 'Cuda compilation tools, release %1$s, V%1$s.0' && exit ;;
+          --list-gpu-*) echo sm_90 && exit ;;
+        esac
+        while (($# > 1)); do
+          case $1 in
+            --keep-dir) keep=$2 ;;
+            -o) output=$2 ;;
+          esac
+          shift
+        done
+        name=$(basename "$1" .cu)
+        printf whole >"$output"
+        sleep 0.1
+        printf ' %%s' "$name" >>"$output"
+        echo ".visible .entry $name(" >"$keep/$name.ptx"
+        echo "ptxas info : Compiling entry function '$name' for 'sm_90a'"
+        echo "ptxas info : Used 8 registers"
+        """
+            .formatted(release));
+  }
+
+  private static Map<String, String> contents(Path directory) throws IOException {
+    Map<String, String> contents = new TreeMap<>();
+    for (String name : names(directory)) {
+      contents.put(name, Files.readString(directory.resolve(name)));
+    }
+    return contents;
+  }
+
   private Path kernelsOfAnEarlierBuild() throws IOException {
     Path index = Files.createDirectories(root.resolve("output")).resolve("kernels.index");
     return Files.writeString(index, "of an earlier build");
@@ -209,8 +323,19 @@ class CudaBuildTest {
   }
 
   private Outcome build(String cuda) throws Exception {
-    return run(
-        Map.of(), "build.sh", "sm_90a", root + "/work", root + "/output", cuda, "offline=false");
+    Path log = root.resolve("log");
+    return await(startBuild(cuda, log), log);
+  }
+
+  private Process startBuild(String cuda, Path log) throws IOException {
+    return start(
+        Map.of(),
+        log,
+        "build.sh",
+        "sm_90a",
+        root.resolve("output").toString(),
+        cuda,
+        "offline=false");
   }
 
   private Outcome run(Map<String, String> variables, String... command) throws Exception {
@@ -220,7 +345,10 @@ class CudaBuildTest {
 
   private Process start(Map<String, String> variables, Path log, String... command)
       throws IOException {
-    List<String> words = new ArrayList<>(List.of(bin + "/bash", scripts + "/" + command[0]));
+    // A process group of its own, so that a test can kill all of it.
+    List<String> words =
+        new ArrayList<>(
+            List.of(onPath("setsid").toString(), bin + "/bash", scripts + "/" + command[0]));
     words.addAll(Arrays.asList(command).subList(1, command.length));
     ProcessBuilder builder = new ProcessBuilder(words);
     Map<String, String> environment = builder.environment();

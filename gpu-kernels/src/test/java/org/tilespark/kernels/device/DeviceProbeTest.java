@@ -19,12 +19,12 @@ class DeviceProbeTest {
       KernelIndex.parse("kernel t transpose_vector_w4_64x64x256 compute_75");
 
   @Test
-  void aJarBuiltWithoutNvccSaysSo() {
+  void aJarWithoutKernelsSaysSo() {
+    Assumptions.assumeTrue(DeviceProbe.run().isPresent(), "this machine has no device");
     Availability<DeviceProbe> probe = DeviceProbe.look(() -> KernelIndex.EMPTY);
     assertFalse(probe.isPresent());
     assertEquals(
-        "this jar has no device kernels, since it was built without nvcc; build it where the CUDA"
-            + " 13 toolkit is installed",
+        "this jar has no device kernels; 'mvn -DskipTests package' builds it with them",
         probe.whyNot());
   }
 
@@ -37,6 +37,8 @@ class DeviceProbeTest {
     assertEquals("no NVIDIA driver on this machine (libcuda.so.1 not found)", probe.whyNot());
     // A second look does not stumble over a class that failed to initialise.
     assertEquals(probe, DeviceProbe.look(() -> SOME));
+    // It matters more than that the jar has no kernels either, as examples/run builds it there.
+    assertEquals(probe, DeviceProbe.look(() -> KernelIndex.EMPTY));
   }
 
   @Test

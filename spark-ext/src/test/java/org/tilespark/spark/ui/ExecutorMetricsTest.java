@@ -8,8 +8,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Iterator;
-import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
@@ -75,13 +73,9 @@ class ExecutorMetricsTest extends SparkTest {
   }
 
   private static JsonNode figure(JsonNode figures, String end) {
-    for (Iterator<Map.Entry<String, JsonNode>> all = figures.fields(); all.hasNext(); ) {
-      Map.Entry<String, JsonNode> one = all.next();
-      if (one.getKey().endsWith(SOURCE + end)) {
-        return one.getValue();
-      }
-    }
-    throw new AssertionError(SOURCE + end + " is not among " + figures);
+    String name = spark.sparkContext().applicationId() + ".driver." + SOURCE + end;
+    assertTrue(figures.has(name), () -> name + " is not among " + figures);
+    return figures.get(name);
   }
 
   private static long count(String name) {
