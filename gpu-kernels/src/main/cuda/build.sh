@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Compiles every .cu file of this directory, or of $SOURCES, to one fatbin each, and writes kernels.index,
 # which says which kernels there are for which architecture (KernelIndex reads it).
-# A source with a line "// Program" becomes a program in CACHE instead.
 #
 #   build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]
 #
@@ -50,10 +49,6 @@ included() {
     echo "$path"
     mapfile -t -O "${#left[@]}" left < <(sed -n 's/^ *#include "\([^"]*\)".*/\1/p' "$path")
   done
-}
-
-is_program() {
-  grep -q '^// Program$' "$source_directory/$1.cu"
 }
 
 # Those of the architectures that source $1 is made for, one a line.
@@ -111,17 +106,6 @@ launch_needs() {
     }' "$1"
 }
 
-# Compiles program $1 with the libraries of the compiler, which says where it is: its command may be a wrapper, and NVIDIA's
-# wheels keep in lib what it looks for in lib64.
-compile_program() {
-  local top
-  top=$("$nvcc" --dryrun "$source_directory/$1.cu" 2>&1 | sed -n 's/^#\$ TOP=//p')
-  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$top/lib" -o "$cache/$1" "$source_directory/$1.cu" -ldl ||
-    fail "nvcc failed on $1.cu"
-  : >"$cache/$1.fatbin"
-  : >"$cache/$1.index"
-}
-
 # Compiles source $1 into the cache unless the result there is of the same fingerprint.
 compile() {
   local name=$1 arch kept wanted gencode=() work entry needs
@@ -131,7 +115,7 @@ compile() {
     [[ $(<"$cache/$name.hash") == "$wanted" ]]; then
     return
   fi
-  rm -rf "$cache/$name" "$cache/$name".*
+  rm -rf "$cache/$name".*
   if ((${#architectures[@]} == 0)); then
     : >"$cache/$name.fatbin"
     : >"$cache/$name.index"
@@ -145,12 +129,6 @@ compile() {
   for arch in "${architectures[@]}"; do
     gencode+=(-gencode "arch=compute_${arch#*_},code=$arch")
   done
-  if is_program "$name"; then
-    compile_program "$name" "${gencode[@]}"
-    rm -rf "$work"
-    echo "$wanted" >"$cache/$name.hash"
-    return
-  fi
   [[ $source_directory == "$headers" ]] || gencode+=(-I "$headers")
   if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
     -o "$work/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
