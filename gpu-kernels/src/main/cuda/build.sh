@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Compiles every .cu file of this directory, or of $SOURCES, to one fatbin each, and writes kernels.index,
 # which says which kernels there are for which architecture (KernelIndex reads it).
-# A source with a line "// Program" becomes a program in the folder cuda beside the folder classes of OUTPUT instead.
 #
 #   build.sh ARCHITECTURES OUTPUT [CUDA [offline=true]]
 #
@@ -50,10 +49,6 @@ included() {
     echo "$path"
     mapfile -t -O "${#left[@]}" left < <(sed -n 's/^ *#include "\([^"]*\)".*/\1/p' "$path")
   done
-}
-
-is_program() {
-  grep -q '^// Program$' "$source_directory/$1.cu"
 }
 
 # Those of the architectures that source $1 is made for, one a line.
@@ -110,15 +105,6 @@ launch_needs() {
     }' "$1"
 }
 
-# Compiles program $1 with the libraries of the compiler, which says where it is: its command may be a wrapper, and NVIDIA's
-# wheels keep in lib what it looks for in lib64.
-compile_program() {
-  local top
-  top=$("$nvcc" --dryrun "$source_directory/$1.cu" 2>&1 | sed -n 's/^#\$ TOP=//p')
-  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$top/lib" -o "$work/result/$1" "$source_directory/$1.cu" -ldl ||
-    fail "nvcc failed on $1.cu"
-}
-
 # Compiles a source into the directory $1 of the cache, NAME-HASH.
 compile() {
   local name=${1%-*} arch kept gencode=() entry needs
@@ -129,31 +115,27 @@ compile() {
   for arch in "${architectures[@]}"; do
     gencode+=(-gencode "arch=compute_${arch#*_},code=$arch")
   done
-  if is_program "$name"; then
-    compile_program "$name" "${gencode[@]}"
-  else
-    [[ $source_directory == "$headers" ]] || gencode+=(-I "$headers")
-    if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
-      -o "$work/result/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
-      cat "$work/log" >&2
-      fail "nvcc failed on $name.cu"
-    fi
-    machine_code_lines "$name" <"$work/log" >"$work/result/index"
-    for arch in "${architectures[@]}"; do
-      [[ $arch == compute_* ]] || continue
-      kept=$work/$name.$arch.ptx
-      [[ -f $kept ]] || kept=$work/$name.ptx
-      sed -n "s/^\.visible \.entry \([A-Za-z0-9_]*\).*/kernel $name \1 $arch/p" "$kept" >>"$work/result/index"
-    done
-    for kept in "$work/$name".*ptx; do
-      while read -r entry needs; do
-        sed -i "s/^kernel $name $entry .*/& $needs/" "$work/result/index"
-      done < <(launch_needs "$kept")
-    done
-    for arch in "${architectures[@]}"; do
-      grep -q " $arch\b" "$work/result/index" || fail "$name.cu gave no kernel for $arch"
-    done
+  [[ $source_directory == "$headers" ]] || gencode+=(-I "$headers")
+  if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
+    -o "$work/result/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
+    cat "$work/log" >&2
+    fail "nvcc failed on $name.cu"
   fi
+  machine_code_lines "$name" <"$work/log" >"$work/result/index"
+  for arch in "${architectures[@]}"; do
+    [[ $arch == compute_* ]] || continue
+    kept=$work/$name.$arch.ptx
+    [[ -f $kept ]] || kept=$work/$name.ptx
+    sed -n "s/^\.visible \.entry \([A-Za-z0-9_]*\).*/kernel $name \1 $arch/p" "$kept" >>"$work/result/index"
+  done
+  for kept in "$work/$name".*ptx; do
+    while read -r entry needs; do
+      sed -i "s/^kernel $name $entry .*/& $needs/" "$work/result/index"
+    done < <(launch_needs "$kept")
+  done
+  for arch in "${architectures[@]}"; do
+    grep -q " $arch\b" "$work/result/index" || fail "$name.cu gave no kernel for $arch"
+  done
   # Another build may have been faster.
   mv -T "$work/result" "$cache/$1" 2>/dev/null || [[ -d $cache/$1 ]] || fail "$cache cannot be written"
 }
@@ -228,11 +210,6 @@ index=$(mktemp "$cache/index.XXXXXX")
   echo "nvcc $(sed -n 's/.*, V\([0-9.]*\).*/\1/p' <<<"$version")"
   for key in ${keys[@]+"${keys[@]}"}; do
     name=${key%-*}
-    if is_program "$name"; then
-      mkdir -p "${output%/classes/*}/cuda"
-      install_file "$cache/$key/$name" "${output%/classes/*}/cuda/$name"
-      continue
-    fi
     echo "fatbin $name $(wc -c <"$cache/$key/$name.fatbin" | tr -d ' ') ${key##*-}"
     cat "$cache/$key/index"
     install_file "$cache/$key/$name.fatbin" "$output/$name.fatbin"

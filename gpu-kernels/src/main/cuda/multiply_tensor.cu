@@ -9,10 +9,10 @@
 #define ENTRY(KIND, NAME, HIGH, WIDE, STAGES)                                                           \
   extern "C" {                                                                                          \
   __device__ __attribute__((used)) unsigned int NAME##_##HIGH##x##WIDE##x384_dynamic_bytes =            \
-      tilespark::TensorShape<tilespark::KIND, WIDE, STAGES, false, false, HIGH>::SHARED_BYTES;          \
+      tilespark::TensorShape<tilespark::KIND, HIGH, WIDE, STAGES>::SHARED_BYTES;                        \
   __global__ void __launch_bounds__(384, 1)                                                             \
       NAME##_##HIGH##x##WIDE##x384(const __grid_constant__ tilespark::TensorArguments arguments) {      \
-    using Shape = tilespark::TensorShape<tilespark::KIND, WIDE, STAGES, false, false, HIGH>;            \
+    using Shape = tilespark::TensorShape<tilespark::KIND, HIGH, WIDE, STAGES>;                          \
     static_assert(Shape::THREADS == 384, "threads of the name");                                        \
     tilespark::multiply_tensor<Shape>(arguments);                                                       \
   }                                                                                                     \

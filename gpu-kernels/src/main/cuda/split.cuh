@@ -7,9 +7,9 @@
 // read as it is stored, K along its rows or across, and cut in registers; B comes cut (pack.cuh), as three
 // planes with K along the rows.
 //
-// Accuracy: the tensor cores round sums towards zero, so they sum no more than CHUNK steps of K, the small
-// products first. These sums are added in ordinary registers, rounded to nearest, and, if KEPT, what the
-// rounding leaves out is where the next sum in the tensor cores starts.
+// Accuracy: the tensor cores round sums towards zero, so they sum no more than a panel, the small products
+// first. These sums are added in ordinary registers, rounded to nearest, and what the rounding leaves out is
+// where the next sum in the tensor cores starts.
 //
 // Products of parts that are smaller than 2^-149 are lost: 7 K 2^-149 at most in all. That is less than other errors
 // where |a b| >= 2^-122 (docs/decisions/split-precision-range.md).
@@ -223,11 +223,9 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
   }
 }
 
-template <u32 STAGES_, u32 CHUNK_, bool KEPT_, bool A_ACROSS_>
+template <u32 STAGES_, bool A_ACROSS_>
 struct SplitShape {
   static constexpr u32 STAGES = STAGES_;
-  static constexpr u32 CHUNK = CHUNK_;  // 16 or 32
-  static constexpr bool KEPT = KEPT_;   // whether what rounding leaves out is carried on
   static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr u32 TILE = 128;
   static constexpr u32 PANEL = 32;
@@ -240,19 +238,14 @@ struct SplitShape {
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
 };
 
-// sum += part; part = what the rounding left out, if it is kept.
-template <bool KEPT>
+// sum += part; part = what the rounding left out.
 __device__ __forceinline__ void add_part(float& sum, float& part) {
   pin(part);
-  if (KEPT) {
-    // In place: a new register for each sum would be too many.
-    float added = sum + part;
-    added -= sum;
-    sum += added;
-    part -= added;
-  } else {
-    sum += part;
-  }
+  // In place: a new register for each sum would be too many.
+  float added = sum + part;
+  added -= sum;
+  sum += added;
+  part -= added;
 }
 
 // What a thread multiplies of a panel of A: by part and 16 places of K, as wgmma takes it.
@@ -301,8 +294,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 TILE = Shape::TILE;
   constexpr u32 PANEL = Shape::PANEL;
-  constexpr u32 CHUNKS = PANEL / Shape::CHUNK;
-  constexpr u32 STEPS = Shape::CHUNK / 16;
+  constexpr u32 STEPS = PANEL / 16;
   extern __shared__ char dynamic[];
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
@@ -386,37 +378,34 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
         const u64 b = narrow_panel_descriptor(shared + stage * Shape::STAGE_BYTES + Shape::A_BYTES);
         constexpr u64 PART = Shape::B_BYTES / 16;
         const u32 old = stage;
+        products_fence();
+        // The small ones first: adding them to the others would round more often.
 #pragma unroll
-        for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
-          products_fence();
-          // The small ones first: adding them to the others would round more often.
+        for (u32 s = 0; s < STEPS; s++) {
+          product_64x128x16_bfloat16(part, now[0][s], b + 2 * PART + s * 2, true);
+          product_64x128x16_bfloat16(part, now[2][s], b + s * 2, true);
+          product_64x128x16_bfloat16(part, now[1][s], b + PART + s * 2, true);
+        }
 #pragma unroll
-          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-            product_64x128x16_bfloat16(part, now[0][s], b + 2 * PART + s * 2, Shape::KEPT || s > chunk * STEPS);
-            product_64x128x16_bfloat16(part, now[2][s], b + s * 2, true);
-            product_64x128x16_bfloat16(part, now[1][s], b + PART + s * 2, true);
-          }
+        for (u32 s = 0; s < STEPS; s++) {
+          product_64x128x16_bfloat16(part, now[0][s], b + PART + s * 2, true);
+          product_64x128x16_bfloat16(part, now[1][s], b + s * 2, true);
+        }
 #pragma unroll
-          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-            product_64x128x16_bfloat16(part, now[0][s], b + PART + s * 2, true);
-            product_64x128x16_bfloat16(part, now[1][s], b + s * 2, true);
-          }
+        for (u32 s = 0; s < STEPS; s++) {
+          product_64x128x16_bfloat16(part, now[0][s], b + s * 2, true);
+        }
+        products_commit();
+        if (more) {
+          stage = ring.stage;
+          barrier_wait(&full[stage], ring.parity);
+          cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, next, least);
+          ring.next();
+        }
+        products_wait<0>();
 #pragma unroll
-          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-            product_64x128x16_bfloat16(part, now[0][s], b + s * 2, true);
-          }
-          products_commit();
-          if (chunk == 0 && more) {
-            stage = ring.stage;
-            barrier_wait(&full[stage], ring.parity);
-            cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, next, least);
-            ring.next();
-          }
-          products_wait<0>();
-#pragma unroll
-          for (u32 i = 0; i < 64; i++) {
-            add_part<Shape::KEPT>(total[i], part[i]);
-          }
+        for (u32 i = 0; i < 64; i++) {
+          add_part(total[i], part[i]);
         }
         release(&empty[old], lane);
       };

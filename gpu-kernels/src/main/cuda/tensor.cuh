@@ -2,14 +2,12 @@
 //
 //   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// An operand lies with K along its rows (pack.cuh makes it so where it does not) or, of the 16-bit kinds,
-// across: K along its columns.
+// Operands lie with K along their rows (pack.cuh makes it so where they do not).
 //
 // Threads to elements: as in split.cuh, with tiles of ROWS x COLS; each of two warpgroups sums half the rows,
 // 64 x COLS at a time, in the tensor cores' own order, which is the same each time.
 //
-// Shared memory: STAGES stages of ROWS and of COLS rows of 128 bytes along K, swizzled by 128 bytes; of an
-// operand that lies across, a panel of 64 rows of 128 bytes for each 64 of the ROWS or COLS.
+// Shared memory: STAGES stages of ROWS and of COLS rows of 128 bytes along K, swizzled by 128 bytes.
 #pragma once
 
 #include "split.cuh"
@@ -18,8 +16,8 @@ namespace tilespark {
 
 // Fields in the order of PackedSteps.addProduct.
 struct TensorArguments {
-  CUtensorMap a;  // op(A): (m, k), boxes of ROWS rows and 128 bytes; across: (k, m), of 64 x 64
-  CUtensorMap b;  // op(B): (n, k), boxes of COLS rows and 128 bytes; across: (k, n), of 64 x 64
+  CUtensorMap a;  // op(A): (m, k), boxes of ROWS rows and 128 bytes
+  CUtensorMap b;  // op(B): (n, k), boxes of COLS rows and 128 bytes
   float* c;
   u64 m;
   u64 n;
@@ -29,18 +27,16 @@ struct TensorArguments {
   u64 col_tiles;
   Factors<float> factors;
   u64 batches;  // products of their own, or parts of one along K
-  u64 a_step;   // rows of a from one product to the next; across, k is a multiple of 64 if batches > 1
+  u64 a_step;   // rows of a from one product to the next
   u64 b_step;
   u64 c_step;  // elements
   u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
 };
 
-template <typename Kind_, u32 COLS_, u32 STAGES_, bool A_ACROSS_ = false, bool B_ACROSS_ = false, u32 ROWS_ = 128>
+template <typename Kind_, u32 ROWS_, u32 COLS_, u32 STAGES_>
 struct TensorShape {
   using Kind = Kind_;
   static constexpr u32 STAGES = STAGES_;
-  static constexpr bool A_ACROSS = A_ACROSS_;
-  static constexpr bool B_ACROSS = B_ACROSS_;
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARPGROUPS = 2;
@@ -101,22 +97,8 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
           const int p = first_p + static_cast<int>(panel * Shape::PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
           barrier_expect(done, Shape::STAGE_BYTES);
-          if (Shape::A_ACROSS) {
-#pragma unroll
-            for (u32 i = 0; i < Shape::ROWS; i += 64) {
-              copy_box(a + i * 128, &arguments.a, row + static_cast<int>(i), a_first + p, done);
-            }
-          } else {
-            copy_box(a, &arguments.a, p, a_first + row, done);
-          }
-          if (Shape::B_ACROSS) {
-#pragma unroll
-            for (u32 i = 0; i < Shape::COLS; i += 64) {
-              copy_box(b + i * 128, &arguments.b, col + static_cast<int>(i), b_first + p, done);
-            }
-          } else {
-            copy_box(b, &arguments.b, p, b_first + col, done);
-          }
+          copy_box(a, &arguments.a, p, a_first + row, done);
+          copy_box(b, &arguments.b, p, b_first + col, done);
           ring.next();
         }
       }
@@ -124,9 +106,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
   } else {
     // multiply
     registers_up<232>();
-    // Of 32 bytes along K, or 16 rows.
-    constexpr u64 A_STEP = Shape::A_ACROSS ? 2048 / 16 : 32 / 16;
-    constexpr u64 B_STEP = Shape::B_ACROSS ? 2048 / 16 : 32 / 16;
+    constexpr u64 STEP = 32 / 16;  // 32 bytes along K
     const u32 group = threadIdx.x / 128 - 1;
     const u32 lane = threadIdx.x % 32;
     const u32 in_row = group * (Shape::ROWS / 2) + threadIdx.x / 32 % 4 * 16 + lane / 4;  // and 8 below
@@ -139,16 +119,15 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
         barrier_wait(&full[ring.stage], ring.parity);
         const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * (Shape::ROWS / 2) * 128;
         const char* const b = shared + ring.stage * Shape::STAGE_BYTES + Shape::A_BYTES;
-        const u64 a_panel = Shape::A_ACROSS ? across_descriptor(a) : panel_descriptor(a);
-        const u64 b_panel = Shape::B_ACROSS ? across_descriptor(b) : panel_descriptor(b);
+        const u64 a_panel = panel_descriptor(a);
+        const u64 b_panel = panel_descriptor(b);
         products_fence();
 #pragma unroll
         for (u32 s = 0; s < 4; s++) {
 #pragma unroll
           for (u32 i = 0; i < Shape::PRODUCTS; i++) {
-            product<Shape::A_ACROSS, Shape::B_ACROSS>(typename Shape::Kind(), sums[i],
-                                                      a_panel + i * (64 * 128 / 16) + s * A_STEP, b_panel + s * B_STEP,
-                                                      panel > 0 || s > 0);
+            product<0, 0>(typename Shape::Kind(), sums[i], a_panel + i * (64 * 128 / 16) + s * STEP,
+                          b_panel + s * STEP, panel > 0 || s > 0);
           }
         }
         products_commit();

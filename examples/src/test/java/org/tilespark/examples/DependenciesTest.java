@@ -100,7 +100,7 @@ class DependenciesTest {
           .forEach(
               entry -> {
                 String name = entry.getName();
-                if (name.matches(".*/(ladder|lab)[^/]*\\.fatbin|org/tilespark/bench/.*")) {
+                if (name.matches(".*/ladder[^/]*\\.fatbin|org/tilespark/bench/.*")) {
                   benchmarks.add(name);
                 }
                 String longest = "";

@@ -20,8 +20,8 @@ final class TensorPlans {
   private static final String SUMMING = "multiply_parts";
 
   /**
-   * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| in the checks
-   * of the lab (dev/bench lab), would be more than 2 u sqrt(K).
+   * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| as measured,
+   * would be more than 2 u sqrt(K).
    */
   private static final long SPLIT_LEAST_TERMS = 64;
 

@@ -87,6 +87,29 @@ public abstract class MultiplierChecks {
     abstract DoubleSupplier source(SplittableRandom random);
   }
 
+  /** What the terms of sums are like, by their place in K. */
+  public enum Terms {
+    /** Uniform in -1..1. */
+    SIGNED,
+    /** Uniform in 0..1. */
+    POSITIVE,
+    /** Signed; each row and column of op(A) and op(B) is scaled by a power of 2 in 2^-20..2^20. */
+    SCALED,
+    /** Signed; every second term takes back the one before but for up to 2^-12 of it. */
+    PAIRS_CANCEL,
+    /** Signed; the second half of the terms takes back the first so. */
+    HALVES_CANCEL;
+
+    /** The step of K whose term step {@code p} takes back; {@code p} if there is none. */
+    private long twin(long p, long k) {
+      return switch (this) {
+        case SIGNED, POSITIVE, SCALED -> p;
+        case PAIRS_CANCEL -> p - p % 2;
+        case HALVES_CANCEL -> p < (k + 1) / 2 ? p : p - (k + 1) / 2;
+      };
+    }
+  }
+
   /** How products of a batch lie. */
   public enum Lie {
     /** One behind the other without gaps. */
@@ -256,6 +279,28 @@ public abstract class MultiplierChecks {
     }
   }
 
+  /**
+   * One product of inputs that the problem's precision holds, so that sums alone err, against the
+   * oracle.
+   *
+   * @param allowed the greatest error, relative to |A||B|
+   */
+  protected final void checkTerms(
+      Multiplier multiplier, MultiplyProblem problem, Terms terms, long seed, double allowed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = sides(problem);
+    sides.setOperands(terms, random);
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double worst = sides.worst(random);
+    if (!(worst <= allowed)) {
+      fail(
+          String.format(
+              "%s of %s terms, seed %d: error %.3g of |A||B|, allowed %.3g, on %s",
+              problem, terms, seed, worst, allowed, multiplier));
+    }
+  }
+
   /** One problem of lower precision: its inputs are rounded, its sums are not. */
   protected final void checkRounded(
       Multiplier multiplier, MultiplyProblem problem, Inputs inputs, long seed) {
@@ -306,6 +351,11 @@ public abstract class MultiplierChecks {
       case BADLY_SCALED -> Math.max(bar, 0x1p-53 * 4 * Math.sqrt(chain));
       case SIGNED, POSITIVE -> bar;
     };
+  }
+
+  /** As above; terms of scaled rows and columns are as those that are badly scaled. */
+  protected final double allowed(MultiplyProblem problem, Terms terms) {
+    return allowed(problem, terms == Terms.SCALED ? Inputs.BADLY_SCALED : Inputs.SIGNED);
   }
 
   /** {@code 2 u sqrt(K)}. */
@@ -544,6 +594,37 @@ public abstract class MultiplierChecks {
           put(operand, at, value);
         }
       }
+    }
+
+    /** A and B of one product, rounded to the problem's precision. */
+    void setOperands(Terms terms, SplittableRandom random) {
+      long k = problem.k();
+      int[] scales = // of rows of op(A), its columns, rows of op(B), and its columns
+          random.ints(problem.m() + 2 * k + problem.n(), -20, 21).toArray();
+      for (long p = 0; p < k; p++) {
+        long twin = terms.twin(p, k);
+        for (long i = 0; i < problem.m(); i++) {
+          int scale = scales[(int) i] + scales[(int) (problem.m() + p)];
+          double value =
+              twin == p
+                  ? value(terms, scale, random)
+                  : -getA(0, i, twin) * (1 + 0x1p-12 * random.nextDouble());
+          setA(i, p, rounded(value));
+        }
+        for (long j = 0; j < problem.n(); j++) {
+          int scale = scales[(int) (problem.m() + k + p)] + scales[(int) (problem.m() + 2 * k + j)];
+          setB(p, j, twin == p ? rounded(value(terms, scale, random)) : getB(0, twin, j));
+        }
+      }
+    }
+
+    private static double value(Terms terms, int scale, SplittableRandom random) {
+      double value = terms == Terms.POSITIVE ? random.nextDouble() : 2 * random.nextDouble() - 1;
+      return terms == Terms.SCALED ? Math.scalb(value, scale) : value;
+    }
+
+    private double rounded(double value) {
+      return isDouble ? value : problem.precision().round((float) value);
     }
 
     private double getA(long product, long i, long p) {

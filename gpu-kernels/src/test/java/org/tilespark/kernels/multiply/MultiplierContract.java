@@ -111,6 +111,21 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
+  /** Terms that differ by their place in K: scaled by it, or taken back by others. */
+  @ParameterizedTest
+  @EnumSource(Terms.class)
+  void termsByTheirPlace(Terms terms) {
+    SplittableRandom random = new SplittableRandom(18);
+    for (ElementType type : TYPES) {
+      for (long[] shape : new long[][] {{67, 257, 41}, {130, 1000, 9}, {5, 20_001, 70}}) {
+        for (int which = 0; which < 4; which++) {
+          MultiplyProblem problem = problem(shape, type, which, false, random);
+          checkTerms(multiplier(), problem, terms, random.nextLong(), allowed(problem, terms));
+        }
+      }
+    }
+  }
+
   /** Products of one shape, however they lie. */
   @ParameterizedTest
   @EnumSource(Inputs.class)

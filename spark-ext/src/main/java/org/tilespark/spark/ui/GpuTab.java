@@ -4,6 +4,8 @@ import jakarta.servlet.http.HttpServletRequest;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.List;
+import java.util.function.Supplier;
 import org.apache.spark.ui.SparkUI;
 import org.apache.spark.ui.SparkUITab;
 import org.apache.spark.ui.UIUtils$;
@@ -32,8 +34,8 @@ public final class GpuTab extends SparkUITab {
   private GpuTab(SparkUI ui, String name, ExecutorBoard board) {
     super(ui, name);
     this.board = board;
-    attachPage(new Page());
-    attachPage(new ShufflesPage());
+    attachPage(new Page("", board::entries));
+    attachPage(new Page("shuffles", TileShuffleManager::served));
   }
 
   /**
@@ -52,40 +54,24 @@ public final class GpuTab extends SparkUITab {
     return tab;
   }
 
+  /** The whole page; what differs between paths is the JSON. */
   private final class Page extends WebUIPage {
-    private Page() {
-      super("");
+    private final Supplier<List<?>> json;
+
+    private Page(String path, Supplier<List<?>> json) {
+      super(path);
+      this.json = json;
     }
 
     @Override
     public Seq<Node> render(HttpServletRequest request) {
-      return headed(request, page());
+      String page = GpuHtml.of(board.entries(), TileShuffleManager.served());
+      return headed(request, ScalaInterop.seq(new Unparsed(page)));
     }
 
     @Override
     public JValue renderJson(HttpServletRequest request) {
-      return RecordJson.of(board.entries());
-    }
-  }
-
-  private Seq<Node> page() {
-    return ScalaInterop.seq(new Unparsed(GpuHtml.of(board.entries(), TileShuffleManager.served())));
-  }
-
-  /** The same page under another path, for the shuffles' JSON. */
-  private final class ShufflesPage extends WebUIPage {
-    private ShufflesPage() {
-      super("shuffles");
-    }
-
-    @Override
-    public Seq<Node> render(HttpServletRequest request) {
-      return headed(request, page());
-    }
-
-    @Override
-    public JValue renderJson(HttpServletRequest request) {
-      return RecordJson.of(TileShuffleManager.served());
+      return RecordJson.of(json.get());
     }
   }
 

@@ -63,7 +63,7 @@ final class StatusSamples {
 
   /** What an executor keeps between tasks. */
   static ExchangeStatus exchange() {
-    return new ExchangeStatus(GIB, 2 * GIB, 3 * GIB, 5 << 20, 4 << 20, 3 << 10, 2 << 10, 1 << 10);
+    return new ExchangeStatus(GIB, 2 * GIB, 3 * GIB, 9 * GIB, 8 * GIB, 7 * GIB, 6 * GIB, 5 * GIB);
   }
 
   private static HostStatus host(long blocks) {
@@ -78,9 +78,9 @@ final class StatusSamples {
             Memory.PINNED_POOL,
             4 * GIB,
             Memory.PLAIN_HELD,
-            1L << 10,
+            GIB / 2,
             Memory.PLAIN_PEAK,
-            1L << 21,
+            GIB * 3 / 4,
             Memory.PLAIN_KEPT,
             0L,
             Memory.PLAIN_POOL,
