@@ -6,13 +6,16 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
 /** {@link PackedPanels} of floats. */
 final class FloatPanels extends PackedPanels {
+  /** Elements for which a loop takes less time than a call. */
+  private static final int FEW = 8;
+
   private final FloatKernel kernel;
   float[] part = {}; // micro tiles of a block: sums of some chains; in the end, errors
   float[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
   float[] a = {};
   float[] b = {};
   private final float[] pieces = new float[Packing.PIECES_BYTES / Float.BYTES];
-  private final float[] before;
+  final float[] before;
   final float[] result;
   float[] sum = {};
   float[] error = {}; // what sum lost to rounding
@@ -120,38 +123,33 @@ final class FloatPanels extends PackedPanels {
 
   @Override
   void scale(int at, Factors factors) {
-    if (factors.equals(Factors.OVERWRITE)) {
-      kernel.addErrors(this, at);
-    } else if (factors.equals(Factors.ADD)) {
-      for (int e = 0; e < result.length; e++) {
-        result[e] = (float) (sum(at + e) + before[e]);
-      }
-    } else {
-      for (int e = 0; e < result.length; e++) {
-        result[e] = scaled(sum(at + e), factors, before[e]);
-      }
-    }
+    ScaledSums.scale(this, at, factors);
   }
 
-  /** One sum, if it is finite. */
-  double sum(int at) {
-    return (double) group[at] + part[at];
-  }
-
-  /** Alpha times a sum is rounded to double; that and beta times C together, to float. */
-  static float scaled(double sum, Factors factors, float before) {
-    double product = factors.alpha() * sum;
-    double beta = factors.beta();
-    return (float) (beta == 0 ? product : product + beta * before);
-  }
-
-  /** True if all sums of a micro tile are finite. */
-  boolean isFinite(int at) {
+  /**
+   * Fills {@link #result} with the sums of a micro tile.
+   *
+   * @return true if all are finite
+   */
+  boolean addErrors(int at) {
     return kernel.addErrors(this, at);
   }
 
-  /** True if one sum is. */
-  boolean isFiniteSum(int at) {
-    return Float.isFinite(group[at]);
+  /** Copies columns of {@code steps} pieces of {@code count} into a panel, step by step. */
+  static void deal(
+      float[] pieces, int first, int count, float[] panel, int at, int width, int steps) {
+    int present = Math.min(width, count - first);
+    for (int step = 0; step < steps; step++) {
+      int to = at + step * width;
+      int from = step * count + first;
+      if (present < FEW) {
+        for (int e = 0; e < present; e++) {
+          panel[to + e] = pieces[from + e];
+        }
+      } else {
+        System.arraycopy(pieces, from, panel, to, present);
+      }
+      Arrays.fill(panel, to + present, to + width, 0);
+    }
   }
 }

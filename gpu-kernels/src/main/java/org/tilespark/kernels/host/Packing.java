@@ -1,6 +1,5 @@
 package org.tilespark.kernels.host;
 
-import java.util.Arrays;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Precision;
@@ -26,9 +25,6 @@ final class Packing {
 
   /** Bytes of the pieces that are dealt out together. */
   static final int PIECES_BYTES = ROWS * PIECE_BYTES;
-
-  /** Elements for which a loop takes less time than a call. */
-  private static final int FEW = 8;
 
   private Packing() {}
 
@@ -112,45 +108,11 @@ final class Packing {
     for (int first = 0; first < count; first += to.width()) {
       int at = to.from() + (x + first) * part.steps() + p * to.width();
       if (to.array() instanceof double[] panels) {
-        deal((double[]) to.pieces(), first, count, panels, at, to.width(), steps);
+        DoublePanels.deal((double[]) to.pieces(), first, count, panels, at, to.width(), steps);
       } else {
-        deal((float[]) to.pieces(), first, count, (float[]) to.array(), at, to.width(), steps);
+        FloatPanels.deal(
+            (float[]) to.pieces(), first, count, (float[]) to.array(), at, to.width(), steps);
       }
-    }
-  }
-
-  /** Copies columns of {@code steps} pieces of {@code count} into a panel, step by step. */
-  private static void deal(
-      double[] pieces, int first, int count, double[] panel, int at, int width, int steps) {
-    int present = Math.min(width, count - first);
-    for (int step = 0; step < steps; step++) {
-      int to = at + step * width;
-      int from = step * count + first;
-      if (present < FEW) {
-        for (int e = 0; e < present; e++) {
-          panel[to + e] = pieces[from + e];
-        }
-      } else {
-        System.arraycopy(pieces, from, panel, to, present);
-      }
-      Arrays.fill(panel, to + present, to + width, 0);
-    }
-  }
-
-  private static void deal(
-      float[] pieces, int first, int count, float[] panel, int at, int width, int steps) {
-    int present = Math.min(width, count - first);
-    for (int step = 0; step < steps; step++) {
-      int to = at + step * width;
-      int from = step * count + first;
-      if (present < FEW) {
-        for (int e = 0; e < present; e++) {
-          panel[to + e] = pieces[from + e];
-        }
-      } else {
-        System.arraycopy(pieces, from, panel, to, present);
-      }
-      Arrays.fill(panel, to + present, to + width, 0);
     }
   }
 

@@ -93,7 +93,7 @@ record ResultMatrix(
 
   /** Writes one element of FLOAT from its sum in double. */
   void put(long i, long j, double sum, Factors factors) {
-    float value = FloatPanels.scaled(sum, factors, before(i, j, factors));
+    float value = ScaledSums.scaled(sum, factors, before(i, j, factors));
     UNSAFE.putFloat(memory.base(), address(i, j), value);
   }
 

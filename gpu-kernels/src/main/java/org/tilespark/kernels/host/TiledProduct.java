@@ -185,13 +185,13 @@ final class TiledProduct {
 
   /** Writes a micro tile to C; of FLOAT only what is finite. */
   private void store(PackedPanels panels, MicroTile tile, Rest rest) {
-    if (panels instanceof FloatPanels floats && !floats.isFinite(tile.at)) {
+    if (panels instanceof FloatPanels floats && !floats.addErrors(tile.at)) {
       forEach(
           tile,
           floats.cols,
           (i, j, at) -> {
-            if (floats.isFiniteSum(at)) {
-              put(i, j, floats.sum(at));
+            if (Float.isFinite(floats.group[at])) {
+              put(i, j, ScaledSums.sum(floats, at));
             } else {
               rest.add(i, j);
             }
@@ -285,7 +285,7 @@ final class TiledProduct {
                 doubles.cols,
                 (i, j, at) -> {
                   if (rest.has(i, j)) {
-                    put(i, j, doubles.sum(at));
+                    put(i, j, ScaledSums.sum(doubles, at));
                   }
                 }));
   }

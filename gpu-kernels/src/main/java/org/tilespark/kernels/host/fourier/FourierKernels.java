@@ -19,8 +19,8 @@ final class FourierKernels<A> {
   /** Those of floats. */
   static final FourierKernels<float[]> FLOAT =
       new FourierKernels<>(
-          VECTORS ? new FloatVectorRows() : null,
-          new FloatScalarRows(),
+          VECTORS ? new FloatVectorArithmetic() : null,
+          new FloatScalarArithmetic(),
           Float.BYTES,
           float[]::new,
           FourierKernels::floats);
@@ -28,8 +28,8 @@ final class FourierKernels<A> {
   /** Those of doubles. */
   static final FourierKernels<double[]> DOUBLE =
       new FourierKernels<>(
-          VECTORS ? new DoubleVectorRows() : null,
-          new DoubleScalarRows(),
+          VECTORS ? new DoubleVectorArithmetic() : null,
+          new DoubleScalarArithmetic(),
           Double.BYTES,
           double[]::new,
           double[]::clone);

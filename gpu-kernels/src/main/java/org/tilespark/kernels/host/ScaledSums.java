@@ -1,0 +1,63 @@
+package org.tilespark.kernels.host;
+
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+
+/** Makes elements of C from sums and their errors. Floats and doubles are rounded differently. */
+final class ScaledSums {
+  private ScaledSums() {}
+
+  /** {@link PackedPanels#scale} for floats, if the sums are finite. */
+  static void scale(FloatPanels panels, int at, Factors factors) {
+    float[] result = panels.result;
+    float[] before = panels.before;
+    if (factors.equals(Factors.OVERWRITE)) {
+      panels.addErrors(at);
+    } else if (factors.equals(Factors.ADD)) {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = (float) (sum(panels, at + e) + before[e]);
+      }
+    } else {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = scaled(sum(panels, at + e), factors, before[e]);
+      }
+    }
+  }
+
+  /** Alpha times a sum is rounded to double; that and beta times C together, to float. */
+  static float scaled(double sum, Factors factors, float before) {
+    double product = factors.alpha() * sum;
+    double beta = factors.beta();
+    return (float) (beta == 0 ? product : product + beta * before);
+  }
+
+  /** {@link PackedPanels#scale} for doubles. */
+  static void scale(DoublePanels panels, int at, Factors factors) {
+    double[] result = panels.result;
+    if (!panels.addErrors(at)) {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = sum(panels, at + e);
+      }
+    }
+    if (factors.equals(Factors.OVERWRITE)) {
+      return;
+    }
+    double alpha = factors.alpha();
+    double beta = factors.beta();
+    for (int e = 0; e < result.length; e++) {
+      double product = alpha * result[e];
+      result[e] = beta == 0 ? product : Math.fma(beta, panels.before[e], product);
+    }
+  }
+
+  /** One sum of floats, if it is finite. */
+  static double sum(FloatPanels panels, int at) {
+    return (double) panels.group[at] + panels.part[at];
+  }
+
+  /** One sum of doubles. An infinite one has no error: what was computed for it is NaN. */
+  static double sum(DoublePanels panels, int at) {
+    double sum = panels.group[at];
+    double error = panels.part[at];
+    return Double.isFinite(error) ? sum + error : sum;
+  }
+}
