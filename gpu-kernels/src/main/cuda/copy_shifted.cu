@@ -131,7 +131,6 @@ __device__ __forceinline__ void copy_shifted(const ShiftedCopyArguments& argumen
 
 }  // namespace tilespark
 
-#ifndef TILESPARK_EXPLORE
 // copy_shifted_w<width>_<threads>
 #define COPY_SHIFTED(BYTES, THREADS)                                           \
   extern "C" __global__ void __launch_bounds__(THREADS)                        \
@@ -144,4 +143,3 @@ COPY_SHIFTED(1, 256)
 COPY_SHIFTED(2, 256)
 COPY_SHIFTED(4, 256)
 COPY_SHIFTED(8, 256)
-#endif

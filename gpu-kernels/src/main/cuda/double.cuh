@@ -27,15 +27,6 @@
 //
 // so that reads of swizzled panels meet no bank twice.
 //
-// PHASED: operands stored across may begin at any double and have any number of them to a row, though the copy engine
-// wants rows whole multiples of 16 bytes apart and reads from such multiples only. It is given the even and the odd
-// rows apart, with rows twice as far apart: an even number of doubles. Phase f begins at row f or, where that is at 8
-// bytes beyond a multiple of 16, at the double before: its columns are shifted by one, and a panel has two columns more
-// than the tile. Reads are of single doubles, so at even rows this is slower by up to a twentieth. Rows and columns of
-// fragments are those of the tile, and
-//
-//   tt, tn  p = 4 t + s % 2 + 2 (s / 2)
-//
 // Teams: every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps
 // the tensor cores busy. TOGETHER they share the panels, of which one thread copies the next as soon as both have read
 // one, and a warp for each team waits for its next panel; alone, which is faster where K is so short that most of the
@@ -51,12 +42,10 @@
 //
 // Shared memory: STAGES stages of the left operand's panel and the right one's, TOGETHER of the right one's for each
 // team; alone each team has so many. Panels are (rows, 16) or (rows / 16, 16, 16) where stored across, rows of 128
-// bytes swizzled by the copy engine. PHASED: all right panels, then the left ones; those stored across are
-// (2, 8, rows + 2): (phases, steps, columns). The two columns more also let steps meet other banks. Then a
-// DoubleState, alone for each team.
+// bytes swizzled by the copy engine. Then a DoubleState, alone for each team.
 //
 // Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, and as
-// tiles, which are fewer than 2^31, K > 0; PHASED: K > 1.
+// tiles, which are fewer than 2^31, K > 0.
 #pragma once
 
 #include "split.cuh"
@@ -65,13 +54,10 @@ namespace tilespark {
 
 // Fields in the order of DoubleSteps.addProduct.
 struct DoubleArguments {
-  // As stored: (batches, 1, rows, k) in boxes of (1, 1, ROWS, 16); where across, (batches, rows / 16 rounded
-  // up, k, 16) in boxes of (1, ROWS / 16, 16, 16): 16 of x are neighbours, 16 elements to the next 16. So
-  // across wants a multiple of 16 of x, or rows of memory that go on so far.
-  // PHASED: where across, the phases: (batches, k / 2, rows) in boxes of (1, 8, ROWS + 2), k / 2 rounded up for the
-  // even rows; else the first alone.
-  CUtensorMap left[2];
-  CUtensorMap right[2];  // likewise with cols and TEAM_COLS
+  // As stored, rows whole multiples of 16 bytes apart: (batches, rows, k) in boxes of (1, ROWS, 16); where across,
+  // (batches, k, rows) in boxes of (1, 16, 16).
+  CUtensorMap left;
+  CUtensorMap right;  // likewise with cols and TEAM_COLS
   double* c;
   u64 rows;
   u64 cols;
@@ -89,12 +75,10 @@ struct DoubleArguments {
   u64 part_step;    // elements from one part to the next
   u64 left_step;    // matrices from one product to the next: 0 if all have the same, else 1
   u64 right_step;
-  u64 left_shifts;  // PHASED: bit f: columns of phase f are shifted by one
-  u64 right_shifts;
 };
 
 template <bool ACROSS_LEFT_, bool ACROSS_RIGHT_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
-          bool TOTALS_, bool PHASED_ = false>
+          bool TOTALS_>
 struct DoubleShape {
   static constexpr bool ACROSS_LEFT = ACROSS_LEFT_;
   static constexpr bool ACROSS_RIGHT = ACROSS_RIGHT_;
@@ -113,47 +97,37 @@ struct DoubleShape {
   static_assert(STAGES > 1, "a stage is filled while another one is read");
   // Without totals all of K is one chain, whatever `chunk` is.
   static constexpr bool TOTALS = TOTALS_;
-  static constexpr bool PHASED = PHASED_;
-  static_assert(!PHASED || ACROSS_LEFT, "an operand is stored across");
-  static constexpr bool PHASED_LEFT = PHASED && ACROSS_LEFT;
-  static constexpr bool PHASED_RIGHT = PHASED && ACROSS_RIGHT;
   static constexpr u32 PANEL = 16;
   static constexpr u32 WARPS = ROWS / WARP_ROWS * (TEAM_COLS / WARP_COLS);  // of a team
   static_assert(WARPS == 4, "a team is a warpgroup");
   static constexpr u32 TEAM_THREADS = 32 * WARPS;
   static constexpr u32 THREADS = (TEAMS + 1) * TEAM_THREADS;  // the last warpgroup copies
-  static constexpr u32 LEFT_PITCH = (ROWS + 2) * 8;  // bytes from one step of a phase to the next
-  static constexpr u32 RIGHT_PITCH = (TEAM_COLS + 2) * 8;
-  static constexpr u32 LEFT_BYTES = PHASED_LEFT ? PANEL * LEFT_PITCH : ROWS * 128;
-  static constexpr u32 RIGHT_BYTES = PHASED_RIGHT ? PANEL * RIGHT_PITCH : TEAM_COLS * 128;  // of a team
+  static constexpr u32 LEFT_BYTES = ROWS * 128;
+  static constexpr u32 RIGHT_BYTES = TEAM_COLS * 128;  // of a team
   static constexpr u32 STAGE_BYTES = LEFT_BYTES + SHARING * RIGHT_BYTES;
-  // From one stage to the next, and where the first is.
-  static constexpr u32 LEFT_STEP = PHASED ? LEFT_BYTES : STAGE_BYTES;
-  static constexpr u32 RIGHT_STEP = PHASED ? SHARING * RIGHT_BYTES : STAGE_BYTES;
-  static constexpr u32 LEFT_AT = PHASED ? STAGES * RIGHT_STEP : 0;
-  static constexpr u32 RIGHT_AT = PHASED ? 0 : LEFT_BYTES;
-  static constexpr u32 SWIZZLE_BYTES = 1024;
-  static constexpr u32 PANEL_BYTES = (STAGES * STAGE_BYTES + SWIZZLE_BYTES - 1) / SWIZZLE_BYTES * SWIZZLE_BYTES;
+  static constexpr u32 PANEL_BYTES = STAGES * STAGE_BYTES;
+  static_assert(LEFT_BYTES % 1024 == 0 && RIGHT_BYTES % 1024 == 0, "panels begin where swizzling does");
   static constexpr u32 STATES = TEAMS / SHARING;
   static constexpr u32 STATE_BYTES = 512;  // of all
   static constexpr u32 SHARED_BYTES = STATES * PANEL_BYTES + STATE_BYTES;
-  // Registers to a thread; the launch gives each 168, in steps of 8.
-  static constexpr u32 SUMMING_REGISTERS = PHASED || TOGETHER ? 232 : 240;
-  static constexpr u32 COPYING_REGISTERS = PHASED || TOGETHER ? 40 : 24;
+  // Registers to a thread; the launch gives each 168, in steps of 8. Copies of several boxes spill in 24.
+  static constexpr u32 SUMMING_REGISTERS = TOGETHER || ACROSS_LEFT ? 232 : 240;
+  static constexpr u32 COPYING_REGISTERS = TOGETHER || ACROSS_LEFT ? 40 : 24;
   static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
-// Copies one operand's panel: a tile from `first` on, 16 steps of K from `p` on. PITCH: that of phases, or 0.
-template <bool ACROSS, u32 PITCH>
-__device__ __forceinline__ void copy_panel(char* to, const CUtensorMap (&maps)[2], int first, int p, int batch,
+// Copies one operand's panel: EXTENT rows or columns of a tile from `first` on, 16 steps of K from `p` on. Across, in
+// boxes of 16 of them, which the copy engine fills with zeros beyond the last.
+template <bool ACROSS, u32 EXTENT>
+__device__ __forceinline__ void copy_panel(char* to, const CUtensorMap* map, int first, int p, int batch,
                                            u64* barrier) {
-  if (PITCH > 0) {
-    copy_box(to, &maps[0], first, p / 2, batch, barrier);
-    copy_box(to + 8 * PITCH, &maps[1], first, p / 2, batch, barrier);
-  } else if (ACROSS) {
-    copy_box(to, &maps[0], 0, p, first / 16, batch, barrier);
+  if (ACROSS) {
+#pragma unroll
+    for (u32 x = 0; x < EXTENT; x += 16) {
+      copy_box(to + x * 128, map, first + static_cast<int>(x), p, batch, barrier);
+    }
   } else {
-    copy_box(to, &maps[0], p, first, 0, batch, barrier);
+    copy_box(to, map, p, first, batch, barrier);
   }
 }
 
@@ -164,13 +138,13 @@ __device__ __forceinline__ u32 mirrored(u32 g) {
 // Where row g (or, half = 1, row g + 8) of 16 of the left operand lies.
 template <typename Shape>
 __device__ __forceinline__ u32 left_place(u32 g, u32 half) {
-  return Shape::PHASED ? half * 8 + g : Shape::ACROSS_LEFT ? 2 * g + half : half * 8 + mirrored(g);
+  return Shape::ACROSS_LEFT ? 2 * g + half : half * 8 + mirrored(g);
 }
 
 // Where column g of 8 of the right operand lies.
 template <typename Shape>
 __device__ __forceinline__ u32 right_place(u32 g) {
-  return Shape::ACROSS_RIGHT || Shape::PHASED ? g : Shape::ACROSS_LEFT ? g / 2 + g % 2 * 4 : mirrored(g);
+  return Shape::ACROSS_RIGHT ? g : Shape::ACROSS_LEFT ? g / 2 + g % 2 * 4 : mirrored(g);
 }
 
 __device__ __forceinline__ void read_pair(double& first, double& second, u32 at) {
@@ -234,60 +208,6 @@ struct DoublePlaces {
   }
 };
 
-// The same of a phased kernel's panels; of those across, the second is that of the odd phase.
-template <typename Shape>
-struct PhasedPlaces {
-  u32 left[2];
-  u32 right[2];
-
-  __device__ __forceinline__ PhasedPlaces(const DoubleArguments& arguments, u32 left_panel, u32 right_panel, u32 row,
-                                          u32 col, u32 lane) {
-    const u32 g = lane / 4;
-    const u32 t = lane % 4;
-#pragma unroll
-    for (u32 f = 0; f < 2; f++) {
-      const u32 step = f * 8 + 2 * t;
-      const u32 left_shift = static_cast<u32>(arguments.left_shifts >> f) & 1;
-      const u32 right_shift = static_cast<u32>(arguments.right_shifts >> f) & 1;
-      left[f] = left_panel + step * Shape::LEFT_PITCH + (row + g + left_shift) * 8;
-      right[f] = right_panel + (Shape::ACROSS_RIGHT
-                                    ? step * Shape::RIGHT_PITCH + (col + g + right_shift) * 8
-                                    : (col + g) * 128 + (2 * t ^ g) * 16);
-    }
-  }
-
-  __device__ __forceinline__ void read_left(double (&values)[4], u32 at, u32 r, u32 half) const {
-#pragma unroll
-    for (u32 s = 0; s < 2; s++) {
-      const u32 place = left[s] + at + half * Shape::LEFT_PITCH + r * 128;
-      read_one(values[2 * s], place);
-      read_one(values[2 * s + 1], place + 64);
-    }
-  }
-
-  __device__ __forceinline__ void read_right(double (&values)[2], u32 at, u32 c, u32 half) const {
-    if (Shape::ACROSS_RIGHT) {
-#pragma unroll
-      for (u32 s = 0; s < 2; s++) {
-        read_one(values[s], right[s] + at + half * Shape::RIGHT_PITCH + c * 64);
-      }
-    } else {
-      read_pair(values[0], values[1], ((right[0] + at) ^ half * 16) + c * 1024);
-    }
-  }
-};
-
-// Either, of the panels of stage 0 and the warp's first row and column.
-template <typename Shape>
-__device__ __forceinline__ auto double_places(const DoubleArguments& arguments, u32 left, u32 right, u32 row, u32 col,
-                                              u32 lane) {
-  if constexpr (Shape::PHASED) {
-    return PhasedPlaces<Shape>(arguments, left, right, row, col, lane);
-  } else {
-    return DoublePlaces<Shape>(left + row * 128, right + col * 128, lane);
-  }
-}
-
 __device__ __forceinline__ void product_16x8x8(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
@@ -317,7 +237,7 @@ __device__ __forceinline__ void team_sync(u32 barrier) {
 template <typename Shape>
 __device__ __forceinline__ void see_left(u32& seen, const double (&values)[4]) {
 #pragma unroll
-  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT && !Shape::PHASED ? 2 : 1) {  // one of each read
+  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT ? 2 : 1) {  // one of each read
     seen |= static_cast<u32>(__double2loint(values[i]));
   }
 }
@@ -364,7 +284,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
   const u32 t = lane % 4;
   const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
   const bool even_c = inside && reinterpret_cast<u64>(c) % 16 == 0;
-  if (Shape::ACROSS_LEFT && !Shape::PHASED && even_c && arguments.row_step == 1 && arguments.col_step % 2 == 0) {
+  if (Shape::ACROSS_LEFT && even_c && arguments.row_step == 1 && arguments.col_step % 2 == 0) {
     // Rows 2 g and the next are neighbours in C.
     double* const first = c + row + 2 * g;
 #pragma unroll
@@ -393,7 +313,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
     }
     return;
   }
-  if ((Shape::ACROSS_RIGHT || Shape::PHASED) && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
+  if (Shape::ACROSS_RIGHT && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
     // Columns 2 t and the next are neighbours in C.
 #pragma unroll
     for (u32 r = 0; r < HIGH; r++) {
@@ -422,7 +342,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
     }
     return;
   }
-  if (!Shape::ACROSS_RIGHT && !Shape::PHASED && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
+  if (!Shape::ACROSS_RIGHT && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
     // Two threads hold columns j and j + 4, j + 1 and j + 5 of a row: they exchange two, for neighbours in C.
     constexpr u32 OTHER = Shape::ACROSS_LEFT ? 1 : 2;
     const bool upper = (t & OTHER) != 0;
@@ -560,15 +480,14 @@ __device__ __forceinline__ void copy_stage(const DoubleArguments& arguments, con
   const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
   const int p = static_cast<int>(panel * Shape::PANEL);
   barrier_expect(full, Shape::STAGE_BYTES);
-  copy_panel<Shape::ACROSS_LEFT, Shape::PHASED_LEFT ? Shape::LEFT_PITCH : 0>(
-      shared + Shape::LEFT_AT + stage * Shape::LEFT_STEP, arguments.left, static_cast<int>(tile.row), p, left_batch,
-      full);
-  char* const right = shared + Shape::RIGHT_AT + stage * Shape::RIGHT_STEP;
+  char* const left = shared + stage * Shape::STAGE_BYTES;
+  copy_panel<Shape::ACROSS_LEFT, Shape::ROWS>(left, &arguments.left, static_cast<int>(tile.row), p, left_batch, full);
 #pragma unroll
   for (u32 team = 0; team < Shape::SHARING; team++) {
-    copy_panel<Shape::ACROSS_RIGHT, Shape::PHASED_RIGHT ? Shape::RIGHT_PITCH : 0>(
-        right + team * Shape::RIGHT_BYTES, arguments.right, static_cast<int>(tile.col + team * Shape::TEAM_COLS), p,
-        right_batch, full);
+    copy_panel<Shape::ACROSS_RIGHT, Shape::TEAM_COLS>(left + Shape::LEFT_BYTES + team * Shape::RIGHT_BYTES,
+                                                      &arguments.right,
+                                                      static_cast<int>(tile.col + team * Shape::TEAM_COLS), p,
+                                                      right_batch, full);
   }
 }
 
@@ -694,9 +613,8 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   const u32 in_col = warp % (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
   const u32 second = Shape::TOGETHER ? team : 0;
   const u32 panels_at = shared_address(shared);
-  const auto places =
-      double_places<Shape>(arguments, panels_at + Shape::LEFT_AT,
-                           panels_at + Shape::RIGHT_AT + second * Shape::RIGHT_BYTES, in_row, in_col, lane);
+  const DoublePlaces<Shape> places(panels_at + in_row * 128,
+                                   panels_at + Shape::LEFT_BYTES + second * Shape::RIGHT_BYTES + in_col * 128, lane);
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
   // Of the panel's two halves of K: left[half][r], right[half][x]. What is live at once is less.
   double left[2][HIGH][4];
@@ -710,8 +628,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   for (u32 x = 0; x < WIDE; x++) {
     places.read_right(right[0][x], 0, x, 0);
   }
-  u32 left_at = 0;  // the stage, bytes
-  u32 right_at = 0;
+  u32 at = 0;  // the stage, bytes
   u32 entry = 0;
   for (;;) {
     u32 left_panels = state->tiles[entry].panels;
@@ -733,9 +650,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
       // One basic block: with branches the compiler has products wait for others.
 #pragma unroll 1
       for (u32 panels = chain; panels > 0; panels--) {
-        const bool last = left_at == (STAGES - 1) * Shape::LEFT_STEP;
-        const u32 left_next = last ? 0 : left_at + Shape::LEFT_STEP;
-        const u32 right_next = !Shape::PHASED ? left_next : last ? 0 : right_at + Shape::RIGHT_STEP;
+        const u32 next = at == (STAGES - 1) * Shape::STAGE_BYTES ? 0 : at + Shape::STAGE_BYTES;
         u32 seen = 0;
 #pragma unroll
         for (u32 half = 0; half < 2; half++) {
@@ -762,22 +677,21 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
               }
               // Registers that these write were last used two products ago.
               if (x == 1) {
-                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? left_next : left_at, ahead % HIGH,
+                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? next : at, ahead % HIGH,
                                  ahead / HIGH % 2);
               }
               if (x == 2 && r + 2 >= HIGH) {
-                const u32 at = half == 1 ? right_next : Shape::PHASED ? right_at : left_at;
+                const u32 from = half == 1 ? next : at;
 #pragma unroll
                 for (u32 y = 0; y < WIDE / 2; y++) {
                   const u32 z = y + (r + 2 - HIGH) * (WIDE / 2);
-                  places.read_right(right[1 - half][z], at, z, 1 - half);
+                  places.read_right(right[1 - half][z], from, z, 1 - half);
                 }
               }
             }
           }
         }
-        left_at = left_next;
-        right_at = right_next;
+        at = next;
       }
       if (!Shape::TOTALS || left_panels == 0) {
         break;
@@ -811,10 +725,8 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   static_assert(Shape::STATES * sizeof(State) <= Shape::STATE_BYTES, "the states have room");
   State* const states = reinterpret_cast<State*>(double_shared + Shape::STATES * Shape::PANEL_BYTES);
   if (threadIdx.x == 0) {
-    for (u32 phase = 0; phase < (Shape::PHASED ? 2 : 1); phase++) {
-      prefetch_map(&arguments.left[phase]);
-      prefetch_map(&arguments.right[phase]);
-    }
+    prefetch_map(&arguments.left);
+    prefetch_map(&arguments.right);
     for (u32 state = 0; state < Shape::STATES; state++) {
       for (u32 stage = 0; stage < Shape::STAGES; stage++) {
         barrier_init(&states[state].full[stage], 1);

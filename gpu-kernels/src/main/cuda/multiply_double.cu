@@ -4,10 +4,9 @@
 
 #include "double.cuh"
 
-// multiply_double[_chain|_phased|_phased_chain]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand,
-// then for the right one, as double.cuh says; chain: all of K is one chain, and teams make tiles of their own; phased:
-// for rows that begin unevenly. It needs the shared memory of the variable that is named after it, which build.sh
-// writes to the index.
+// multiply_double[_chain]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand, then for the right one,
+// as double.cuh says; chain: all of K is one chain, and teams make tiles of their own. It needs the shared memory of
+// the variable that is named after it, which build.sh writes to the index.
 #define ENTRY(NAME, HIGH, WIDE, COUNT, ...)                                                                    \
   extern "C" {                                                                                                 \
   __device__ __attribute__((used)) unsigned int NAME##_w8_##HIGH##x##WIDE##x##COUNT##_dynamic_bytes =          \
@@ -19,9 +18,6 @@
     tilespark::multiply_double<Shape>(arguments);                                                              \
   }                                                                                                            \
   }
-#define PHASED_ENTRIES(NAME, HIGH, WIDE, COUNT, ...)                              \
-  ENTRY(NAME##_tt, HIGH, WIDE, COUNT, true, false, HIGH, WIDE, __VA_ARGS__, true) \
-  ENTRY(NAME##_tn, HIGH, WIDE, COUNT, true, true, HIGH, WIDE, __VA_ARGS__, true)
 #define ENTRIES(NAME, HIGH, WIDE, COUNT, ...)                                \
   ENTRY(NAME##_tt, HIGH, WIDE, COUNT, true, false, HIGH, WIDE, __VA_ARGS__)  \
   ENTRY(NAME##_nt, HIGH, WIDE, COUNT, false, false, HIGH, WIDE, __VA_ARGS__) \
@@ -30,5 +26,3 @@
 // Tile, threads, then WARP_ROWS, WARP_COLS, STAGES, TOTALS.
 ENTRIES(multiply_double, 64, 128, 384, 32, 32, 8, true)
 ENTRIES(multiply_double_chain, 128, 64, 384, 64, 32, 4, false)
-PHASED_ENTRIES(multiply_double_phased, 64, 128, 384, 32, 32, 8, true)
-PHASED_ENTRIES(multiply_double_phased_chain, 128, 64, 384, 64, 32, 4, false)

@@ -290,7 +290,6 @@ struct Packed {
 
 }  // namespace tilespark
 
-#ifndef TILESPARK_EXPLORE
 // permute_packed_w<width>_<threads>
 #define PERMUTE_PACKED(BYTES, THREADS)                                     \
   extern "C" __global__ void __launch_bounds__(THREADS)                    \
@@ -304,4 +303,3 @@ PERMUTE_PACKED(2, 256)
 PERMUTE_PACKED(4, 256)
 PERMUTE_PACKED(8, 256)
 PERMUTE_PACKED(16, 256)
-#endif

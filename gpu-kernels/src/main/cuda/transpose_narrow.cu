@@ -399,7 +399,6 @@ struct NarrowShifted {
 
 }  // namespace tilespark
 
-#ifndef TILESPARK_EXPLORE
 // split_narrow_w<width>_<threads>, merge_narrow_w<width>_<threads>: ranges and dense side at multiples of
 // 16 bytes; ..._shifted_w<width>_<threads>: at any address
 #define NARROW(NAME, STRUCT, BYTES, SPLIT, THREADS)                                  \
@@ -419,4 +418,3 @@ NARROW_WIDTH(4)
 NARROW_WIDTH(8)
 NARROW(split_narrow, Narrow, 16, true, 128)
 NARROW(merge_narrow, Narrow, 16, false, 128)
-#endif

@@ -242,7 +242,6 @@ struct ShiftedTile {
 
 }  // namespace tilespark
 
-#ifndef TILESPARK_EXPLORE
 // transpose_shifted_w<width>_<output elements>x<columns>x<threads>
 #define TRANSPOSE_SHIFTED(BYTES, ROWS, COLS, THREADS)                      \
   extern "C" __global__ void __launch_bounds__(THREADS)                    \
@@ -279,4 +278,3 @@ TRANSPOSE_SHIFTED_MIXED(1, 64, 128, 128)
 TRANSPOSE_SHIFTED_MIXED(2, 32, 64, 64)
 TRANSPOSE_SHIFTED_MIXED(4, 32, 64, 128)
 TRANSPOSE_SHIFTED_MIXED(8, 32, 32, 128)
-#endif

@@ -138,7 +138,6 @@ struct VectorTile {
 
 }  // namespace tilespark
 
-#ifndef TILESPARK_EXPLORE
 // transpose_vector[_exact]_w<width>_<tile rows>x<tile columns>x<threads>
 #define TRANSPOSE_VECTOR(BYTES, ROWS, COLS, THREADS)                                        \
   extern "C" __global__ void __launch_bounds__(THREADS)                                     \
@@ -188,4 +187,3 @@ TRANSPOSE_VECTOR_MIXED(2, 64, 64, 64)
 TRANSPOSE_VECTOR_MIXED(4, 64, 64, 256)
 TRANSPOSE_VECTOR_MIXED(8, 32, 32, 128)
 TRANSPOSE_VECTOR_MIXED(16, 16, 16, 128)
-#endif

@@ -10,8 +10,8 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * Multiplies doubles in place, or aligned copies of them; phased kernels read even and odd rows
- * separately instead. Tail columns after the last full wave use split-K ({@code double.cuh}).
+ * Multiplies doubles in place where rows begin at multiples of 16 bytes, else aligned copies of
+ * them. Tail columns after the last full wave use split-K ({@code double.cuh}).
  */
 final class DoubleSteps extends TensorSteps {
   /** Elements of a row that {@code pack_rows} copies at a time. */
@@ -19,14 +19,11 @@ final class DoubleSteps extends TensorSteps {
 
   private static final int ROWS_BLOCKS_PER_PROCESSOR = 8;
 
-  /**
-   * Steps of K of a box of doubles; of an operand that is stored across, columns that lie side by
-   * side in it too.
-   */
-  static final int BOX = 16;
+  /** Doubles of a row that are a multiple of what the copy engine reads. */
+  static final int EVEN = EVEN_BYTES / Double.BYTES;
 
-  /** Even and odd rows, which phased kernels read apart. */
-  private static final int PHASES = 2;
+  /** Steps of K of a box; of an operand that is stored across, columns too. */
+  private static final int BOX = 16;
 
   /** Teams of a thread block: each makes half of a tile's columns, or tiles of its own. */
   private static final int TEAMS = 2;
@@ -39,22 +36,6 @@ final class DoubleSteps extends TensorSteps {
     super(strategy, problem, strategy.kernel(), strategy.workspaceBytes());
     this.evenA = evenA;
     this.evenB = evenB;
-  }
-
-  /** True if a phased kernel saves the copy of a DOUBLE operand that is stored across. */
-  static boolean canPhase(MultiplyProblem problem) {
-    MultiplyProblem.Batch batch = problem.batch();
-    boolean one = batch.count() == 1;
-    return problem.k() >= PHASES
-        && ((problem.a().transposed()
-                && isRagged(problem.a().lead(), problem.m(), one ? 0 : batch.strideA()))
-            || (!problem.b().transposed()
-                && isRagged(problem.b().lead(), problem.n(), one ? 0 : batch.strideB())));
-  }
-
-  /** Matrices an odd number of doubles apart are copied in any case. */
-  private static boolean isRagged(long lead, long extent, long stride) {
-    return (lead % 2 != 0 || extent % BOX != 0) && stride % 2 == 0;
   }
 
   @Override
@@ -122,8 +103,7 @@ final class DoubleSteps extends TensorSteps {
   }
 
   private Doubles doubles(Side side, long p, long k, boolean even) {
-    boolean across = isAcross(side);
-    return new Doubles(stored(side, p, k), even, across, across && strategy.isPhased());
+    return new Doubles(stored(side, p, k), even, isAcross(side));
   }
 
   private void addMultiply(DoublePair operands, long k, long parts, long partPanels, Target c) {
@@ -138,11 +118,7 @@ final class DoubleSteps extends TensorSteps {
     int teamCols = TensorForm.isOneChain(kernel) ? shape.cols() : shape.cols() / TEAMS;
     // Fields of DoubleArguments.
     launch(
-        List.of(
-            map(left, 0, shape.rows()),
-            map(left, 1, shape.rows()),
-            map(right, 0, teamCols),
-            map(right, 1, teamCols)),
+        List.of(map(left, shape.rows()), map(right, teamCols)),
         List.of(c.at()),
         parts * products() * rowTiles * colTiles,
         rows,
@@ -161,20 +137,16 @@ final class DoubleSteps extends TensorSteps {
         partPanels,
         parts > 1 ? c.step() : 0,
         left.stored().count() > 1 ? 1 : 0,
-        right.stored().count() > 1 ? 1 : 0,
-        left.shifts(),
-        right.shifts());
+        right.stored().count() > 1 ? 1 : 0);
   }
 
   /**
    * Matrices of doubles.
    *
    * @param even true if what they are a part of begins at a multiple of 16 bytes
-   * @param across true if K goes down their columns: 16 columns are one axis and their number
-   *     another, so rows must go on to whole 16
-   * @param phased true if even and odd rows are read apart instead
+   * @param across true if K goes down their columns
    */
-  private record Doubles(Matrices stored, boolean even, boolean across, boolean phased) {
+  private record Doubles(Matrices stored, boolean even, boolean across) {
     /** Rows or columns of C that are made of them. */
     long extent() {
       return across ? stored.cols() : stored.rows();
@@ -193,39 +165,17 @@ final class DoubleSteps extends TensorSteps {
               stored.count(),
               stored.stride()),
           even,
-          across,
-          phased);
-    }
-
-    /** Where even (0) or odd rows begin, in bytes. */
-    private long begin(int phase) {
-      return stored.at().bytes() + (phased ? phase * stored.lead() * Double.BYTES : 0);
-    }
-
-    /** 1 if that is one double beyond a multiple of 16 bytes, else 0. */
-    long shift(int phase) {
-      return Math.floorMod(begin(phase) / Double.BYTES + (even ? 0 : 1), 2L);
-    }
-
-    /** Bit f is set if columns of phase f are shifted by one. */
-    long shifts() {
-      return phased ? shift(0) | shift(1) << 1 : 0;
+          across);
     }
 
     /** True if the copy engine can read them. */
     boolean isReadable() {
-      return stored.stride() % 2 == 0
-          && stored.stride() * Double.BYTES < TensorMap.MOST_LEAD_BYTES
-          && PHASES * stored.lead() * Double.BYTES < TensorMap.MOST_LEAD_BYTES
-          && (phased
-              || (shift(0) == 0
-                  && stored.lead() % 2 == 0
-                  && (!across || stored.cols() % BOX == 0)));
-    }
-
-    /** The multiple of 16 bytes at or before the beginning of a phase. */
-    Place from(int phase) {
-      return new Place(stored.at().side(), begin(phase) - shift(phase) * Double.BYTES);
+      return even
+          && stored.at().bytes() % EVEN_BYTES == 0
+          && stored.lead() % EVEN == 0
+          && stored.stride() % EVEN == 0
+          && stored.lead() * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && stored.stride() * Double.BYTES < TensorMap.MOST_LEAD_BYTES;
     }
   }
 
@@ -235,7 +185,7 @@ final class DoubleSteps extends TensorSteps {
       return of;
     }
     Matrices stored = of.stored();
-    long padded = Ceil.to(stored.cols(), of.across() ? BOX : 2);
+    long padded = Ceil.to(stored.cols(), EVEN);
     KernelIndex.Kernel kernel = strategy.packer();
     add(
         new MultiplyStep(
@@ -258,42 +208,22 @@ final class DoubleSteps extends TensorSteps {
     return new Doubles(
         new Matrices(packed, stored.rows(), stored.cols(), padded, stored.count(), stride),
         true,
-        of.across(),
-        of.phased());
+        of.across());
   }
 
   /**
    * As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes.
    *
-   * @param phase 0 for the even rows, 1 for the odd ones, if they are read apart
    * @param tile rows of a tile, or columns of a team's
    */
-  private TensorMap map(Doubles doubles, int phase, int tile) {
+  private TensorMap map(Doubles doubles, int tile) {
     Matrices of = doubles.stored();
     long leadBytes = of.lead() * width;
-    long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
-    if (doubles.phased()) {
-      return new TensorMap(
-          doubles.from(phase),
-          form.element(),
-          List.of(
-              of.cols() + doubles.shift(phase), Ceil.div(of.rows() - phase, PHASES), of.count()),
-          List.of(PHASES * leadBytes, of.count() > 1 ? strideBytes : PHASES * leadBytes),
-          List.of(tile + PHASES, BOX / PHASES, 1),
-          false);
-    }
-    return doubles.across()
-        ? new TensorMap(
-            of.at(),
-            form.element(),
-            List.of((long) BOX, of.rows(), Ceil.div(of.cols(), BOX), of.count()),
-            List.of(leadBytes, (long) BOX * width, strideBytes),
-            List.of(BOX, BOX, tile / BOX, 1))
-        : new TensorMap(
-            of.at(),
-            form.element(),
-            List.of(of.cols(), of.rows(), 1L, of.count()),
-            List.of(leadBytes, leadBytes, strideBytes),
-            List.of(BOX, tile, 1, 1));
+    return new TensorMap(
+        of.at(),
+        form.element(),
+        List.of(of.cols(), of.rows(), of.count()),
+        List.of(leadBytes, of.count() > 1 ? of.stride() * width : leadBytes),
+        List.of(BOX, doubles.across() ? BOX : tile, 1));
   }
 }

@@ -29,14 +29,6 @@ final class MultiplyCost {
    */
   private static final double LONE_TILE = 0.15;
 
-  /**
-   * Minimum K at which a phased kernel beats copying both operands, and its relative time: measured
-   * at 4095 x K x 4097. If only B is stored across, phasing always wins; if only A is, in batches.
-   */
-  private static final long PHASED_STEPS = 512;
-
-  private static final double PHASED_COST = 0.97;
-
   /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
@@ -77,7 +69,7 @@ final class MultiplyCost {
     // Products that are cut go one after the other.
     MultiplyProblem atOnce = isCut ? problem.first() : problem;
     if (tensor.form() == TensorForm.FLOAT64) {
-      return doubles(atOnce, tensor, steps, limits.multiprocessors()) * phasing(problem, tensor);
+      return doubles(atOnce, tensor, steps, limits.multiprocessors());
     }
     double all =
         (double) MultiplyStrategy.Tiled.tiles(atOnce, kernel.shape()) * tensor.sums().parts();
@@ -104,18 +96,6 @@ final class MultiplyCost {
       taken *= problem.k() <= TILES_APART_STEPS ? TILES_APART : 1 / TILES_APART;
     }
     return taken;
-  }
-
-  /** Time of a phased kernel relative to the plain kernel with its copies; 1 if not phased. */
-  private static double phasing(MultiplyProblem problem, MultiplyStrategy.Tensor tensor) {
-    if (!tensor.isPhased()) {
-      return 1;
-    }
-    boolean isFaster =
-        !problem.a().transposed()
-            || problem.batch().count() > 1
-            || (!problem.b().transposed() && problem.k() >= PHASED_STEPS);
-    return isFaster ? PHASED_COST : 1 / PHASED_COST;
   }
 
   private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {

@@ -268,11 +268,6 @@ public interface MultiplyStrategy {
           / TensorForm.FLOAT64.panel();
     }
 
-    /** True if the kernel reads even and odd rows of an operand that is stored across apart. */
-    boolean isPhased() {
-      return TensorForm.isPhased(kernels.main);
-    }
-
     /** True if the kernel brings operands into the form as it reads them. */
     boolean isFused() {
       return TensorForm.isFused(kernels.main);
@@ -323,9 +318,7 @@ public interface MultiplyStrategy {
       if (isMma()) {
         return form.name() + "_mma";
       }
-      return form.name()
-          + (isPhased() ? ", phased" : "")
-          + (sums.rest.isNone() ? "" : ", the last columns apart");
+      return form.name() + (sums.rest.isNone() ? "" : ", the last columns apart");
     }
 
     @Override

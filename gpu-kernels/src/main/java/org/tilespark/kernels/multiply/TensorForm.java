@@ -37,9 +37,6 @@ public enum TensorForm {
    */
   private static final String CHAIN = "_chain";
 
-  /** What is behind the family's name where even and odd rows of an operand are read apart. */
-  private static final String PHASED = "_phased";
-
   /** What the family of a kernel begins with that needs no more than sm_80. */
   static final String MMA = "multiply_mma";
 
@@ -81,11 +78,7 @@ public enum TensorForm {
       case SPLIT -> List.of(problem.a().transposed() ? family + "_across" : family);
       case FLOAT64 -> {
         String ways = isExchanged(problem) ? "_tt" : ways(problem);
-        yield List.of(
-            family + CHAIN + ways,
-            family + ways,
-            family + PHASED + CHAIN + ways,
-            family + PHASED + ways);
+        yield List.of(family + CHAIN + ways, family + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
     };
@@ -114,11 +107,6 @@ public enum TensorForm {
   /** True if this kernel brings operands into their form as it reads them. */
   static boolean isFused(KernelIndex.Kernel kernel) {
     return kernel.family().startsWith(FUSED);
-  }
-
-  /** True if this kernel reads even and odd rows of an operand that is stored across apart. */
-  static boolean isPhased(KernelIndex.Kernel kernel) {
-    return kernel.family().contains(PHASED);
   }
 
   /**

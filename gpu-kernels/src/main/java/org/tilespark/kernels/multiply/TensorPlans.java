@@ -65,7 +65,6 @@ final class TensorPlans {
     List<KernelIndex.Kernel> packed = kernels(problem, device);
     Stream<MultiplyStrategy.Tensor> packing =
         packed.stream()
-            .filter(kernel -> !TensorForm.isPhased(kernel) || DoubleSteps.canPhase(problem))
             .filter(
                 kernel ->
                     !TensorForm.isOneChain(kernel)

@@ -183,11 +183,12 @@ final class TensorWorkspace {
 
   /** Whichever way they are stored, with rows as {@link DoubleSteps} pads them. */
   private static long rowBytes(long extent, long k, long count) {
-    return (double) (extent + DoubleSteps.BOX) * (k + 1) > MOST_DOUBLES
+    return (double) (extent + 1) * (k + 1) > MOST_DOUBLES
         ? MOST_DOUBLES * Double.BYTES
         : aligned(
             count
-                * Math.max(extent * Ceil.to(k, 2), k * Ceil.to(extent, DoubleSteps.BOX))
+                * Math.max(
+                    extent * Ceil.to(k, DoubleSteps.EVEN), k * Ceil.to(extent, DoubleSteps.EVEN))
                 * Double.BYTES);
   }
 

@@ -33,14 +33,12 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   private final LongSupplier nanoTime;
   private final ReentrantLock tuning = new ReentrantLock();
   private final Set<ProblemClass> undecided = new HashSet<>(); // tried in vain; guarded by tuning
-  private volatile TuningTable<ProblemClass, Tiling> measured; // of the table, on such a device
 
   /**
    * A tuner of one device.
    *
    * @param device its limits and the kernels of this jar
-   * @param bundled tilings to start from; where they were measured on another architecture they
-   *     hold until the class is tuned here
+   * @param bundled tilings to start from; their classes are not tuned
    * @param store where to keep what is found; what it holds comes before {@code bundled}
    * @param budget time for one class of problems; zero to try nothing, and take what is known
    */
@@ -72,13 +70,12 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
     super(bundled, store, budget, leastGain, nanoTime);
     this.device = device;
     this.nanoTime = nanoTime;
-    this.measured =
-        device.limits().architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
   }
 
   /** A tuner that tries nothing, and takes the tilings that come with this jar. */
   public static Autotuner off(DeviceKernels device) {
-    return new Autotuner(device, Tiling.bundled(), Optional.empty(), Duration.ZERO);
+    return new Autotuner(
+        device, Tiling.bundled(device.limits().architecture()), Optional.empty(), Duration.ZERO);
   }
 
   /** True if trying other tilings for {@code plan} may be worth it, and was not done. */
@@ -86,7 +83,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
     return !budget.isZero()
         && plan.problem().bytes() >= LEAST_BYTES
         && TransposePlanner.problemClass(plan)
-            .filter(problems -> measured.find(problems).isEmpty())
+            .filter(problems -> table.find(problems).isEmpty())
             .isPresent();
   }
 
@@ -104,7 +101,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
       return false;
     }
     try {
-      if (measured.find(problems).isPresent()) {
+      if (table.find(problems).isPresent()) {
         return true; // another thread was faster
       }
       if (undecided.contains(problems)) {
@@ -119,7 +116,6 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
       }
       Tiling tiling = TransposePlanner.tiling(best.get()).orElseThrow();
       table = table.with(problems, tiling);
-      measured = measured.with(problems, tiling);
       LOG.debug(
           "Tuning {}: {} after {} ms",
           problems,

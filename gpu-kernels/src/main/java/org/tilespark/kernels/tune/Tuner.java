@@ -23,7 +23,6 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
 
   final Optional<TuningStore<K, V>> store;
   final Duration budget;
-  final TuningTable<K, V> stored; // what was on disk at first
   private final Trials<P> trials;
   volatile TuningTable<K, V> table; // what plans are made by
 
@@ -43,8 +42,7 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
       double leastGain,
       LongSupplier nanoTime) {
     this.store = store;
-    this.stored = load();
-    this.table = bundled.with(stored);
+    this.table = bundled.with(load());
     this.budget = budget;
     this.trials = new Trials<>(budget, leastGain, nanoTime);
   }

@@ -256,12 +256,7 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     /** True of the kernels for operands of which one, at least, does not lie along K. */
     boolean readsAcrossAlone() {
-      return isPhased() || name.contains("_fused_tf32_");
-    }
-
-    /** True of the kernels for rows of doubles that begin at odd places or end within a tile. */
-    boolean isPhased() {
-      return name.contains("_phased_");
+      return name.contains("_fused_tf32_");
     }
 
     /** True of the kernels for a C of whole columns of tiles. */
@@ -307,15 +302,9 @@ abstract class MultiplyWays extends MultiplierChecks {
   final List<OneWay> ways(ElementType type, Precision precision) {
     List<OneWay> ways = new ArrayList<>();
     Set<String> names = new HashSet<>();
-    // Some are for rows that begin unevenly alone.
-    MultiplyProblem uneven = MultiplyProblem.dense(63, 63, 63, type, false, false);
-    // Others for a C of whole columns of tiles.
+    // Some are for a C of whole columns of tiles alone.
     MultiplyProblem whole = MultiplyProblem.dense(64, 64, 128, type, false, false);
-    for (MultiplyProblem each :
-        List.of(
-            any(type, precision),
-            uneven.withPrecision(precision),
-            whole.withPrecision(precision))) {
+    for (MultiplyProblem each : List.of(any(type, precision), whole.withPrecision(precision))) {
       for (MultiplyPlan plan : multiplier.planner().candidates(each, each.k())) {
         OneWay way = new OneWay(plan);
         if (names.add(way.name)) {

@@ -159,10 +159,9 @@ class MultiplyWaysIT extends MultiplyWays {
             checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
           }
         }
-        // Phased kernels are not for NT, nor for all leading dimensions.
-        int least = way.isPhased() ? 6 : 16;
-        assertTrue(
-            rests >= least,
+        assertEquals(
+            16,
+            rests,
             way + ", " + multiprocessors + " multiprocessors: " + rests + " plans with a rest");
       }
     }
@@ -570,9 +569,7 @@ class MultiplyWaysIT extends MultiplyWays {
   private static void requireTaken(OneWay way, MultiplyProblem problem) {
     boolean liesAlong = !problem.a().transposed() && problem.b().transposed();
     boolean isForIt =
-        way.isSkinny()
-            || (problem.m() == (way.isPhased() ? 130 : 256)
-                && !(liesAlong && way.readsAcrossAlone()));
+        way.isSkinny() || (problem.m() == 256 && !(liesAlong && way.readsAcrossAlone()));
     assertTrue(!isForIt || way.takes(problem), () -> way + " does not take " + problem);
   }
 

@@ -17,7 +17,6 @@ import static org.tilespark.kernels.multiply.PlannerFixture.problem;
 import static org.tilespark.kernels.multiply.PlannerFixture.tensor;
 import static org.tilespark.kernels.multiply.TensorWorkspaceTest.requireInside;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -34,8 +33,7 @@ import org.tilespark.layout.ElementType;
 /** Steps of doubles; the words are fields of structs in the kernels. */
 class DoubleStepsTest {
   /**
-   * Doubles lie as they are where rows begin at multiples of 16 bytes and, across, end at whole 16
-   * columns.
+   * Doubles lie as they are where rows begin at multiples of 16 bytes, and are copied elsewhere.
    */
   @Test
   void stepsOfDoubles() {
@@ -45,19 +43,19 @@ class DoubleStepsTest {
             ElementType.FLOAT64,
             Precision.FULL,
             new Stored(true, 306),
-            new Stored(false, 66),
+            new Stored(false, 67),
             67,
             Factors.ADD,
             Batch.ONE);
     MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_64x128x384", problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
     long packedB = 304 * 1000 * 8;
-    assertEquals(packedB + 1000 * 80 * 8, strategy.workspaceBytes()); // whole 256 bytes
+    assertEquals(packedB + 528_128, strategy.workspaceBytes()); // 1000 x 66 in whole 256 bytes
     assertEquals(
         List.of(
             new MultiplyStep(
                 new KernelLaunch(
-                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 66, 80, 1, 0),
+                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 67, 66, 1, 0),
                 List.of(),
                 List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
             new MultiplyStep(
@@ -80,12 +78,10 @@ class DoubleStepsTest {
                     63,
                     0,
                     0,
-                    0,
-                    0,
                     0),
-                twice(
+                List.of(
                     map(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 64),
-                    map(at(workspace, packedB), 65, 1000, 80, true, 64)),
+                    map(at(workspace, packedB), 65, 1000, 66, true, 64)),
                 List.of(at(MultiplyStep.Side.C, 0)))),
         strategy.steps(problem, true, true));
     assertEquals(3, strategy.steps(problem, false, true).size());
@@ -132,10 +128,8 @@ class DoubleStepsTest {
                     63,
                     0,
                     0,
-                    0,
-                    0,
                     0),
-                twice(
+                List.of(
                     map(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 64),
                     map(at(workspace, 0), 1001, 300, 1002, false, 64)),
                 List.of(at(MultiplyStep.Side.C, 0)))),
@@ -146,88 +140,27 @@ class DoubleStepsTest {
     MultiplyStep run =
         tensor("multiply_double_nt_w8_64x128x384", large).steps(large, true, true).get(0);
     assertEquals(new LaunchConfig(132, 384, 197_120), run.launch().config());
-    assertEquals(map(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(2));
-  }
+    assertEquals(map(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(1));
 
-  /**
-   * Where stored across, doubles lie as they are for a phased kernel: even and odd rows apart,
-   * those that begin at an odd double read from the one before on.
-   */
-  @Test
-  void stepsOfPhasedDoubles() {
-    MultiplyProblem problem =
+    // Rows may end anywhere, as long as the next ones begin evenly.
+    MultiplyProblem padded =
         new MultiplyProblem(
-            new Extents(304, 1001, 65),
+            new Extents(303, 1001, 65),
             ElementType.FLOAT64,
             Precision.FULL,
-            new Stored(true, 306),
-            new Stored(false, 67),
+            new Stored(true, 304),
+            new Stored(false, 66),
             67,
             Factors.ADD,
             Batch.ONE);
-    MultiplyStrategy.Tensor strategy = tensor("multiply_double_phased_tn_w8_64x128x384", problem);
-    assertEquals("FLOAT64, phased", strategy.order());
-    MultiplyStep.Side a = MultiplyStep.Side.A;
-    MultiplyStep.Side b = MultiplyStep.Side.B;
-    for (int which = 0; which < 4; which++) {
-      int oddA = which & 1;
-      int oddB = which >> 1;
-      assertEquals(
-          List.of(
-              new MultiplyStep(
-                  new KernelLaunch(
-                      "multiply_double_phased_tn_w8_64x128x384",
-                      new LaunchConfig(5, 384, 203_264),
-                      304, // rows, cols and their steps in C
-                      65,
-                      67,
-                      1,
-                      63, // panels, and 16 to a chain
-                      16,
-                      5, // tiles
-                      1,
-                      ONE_DOUBLE, // is added
-                      ONE_DOUBLE,
-                      1,
-                      0,
-                      1, // all of K is one part
-                      63,
-                      0,
-                      0,
-                      0,
-                      oddA == 0 ? 0b00 : 0b11,
-                      oddB == 0 ? 0b10 : 0b01),
-                  List.of(
-                      phase(at(a, -8L * oddA), 304 + oddA, 501, 306, 64),
-                      phase(at(a, 306 * 8 - 8L * oddA), 304 + oddA, 500, 306, 64),
-                      phase(at(b, -8L * oddB), 65 + oddB, 501, 67, 64),
-                      phase(at(b, 66 * 8 + 8L * oddB), 66 - oddB, 500, 67, 64)),
-                  List.of(at(MultiplyStep.Side.C, 0)))),
-          strategy.steps(problem, oddA == 0, oddB == 0));
-    }
-    // What lies along K is copied as before.
-    MultiplyProblem plain =
-        new MultiplyProblem(
-            new Extents(300, 1001, 192),
-            ElementType.FLOAT64,
-            Precision.FULL,
-            new Stored(false, 1001),
-            new Stored(false, 193),
-            195,
-            Factors.OVERWRITE,
-            Batch.ONE);
-    List<MultiplyStep> steps =
-        tensor("multiply_double_phased_tt_w8_64x128x384", plain).steps(plain, true, true);
-    MultiplyStep.TensorMap copied =
-        map(at(MultiplyStep.Side.WORKSPACE, 0), 1001, 300, 1002, false, 64);
-    assertEquals(2, steps.size());
+    List<MultiplyStep> alone =
+        tensor("multiply_double_tn_w8_64x128x384", padded).steps(padded, true, true);
+    assertEquals(1, alone.size());
     assertEquals(
         List.of(
-            phase(at(b, 0), 192, 501, 193, 64),
-            phase(at(b, 192 * 8), 193, 500, 193, 64),
-            copied,
-            copied),
-        steps.get(1).maps());
+            map(at(MultiplyStep.Side.A, 0), 303, 1001, 304, true, 64),
+            map(at(MultiplyStep.Side.B, 0), 65, 1001, 66, true, 64)),
+        alone.get(0).maps());
   }
 
   /**
@@ -271,7 +204,7 @@ class DoubleStepsTest {
     assertEquals(1408, whole.launch().words()[1]); // 11 columns of tiles, two rounds
     assertEquals(128, rest.launch().words()[1]);
     assertEquals(5, rest.launch().words()[12]);
-    assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(2).from());
+    assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(1).from());
     MultiplyStep.Place parts = at(MultiplyStep.Side.WORKSPACE, 2L * 1536 * 1536 * 8);
     assertEquals(List.of(parts), rest.pointers());
     assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
@@ -337,8 +270,7 @@ class DoubleStepsTest {
                   .filter(plan -> plan.describe().contains("the last columns"))
                   .map(plan -> (MultiplyStrategy.Tensor) plan.strategy())
                   .toList();
-      boolean canPhase = transposeA || !transposeB;
-      assertEquals(canPhase ? 2 : 1, withRest.size(), problem.toString());
+      assertEquals(1, withRest.size(), problem.toString());
       for (MultiplyStrategy.Tensor strategy : withRest) {
         requireInside(strategy, problem);
         for (boolean even : new boolean[] {false, true}) {
@@ -398,7 +330,7 @@ class DoubleStepsTest {
           0,
           0
         },
-        Arrays.copyOf(wholeWords, 17),
+        wholeWords,
         text);
 
     MultiplyStep last = steps.get(copies + 1);
@@ -425,16 +357,15 @@ class DoubleStepsTest {
           0,
           0
         },
-        Arrays.copyOf(lastWords, 17),
+        lastWords,
         text);
     // The left operand is the same; the right one goes on where the first columns end.
-    assertEquals(whole.maps().subList(0, 2), last.maps().subList(0, 2), text);
-    assertEquals(wholeWords[17], lastWords[17], text);
-    MultiplyStep.TensorMap first = whole.maps().get(2);
-    MultiplyStep.TensorMap second = last.maps().get(2);
+    assertEquals(whole.maps().get(0), last.maps().get(0), text);
+    MultiplyStep.TensorMap first = whole.maps().get(1);
+    MultiplyStep.TensorMap second = last.maps().get(1);
     assertEquals(first.strideBytes(), second.strideBytes(), text);
     boolean across = !exchanged && !problem.b().transposed();
-    long leadBytes = first.strideBytes().get(0) / (strategy.isPhased() && across ? 2 : 1);
+    long leadBytes = first.strideBytes().get(0);
     assertEquals(
         first.from().bytes() + from * (across ? 8 : leadBytes), second.from().bytes(), text);
 
@@ -494,26 +425,8 @@ class DoubleStepsTest {
     return new MultiplyStep.TensorMap(
         from,
         MultiplyStep.Element.FLOAT64,
-        across ? List.of(16L, rows, (cols + 15) / 16, 1L) : List.of(cols, rows, 1L, 1L),
-        List.of(lead * 8, across ? 128L : lead * 8, lead * 8),
-        across ? List.of(16, 16, tile / 16, 1) : List.of(16, tile, 1, 1));
-  }
-
-  /** Kernels that are not phased read the first map of an operand alone. */
-  private static List<MultiplyStep.TensorMap> twice(
-      MultiplyStep.TensorMap left, MultiplyStep.TensorMap right) {
-    return List.of(left, left, right, right);
-  }
-
-  /** The map of every other row, as DoubleArguments says. */
-  private static MultiplyStep.TensorMap phase(
-      MultiplyStep.Place from, long cols, long rows, long lead, int tile) {
-    return new MultiplyStep.TensorMap(
-        from,
-        MultiplyStep.Element.FLOAT64,
         List.of(cols, rows, 1L),
-        List.of(2 * lead * 8, 2 * lead * 8),
-        List.of(tile + 2, 8, 1),
-        false);
+        List.of(lead * 8, lead * 8),
+        List.of(16, across ? 16 : tile, 1));
   }
 }

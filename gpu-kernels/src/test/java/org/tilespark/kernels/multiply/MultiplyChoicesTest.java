@@ -1,7 +1,6 @@
 package org.tilespark.kernels.multiply;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,7 +10,6 @@ import static org.tilespark.kernels.multiply.PlannerFixture.H200;
 import static org.tilespark.kernels.multiply.PlannerFixture.HOPPER;
 import static org.tilespark.kernels.multiply.PlannerFixture.INDEX;
 import static org.tilespark.kernels.multiply.PlannerFixture.by;
-import static org.tilespark.kernels.multiply.PlannerFixture.doubles;
 import static org.tilespark.kernels.multiply.PlannerFixture.problem;
 import static org.tilespark.kernels.multiply.PlannerFixture.strategy;
 
@@ -87,24 +85,6 @@ class MultiplyChoicesTest {
     }
   }
 
-  /**
-   * Extents of one class may differ in whether rows would be copied, and so in the rule's order.
-   */
-  @Test
-  void aNamedEngineTakesNoOtherOrder() {
-    MultiplyProblem even = doubles(4096, false, false);
-    MultiplyProblem ragged =
-        MultiplyProblem.dense(4096, 4096, 4094, ElementType.FLOAT64, false, false);
-    MultiplyPlan ofEven = byRule(even);
-    MultiplyPlan ofRagged = byRule(ragged);
-    assertEquals("FLOAT64", ofEven.strategy().order());
-    assertEquals("FLOAT64, phased", ofRagged.strategy().order(), ofRagged.describe());
-    assertTrue(keepsBits(ofEven, ofEven, MultiplyEngine.OWN));
-    assertFalse(keepsBits(ofRagged, ofEven, MultiplyEngine.OWN));
-    assertTrue(keepsBits(ofEven, ofRagged, MultiplyEngine.OWN)); // cannot be phased: by rule
-    assertTrue(keepsBits(ofRagged, ofEven, MultiplyEngine.AUTO));
-  }
-
   /** With the last columns in parts of K sums are made in another order than without. */
   @Test
   void restsAreAnOrderOfTheirOwn() {
@@ -126,20 +106,12 @@ class MultiplyChoicesTest {
         new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
             .candidates(problem, 256).stream()
                 .anyMatch(plan -> plan.strategy().way().equals(Optional.of(whole))));
-    assertFalse(
-        new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.OWN)
-            .keepsBits(rule, 256, whole));
-  }
-
-  private static MultiplyPlan byRule(MultiplyProblem problem) {
-    return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.OWN)
-        .plan(problem, problem.k())
-        .get();
-  }
-
-  private static boolean keepsBits(MultiplyPlan plan, MultiplyPlan other, MultiplyEngine engine) {
-    return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, engine)
-        .keepsBits(plan, plan.problem().k(), other.strategy().way().orElseThrow());
+    for (MultiplyEngine engine : MultiplyEngine.values()) {
+      MultiplyPlanner planner =
+          new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, engine);
+      assertTrue(planner.keepsBits(rule, 256, rule.strategy().way().orElseThrow()));
+      assertEquals(engine == MultiplyEngine.AUTO, planner.keepsBits(rule, 256, whole));
+    }
   }
 
   @Test

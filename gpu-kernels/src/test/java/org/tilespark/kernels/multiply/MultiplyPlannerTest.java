@@ -417,69 +417,6 @@ class MultiplyPlannerTest {
             .candidates(problem(4096, 4096, 4096, f), 4096));
   }
 
-  /** Phased kernels are for ragged rows across, and by rule for long K. */
-  @Test
-  void phasedByRule() {
-    Object[][] cases = { // transposed; extents; K; what the kernel's family ends with
-      {true, false, 4095, 4099, "_phased_tn"},
-      {true, false, 4095, 511, "_double_tn"},
-      {true, false, 4095, 512, "_phased_tn"},
-      {true, false, 4096, 4099, "_double_tn"},
-      {false, false, 4095, 4099, "_phased_tt"},
-      {false, false, 4095, 100, "_phased_chain_tt"},
-      {true, true, 4095, 4099, "_double_tt"},
-      {false, true, 4095, 4099, "_double_nt"},
-    };
-    for (Object[] each : cases) {
-      int extent = (int) each[2];
-      MultiplyProblem problem =
-          MultiplyProblem.dense(
-              extent,
-              (int) each[3],
-              extent,
-              ElementType.FLOAT64,
-              (boolean) each[0],
-              (boolean) each[1]);
-      String name =
-          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.OWN)
-              .plan(problem, 4099)
-              .get()
-              .strategy()
-              .way()
-              .orElseThrow()
-              .name();
-      assertTrue(name.contains(each[4] + "_w8_"), problem + ": " + name);
-      assertTrue(((String) each[4]).contains("phased") == name.contains("phased"), name);
-    }
-    for (long lead : new long[] {255, 256}) {
-      MultiplyProblem one =
-          new MultiplyProblem(
-              new Extents(255, 255, 255),
-              ElementType.FLOAT64,
-              Precision.FULL,
-              new Stored(true, lead),
-              new Stored(true, lead),
-              lead,
-              Factors.OVERWRITE,
-              Batch.ONE);
-      assertEquals(
-          lead == 256,
-          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.OWN)
-              .plan(batch(one, 1024), 255)
-              .get()
-              .describe()
-              .contains("phased"));
-    }
-    // Of one step of K there are no odd rows.
-    for (long k : new long[] {1, 2}) {
-      MultiplyProblem flat = MultiplyProblem.dense(65, k, 65, ElementType.FLOAT64, true, false);
-      assertEquals(
-          k == 2,
-          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
-              .candidates(flat, k).stream().anyMatch(plan -> plan.describe().contains("phased")));
-    }
-  }
-
   /** Tiles and products of all are what count; parts of K where tiles are few. */
   @Test
   void batchesAndPartsByRule() {

@@ -53,10 +53,6 @@ final class PlannerFixture {
       kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a dynamicBytes=197120
       kernel multiply_double multiply_double_chain_nt_w8_128x64x384 sm_90a dynamicBytes=197120
       kernel multiply_double multiply_double_chain_tn_w8_128x64x384 sm_90a dynamicBytes=197120
-      kernel multiply_double multiply_double_phased_chain_tt_w8_128x64x384 sm_90a dynamicBytes=199168
-      kernel multiply_double multiply_double_phased_chain_tn_w8_128x64x384 sm_90a dynamicBytes=201216
-      kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a dynamicBytes=199168
-      kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a dynamicBytes=203264
       kernel pack pack_split_w2_256 sm_90a
       kernel pack pack_split_mixed_w2_256 sm_90a
       kernel pack pack_float16_w2_256 sm_90a

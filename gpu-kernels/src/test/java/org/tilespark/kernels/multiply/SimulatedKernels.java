@@ -28,15 +28,13 @@ final class SimulatedKernels {
   private static final double GUARD = -12345;
 
   private final MultiplyProblem problem;
-  private final boolean even;
   private final boolean isDouble;
   private final int width;
   private final Map<Side, ByteBuffer> memory = new EnumMap<>(Side.class);
   private final double[] before;
 
-  SimulatedKernels(MultiplyProblem problem, boolean even, long workspaceBytes, long seed) {
+  SimulatedKernels(MultiplyProblem problem, long workspaceBytes, long seed) {
     this.problem = problem;
-    this.even = even;
     this.isDouble = problem.type() == ElementType.FLOAT64;
     this.width = problem.type().bytes();
     SplittableRandom random = new SplittableRandom(seed);
@@ -381,10 +379,9 @@ final class SimulatedKernels {
 
   /** DoubleArguments. */
   private void doubles(String kernel, List<TensorMap> maps, long[] w, Place c) {
-    assertEquals(19, w.length);
-    assertEquals(4, maps.size());
-    boolean phased = kernel.contains("_phased_");
-    assertTrue(phased || (w[17] == 0 && w[18] == 0), "nothing is shifted");
+    assertEquals(17, w.length);
+    assertEquals(2, maps.size());
+    assertTrue(maps.stream().allMatch(TensorMap::swizzled), "panels are swizzled");
     boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
     boolean rightAcross = kernel.contains("_tn_");
     boolean oneChain = kernel.contains("_chain_");
@@ -393,12 +390,8 @@ final class SimulatedKernels {
     assertEquals((w[0] + rows - 1) / rows, w[6]);
     assertEquals((w[1] + cols - 1) / cols, w[7]);
     // A team's share of a tile.
-    for (TensorMap map : maps.subList(0, 2)) {
-      assertEquals(box(rows, leftAcross, phased), map.box());
-    }
-    for (TensorMap map : maps.subList(2, 4)) {
-      assertEquals(box(64, rightAcross, phased), map.box());
-    }
+    assertEquals(List.of(16, leftAcross ? 16 : rows, 1), maps.get(0).box());
+    assertEquals(List.of(16, rightAcross ? 16 : 64, 1), maps.get(1).box());
     for (long q = 0; q < w[10]; q++) {
       for (long part = 0; part < w[12]; part++) {
         long end = Math.min(w[4], (part + 1) * w[13]);
@@ -408,42 +401,14 @@ final class SimulatedKernels {
             double sum = 0;
             for (long p = part * w[13] * 16; p < end * 16; p++) {
               sum +=
-                  fetch(maps.subList(0, 2), phased, w[17], leftAcross, i, p, q * w[15])
-                      * fetch(maps.subList(2, 4), phased, w[18], rightAcross, j, p, q * w[16]);
+                  fetch(maps.get(0), leftAcross ? i : p, leftAcross ? p : i, q * w[15])
+                      * fetch(maps.get(1), rightAcross ? j : p, rightAcross ? p : j, q * w[16]);
             }
             add(on(c, (q * w[11] + part * w[14] + i * w[2] + j * w[3]) * 8), sum, w[8], w[9]);
           }
         }
       }
     }
-  }
-
-  private static List<Integer> box(int extent, boolean across, boolean phased) {
-    return !across
-        ? List.of(16, extent, 1, 1)
-        : phased ? List.of(extent + 2, 8, 1) : List.of(16, 16, extent / 16, 1);
-  }
-
-  private double fetch(
-      List<TensorMap> maps,
-      boolean phased,
-      long shifts,
-      boolean across,
-      long x,
-      long p,
-      long batch) {
-    if (phased && across) {
-      // Even and odd rows are apart, and their columns may be shifted by one.
-      int phase = (int) (p % 2);
-      TensorMap map = maps.get(phase);
-      // The copy engine reads from multiples of 16 bytes, where the side may not begin.
-      boolean isOdd = map.from().side() != Side.WORKSPACE && !even;
-      assertEquals(0, Math.floorMod(map.from().bytes() + (isOdd ? 8 : 0), 16));
-      assertTrue(!map.swizzled());
-      return fetch(map, x + (shifts >> phase & 1), p / 2, batch);
-    }
-    TensorMap map = maps.get(0);
-    return across ? fetch(map, x % 16, p, x / 16, batch) : fetch(map, p, x, 0, batch);
   }
 
   /** SumArguments. */

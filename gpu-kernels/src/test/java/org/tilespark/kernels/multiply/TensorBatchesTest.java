@@ -35,8 +35,6 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_nt_w8_64x128x384 sm_90a
           kernel multiply_double multiply_double_tn_w8_64x128x384 sm_90a
           kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a
-          kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
@@ -280,7 +278,7 @@ class TensorBatchesTest {
             .candidates(problem, 1 << 20)) {
       for (boolean even : new boolean[] {true, false}) {
         SimulatedKernels kernels =
-            new SimulatedKernels(problem, even, plan.workspaceBytes(even, even), seed);
+            new SimulatedKernels(problem, plan.workspaceBytes(even, even), seed);
         if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
           tensors++;
           kernels.run(tensor.steps(problem, even, even));

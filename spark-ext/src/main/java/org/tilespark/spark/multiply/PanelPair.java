@@ -85,14 +85,7 @@ final class PanelPair {
     stripeA = newStripeA;
     stripeB = newStripeB;
     long depth = Math.min(mostDepth, steps);
-    MultiplyProblem panel =
-        problem(
-            tile.rows(),
-            depth,
-            tile.cols(),
-            Math.max(1, spec.transposeA() ? tile.rows() : depth),
-            Math.max(1, spec.transposeB() ? depth : tile.cols()));
-    multiplier.begin(new PanelMultiplier.Tile(panel, oneSide, additions(steps, depth)));
+    multiplier.begin(new PanelMultiplier.Tile(whole(depth), oneSide, additions(steps, depth)));
   }
 
   /** Products that are added to one element: one a panel, or one for each pair of blocks there. */
@@ -113,16 +106,17 @@ final class PanelPair {
 
   /** Begins the panels of {@code depth} steps along K from {@code inner} on. */
   void begin(long inner, long depth) {
+    MultiplyProblem whole = whole(depth);
     Panels panels =
         multiplier.panels(
-            wanted(tile.rows(), depth, stripeA, inner),
-            shared ? Optional.empty() : Optional.of(wanted(tile.cols(), depth, stripeB, inner)));
+            wanted(whole.bytesA(), stripeA, inner),
+            shared ? Optional.empty() : Optional.of(wanted(whole.bytesB(), stripeB, inner)));
     sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a());
     sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b());
   }
 
-  private Wanted wanted(long extent, long depth, Optional<Stripe> stripe, long inner) {
-    return new Wanted(bytes(extent, depth), stripe.map(named -> named.panel(inner)));
+  private Wanted wanted(long panelBytes, Optional<Stripe> stripe, long inner) {
+    return new Wanted(panelBytes, stripe.map(named -> named.panel(inner)));
   }
 
   /** The panel of B if {@code right} is true, else of A. */
@@ -176,6 +170,16 @@ final class PanelPair {
         (m0 * tile.cols() + n0) * bytes);
   }
 
+  /** The product of whole panels of {@code depth} steps along K. */
+  private MultiplyProblem whole(long depth) {
+    return problem(
+        tile.rows(),
+        depth,
+        tile.cols(),
+        sideA.lead(tile.rows(), depth),
+        sideB.lead(tile.cols(), depth));
+  }
+
   private MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
     return new MultiplyProblem(
         new Extents(m, k, n),
@@ -186,9 +190,5 @@ final class PanelPair {
         tile.cols(),
         Factors.ADD,
         Batch.ONE);
-  }
-
-  private long bytes(long rows, long cols) {
-    return Math.multiplyExact(Math.multiplyExact(rows, cols), (long) bytes);
   }
 }

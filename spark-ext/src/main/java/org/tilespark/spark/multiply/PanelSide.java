@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.tilespark.arrow.panels.PanelMultiplier.Panel;
+import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
@@ -22,6 +23,12 @@ final class PanelSide {
       return inner + innerExtent;
     }
   }
+
+  /** Columns from which rows are padded: of fewer, the padding is over a percent of the panel. */
+  private static final long LEAST_PADDED = 256;
+
+  /** Kernels read rows that begin at multiples of this without a copy. */
+  private static final int ROW_ALIGNMENT = 16;
 
   private final MultiplySpec spec;
   private final boolean right; // true for B
@@ -71,19 +78,25 @@ final class PanelSide {
     return innerIsRow ? innerExtent : outerExtent;
   }
 
-  /** Columns of the panel as stored: its leading dimension. */
+  /** Columns of the panel as stored. */
   private long cols() {
     return innerIsRow ? outerExtent : innerExtent;
   }
 
   /** The leading dimension of the panel. */
   long lead() {
-    return Math.max(1, cols());
+    return lead(outerExtent, innerExtent);
+  }
+
+  /** The leading dimension of a panel of these extents. */
+  long lead(long outer, long inner) {
+    long cols = Math.max(1, innerIsRow ? outer : inner);
+    return cols < LEAST_PADDED ? cols : Ceil.to(cols, ROW_ALIGNMENT / spec.type().bytes());
   }
 
   /** First byte of the part of the panel that begins at a place along both axes. */
   long start(long outer, long inner) {
-    return (innerIsRow ? inner * cols() + outer : outer * cols() + inner) * spec.type().bytes();
+    return (innerIsRow ? inner * lead() + outer : outer * lead() + inner) * spec.type().bytes();
   }
 
   /**
@@ -130,8 +143,8 @@ final class PanelSide {
                     cols * bytes,
                     width * bytes,
                     height),
-                (panelRow * cols() + panelCol) * bytes,
-                cols() * bytes,
+                (panelRow * lead() + panelCol) * bytes,
+                lead() * bytes,
                 stay));
     parts.add(
         innerIsRow

@@ -84,7 +84,7 @@ public record Gpu(
     Duration budget = TileSparkConf.AUTOTUNE_BUDGET.read(conf);
     return new Autotuner(
         device.ownKernels(),
-        Tiling.bundled(),
+        Tiling.bundled(device.limits().architecture()),
         budget.isZero()
             ? Optional.empty()
             : Optional.of(

@@ -98,6 +98,32 @@ class MultiplyBlocksTest extends SparkTest {
     }
   }
 
+  /** Panels with odd rows of 256 elements and more have a leading dimension of their own. */
+  @Test
+  void rowsOfPanelsArePadded() {
+    for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
+      TestProduct a = TestProduct.random(type, 257, 301, 200);
+      TestProduct b = TestProduct.random(type, 301, 259, 201);
+      for (int which = 0; which < 4; which++) {
+        boolean ta = (which & 1) != 0;
+        boolean tb = (which & 2) != 0;
+        Dataset<Row> left = (ta ? a.transposed() : a).frame(spark, 64, 100);
+        Dataset<Row> right = (tb ? b.transposed() : b).frame(spark, 301, 259);
+        MultiplyOptions options = TestProduct.cuboid(1, 1, 1).withTransposeA(ta).withTransposeB(tb);
+        TestProduct.assertProduct(a, b, MatrixBlocks.multiply(left, right, options));
+      }
+      List<Row> blocks = a.blocks(64, 100);
+      blocks.remove(5); // row 64, col 100
+      TestProduct.assertProduct(
+          a.without(64, 100, 64, 100),
+          b,
+          MatrixBlocks.multiply(
+              a.frame(spark, blocks, 2),
+              b.frame(spark, 100, 259),
+              TestProduct.cuboid(1, 1, 1).withMissing(Missing.ZERO)));
+    }
+  }
+
   @Test
   void runsInEveryMode() {
     TestProduct a = TestProduct.random(ElementType.FLOAT32, 20, 24, 7);
