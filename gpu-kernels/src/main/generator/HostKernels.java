@@ -233,16 +233,20 @@ final class HostKernels {
     }
   }
 
-  /** Reads the template, and puts a pass for each radix into it. */
+  /** Reads the template, and puts its parts together. */
   private static String arithmetic(Path template) throws IOException {
-    // the class, the passes, and the butterfly of each radix, whose first line is the radix
+    // Each begins with its name: the class, a pass, pairs of rows, the butterfly of each radix.
     String[] parts = Files.readString(template).replace("\r", "").split("(?m)^--- ");
     StringBuilder passes = new StringBuilder();
-    for (int k = 2; k < parts.length; k++) {
+    for (int k = 3; k < parts.length; k++) {
       int radix = Integer.parseInt(parts[k].lines().findFirst().get());
       passes.append(radixPass(afterFirstLine(parts[1]), radix, afterFirstLine(parts[k])));
     }
-    return parts[0].replace("PASSES\n", passes);
+    String pairs = afterFirstLine(parts[2]);
+    String to = pairs.replace("COS", "w0r").replace("MINUS", "w0n");
+    String from = pairs.replace("COS", "w0n").replace("MINUS", "w0r");
+    String text = parts[0].replace("PASSES\n", passes);
+    return with(with(text, "TO_HALF_PAIRS", to), "FROM_HALF_PAIRS", from);
   }
 
   private static String afterFirstLine(String text) {
