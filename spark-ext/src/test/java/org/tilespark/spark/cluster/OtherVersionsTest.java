@@ -98,7 +98,8 @@ class OtherVersionsTest {
                 Waiting.class,
                 Map.of(
                     "spark.executor.extraClassPath",
-                    others + File.pathSeparator + ClassArchive.classPath()))) {
+                    ClassArchive.ordered(
+                        others + File.pathSeparator + ClassArchive.classPath())))) {
       String refusal = "Executor 0 has tilespark others (classes ";
       long deadline = System.nanoTime() + LIMIT.toNanos();
       while (!driver.printed().contains(refusal) && System.nanoTime() < deadline) {
