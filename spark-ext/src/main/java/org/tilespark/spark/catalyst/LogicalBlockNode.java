@@ -40,7 +40,7 @@ public abstract class LogicalBlockNode extends LogicalPlan {
     return false;
   }
 
-  /** The same of any plan. */
+  /** True if the plan's block coordinates and grouping columns can be read without the values. */
   public static boolean coordinatesAreCheap(LogicalPlan plan) {
     if (plan instanceof LogicalBlockNode node) {
       return node.coordinatesAreCheap();
