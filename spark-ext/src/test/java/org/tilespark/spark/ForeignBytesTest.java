@@ -81,7 +81,8 @@ class ForeignBytesTest {
             "org/tilespark/spark/conf/ConfigKey",
             "org/tilespark/spark/runtime/Gpu",
             "org/tilespark/spark/shuffle/LocalDisks",
-            "org/tilespark/spark/shuffle/TileShuffleResolver"),
+            "org/tilespark/spark/shuffle/TileShuffleResolver",
+            "org/tilespark/spark/shuffle/TileShuffleResolver$ChecksumChannel"),
         others);
     assertTrue(files.size() > 5, "the source and sink were not found: " + files);
 

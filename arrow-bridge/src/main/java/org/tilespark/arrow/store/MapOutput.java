@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -17,18 +18,33 @@ import org.tilespark.kernels.memory.HostMemory;
  * heap. One thread writes; once it is committed ({@link StoredOutputs}), several may read. It is
  * freed when its owner and all readers have released it.
  *
- * <p>In a file and on the wire a partition is {@code [its bytes, these 8 included][images ...]}; a
- * partition without rows has no bytes at all.
+ * <p>In a file and on the wire a partition is a {@link CheckedHeader}, which states its bytes and
+ * the checksum of its place ({@link #place}), and frames: each is a {@link CheckedHeader} with the
+ * bytes and the CRC32C of the images that follow, about 1 MiB. A partition without rows has no
+ * bytes at all. Readers within the process read images in memory, and no checksum is computed for
+ * them; {@link PartitionFrames} reads what came back.
  *
  * <p>What finds no room in memory goes to a file of the writer's, run by run; such an output is
  * written to its final file when it is committed, and never lies in memory as a whole.
  */
 public final class MapOutput {
-  private static final int TOTAL_BYTES = 8;
   private static final int FIRST_ROWS = 8;
 
   /** The output of attempt {@code map} in the shuffle {@code shuffle}. */
-  public record Id(int shuffle, long map) {}
+  public record Id(int shuffle, long map) {
+    /** The checksum by which readers know that bytes are those of {@code partition}. */
+    public int place(int partition) {
+      return Crc32c.of(
+          ByteBuffer.allocate(Integer.BYTES + Long.BYTES + Integer.BYTES)
+              .order(ByteOrder.LITTLE_ENDIAN)
+              .putInt(shuffle)
+              .putLong(map)
+              .putInt(partition)
+              .array(),
+          0,
+          Integer.BYTES + Long.BYTES + Integer.BYTES);
+    }
+  }
 
   /** Opens the file for rows that find no room; called at most once. Closing it deletes it. */
   public interface Overflow {
@@ -41,6 +57,8 @@ public final class MapOutput {
   private final long[][] images; // of each partition: the addresses of its images, in memory
   private final int[] counts; // of each partition: used elements of images[p]
   private final long[] wireBytes; // of each partition
+  private final long[] frameBytes; // of each partition: of the last frame in memory, so far
+  private final AtomicReferenceArray<Frames> frames; // of each partition in memory, once it left
   private final AtomicInteger users = new AtomicInteger(1);
   private OverflowRuns runs; // null while all rows lie in memory
   private long rows;
@@ -60,6 +78,8 @@ public final class MapOutput {
     this.images = new long[partitions][];
     this.counts = new int[partitions];
     this.wireBytes = new long[partitions];
+    this.frameBytes = new long[partitions];
+    this.frames = new AtomicReferenceArray<>(partitions);
   }
 
   /** Whose output it is. */
@@ -103,7 +123,12 @@ public final class MapOutput {
     }
     known[counts[partition]++] = image;
     images[partition] = known;
-    counted(partition, RowImage.bytes(RowImage.headerAt(image)));
+    long bytes = RowImage.endOf(image) - image;
+    counted(partition, bytes, frameBytes[partition] == 0);
+    frameBytes[partition] += bytes;
+    if (frameBytes[partition] >= Frames.FRAME_BYTES) {
+      frameBytes[partition] = 0;
+    }
     return true;
   }
 
@@ -121,16 +146,18 @@ public final class MapOutput {
     }
     if (address == 0) {
       runs().append(partition, row, fields);
-      counted(partition, row.bytes());
+      counted(partition, RowImage.HEADER_BYTES + row.bytes(), true);
     } else {
       row.copyTo(HostMemory.ofAddress(address, row.bytes()));
       place(partition, address);
     }
   }
 
-  private void counted(int partition, long rowBytes) {
+  private void counted(int partition, long imageBytes, boolean beginsFrame) {
     wireBytes[partition] +=
-        RowImage.HEADER_BYTES + rowBytes + (wireBytes[partition] == 0 ? TOTAL_BYTES : 0);
+        imageBytes
+            + (beginsFrame ? CheckedHeader.BYTES : 0)
+            + (wireBytes[partition] == 0 ? CheckedHeader.BYTES : 0);
     rows++;
   }
 
@@ -148,12 +175,11 @@ public final class MapOutput {
     }
     OverflowRuns file = runs();
     for (int p = 0; p < images.length; p++) {
-      file.begin(p);
-      writeImages(p, file.channel());
-      file.end();
+      file.append(p, new Frames(images[p], counts[p]));
     }
     Arrays.fill(images, null);
     Arrays.fill(counts, 0);
+    Arrays.fill(frameBytes, 0);
     arena.close();
   }
 
@@ -198,46 +224,78 @@ public final class MapOutput {
     void accept(long address, int bytes) throws E;
   }
 
+  /** Takes the bytes of a partition. */
+  public interface PartitionSink<E extends Exception> extends RangeSink<E> {
+    /** Bytes on the heap, which it takes. */
+    void accept(byte[] bytes) throws E;
+  }
+
   /**
-   * The memory of a partition's images in their order; images that lie one behind the other come
-   * together, up to 2 GiB.
+   * The bytes of a partition on the wire, in their order; images that lie one behind the other come
+   * together, up to 1 GiB. Checksums are computed the first time.
+   *
+   * @throws IllegalStateException if not all rows lie in memory
    */
-  public <E extends Exception> void ranges(int partition, RangeSink<E> sink) throws E {
-    long start = 0;
-    long end = 0;
-    for (int i = 0; i < counts[partition]; i++) {
-      long address = images[partition][i];
-      long imageEnd = RowImage.endOf(address);
-      if (address != end || imageEnd - start > Integer.MAX_VALUE) {
-        if (end > start) {
-          sink.accept(start, (int) (end - start));
-        }
-        start = address;
-      }
-      end = imageEnd;
+  public <E extends Exception> void giveTo(int partition, PartitionSink<E> sink) throws E {
+    if (!isInMemory()) {
+      throw new IllegalStateException("Output " + id + " does not lie in memory as a whole");
     }
-    if (end > start) {
-      sink.accept(start, (int) (end - start));
+    if (wireBytes[partition] > 0) {
+      sink.accept(header(partition));
+      framesOf(partition).giveTo(sink);
     }
   }
 
-  /** Writes all partitions, one behind the other, as files have them. */
-  public void writeTo(WritableByteChannel channel) throws IOException {
-    ByteBuffer total = ByteBuffer.allocate(TOTAL_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    for (int p = 0; p < images.length; p++) {
-      if (wireBytes[p] > 0) {
-        writeAll(total.clear().putLong(wireBytes[p]).flip(), channel);
-        if (runs != null) {
-          runs.copyTo(p, channel);
-        }
-        writeImages(p, channel);
+  private byte[] header(int partition) {
+    return new CheckedHeader(wireBytes[partition], id.place(partition)).encoded();
+  }
+
+  private Frames framesOf(int partition) {
+    Frames known = frames.get(partition);
+    if (known == null) { // two threads may find the same
+      known = new Frames(images[partition], counts[partition]);
+      frames.set(partition, known);
+    }
+    return known;
+  }
+
+  /** Writes a partition as files have it. */
+  public void writeTo(int partition, WritableByteChannel channel) throws IOException {
+    if (wireBytes[partition] > 0) {
+      writeAll(ByteBuffer.wrap(header(partition)), channel);
+      if (runs != null) {
+        runs.copyTo(partition, channel);
       }
+      framesOf(partition).giveTo(new ChannelSink(channel));
     }
   }
 
-  private void writeImages(int partition, WritableByteChannel channel) throws IOException {
-    this.<IOException>ranges(
-        partition, (address, bytes) -> writeAll(RowImage.view(address, bytes), channel));
+  /** CRC32C of a partition as files have it; 0 if it has no rows. Reads no byte twice. */
+  public int checksum(int partition) {
+    if (wireBytes[partition] == 0) {
+      return 0;
+    }
+    byte[] header = header(partition);
+    int sum = Crc32c.of(header, 0, header.length);
+    if (runs != null) {
+      sum = Crc32c.combine(sum, runs.checksum(partition), runs.bytes(partition));
+    }
+    long inMemory =
+        wireBytes[partition] - CheckedHeader.BYTES - (runs == null ? 0 : runs.bytes(partition));
+    return Crc32c.combine(sum, framesOf(partition).checksum(), inMemory);
+  }
+
+  /** Writes to a channel. */
+  record ChannelSink(WritableByteChannel channel) implements PartitionSink<IOException> {
+    @Override
+    public void accept(byte[] bytes) throws IOException {
+      writeAll(ByteBuffer.wrap(bytes), channel);
+    }
+
+    @Override
+    public void accept(long address, int bytes) throws IOException {
+      writeAll(RowImage.view(address, bytes), channel);
+    }
   }
 
   static void writeAll(ByteBuffer buffer, WritableByteChannel channel) throws IOException {
@@ -259,8 +317,17 @@ public final class MapOutput {
     return this::release;
   }
 
-  /** Ends one use; the last one frees it. */
-  public void release() {
+  /** True if more than one user keeps it. */
+  boolean isShared() {
+    return users.get() > 1;
+  }
+
+  /**
+   * Ends one use; the last one frees it.
+   *
+   * @return true if it was the last one
+   */
+  public boolean release() {
     int left = users.decrementAndGet();
     if (left < 0) {
       throw new IllegalStateException("Output " + id + " was released more often than retained");
@@ -271,5 +338,6 @@ public final class MapOutput {
         runs.close();
       }
     }
+    return left == 0;
   }
 }

@@ -3,7 +3,6 @@ package org.tilespark.arrow.store;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.util.ArrayList;
@@ -11,7 +10,7 @@ import java.util.List;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** The rows of one output that found no room in memory: runs of a file, each of one partition. */
+/** The rows of one output that found no room in memory: runs of whole frames in a file. */
 final class OverflowRuns implements AutoCloseable {
   private static final int PIECE_BYTES = 1 << 20;
 
@@ -19,54 +18,95 @@ final class OverflowRuns implements AutoCloseable {
 
   private final FileChannel file; // owned
   private final List<List<Run>> runs = new ArrayList<>(); // by partition
-  private int partition; // of the run that is being written
-  private long start;
+  private final long[] bytes; // by partition, of its runs
+  private final int[] checksums; // by partition: CRC32C of its runs
 
   /** No runs yet; takes the file. */
   OverflowRuns(FileChannel file, int partitions) {
     this.file = file;
+    this.bytes = new long[partitions];
+    this.checksums = new int[partitions];
     for (int p = 0; p < partitions; p++) {
       runs.add(new ArrayList<>());
     }
   }
 
-  /** Where runs are written to. */
-  FileChannel channel() {
-    return file;
+  /** A run of frames in memory. */
+  void append(int partition, Frames frames) throws IOException {
+    long start = file.position();
+    frames.giveTo(new MapOutput.ChannelSink(file));
+    ended(partition, start, frames.checksum());
   }
 
-  /** Begins a run of a partition. */
-  void begin(int ofPartition) throws IOException {
-    partition = ofPartition;
-    start = file.position();
+  /** A run of one frame with one row, wherever it lies. */
+  void append(int partition, HostMemory row, int fields) throws IOException {
+    long start = file.position();
+    file.position(start + CheckedHeader.BYTES);
+    Crc32c sum = new Crc32c();
+    try (Piece piece = new Piece(sum)) {
+      piece.put(HostMemory.ofArray(new long[] {RowImage.header(row.bytes(), fields)}));
+      piece.put(row);
+    }
+    CheckedHeader header = new CheckedHeader(RowImage.HEADER_BYTES + row.bytes(), sum.value());
+    ByteBuffer encoded = ByteBuffer.wrap(header.encoded());
+    for (long at = start; encoded.hasRemaining(); ) {
+      at += file.write(encoded, at);
+    }
+    ended(partition, start, Frames.checksum(0, header));
   }
 
-  /** Ends it. */
-  void end() throws IOException {
-    if (file.position() > start) {
-      runs.get(partition).add(new Run(start, file.position() - start));
+  private void ended(int partition, long start, int checksum) throws IOException {
+    long length = file.position() - start;
+    if (length > 0) {
+      runs.get(partition).add(new Run(start, length));
+      bytes[partition] += length;
+      checksums[partition] = Crc32c.combine(checksums[partition], checksum, length);
     }
   }
 
-  /** A run of one row, wherever it lies. */
-  void append(int ofPartition, HostMemory row, int fields) throws IOException {
-    begin(ofPartition);
-    ByteBuffer header = ByteBuffer.allocate(RowImage.HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    MapOutput.writeAll(header.putLong(RowImage.header(row.bytes(), fields)).flip(), file);
-    ByteBuffer piece = ByteBuffer.allocateDirect((int) Math.min(PIECE_BYTES, row.bytes()));
-    HostMemory staged =
-        HostMemory.ofAddress(MemoryUtil.getByteBufferAddress(piece), piece.capacity());
-    for (long at = 0; at < row.bytes(); at += piece.capacity()) {
-      int bytes = (int) Math.min(piece.capacity(), row.bytes() - at);
-      row.slice(at, bytes).copyTo(staged);
-      MapOutput.writeAll(piece.clear().limit(bytes), file);
+  /** Bytes on their way to the file. */
+  private final class Piece implements AutoCloseable {
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(PIECE_BYTES);
+    private final long address = MemoryUtil.getByteBufferAddress(buffer);
+    private final Crc32c sum;
+
+    Piece(Crc32c sum) {
+      this.sum = sum;
     }
-    end();
+
+    void put(HostMemory from) throws IOException {
+      for (long at = 0; at < from.bytes(); ) {
+        int count = (int) Math.min(buffer.remaining(), from.bytes() - at);
+        from.slice(at, count).copyTo(HostMemory.ofAddress(address + buffer.position(), count));
+        buffer.position(buffer.position() + count);
+        at += count;
+        if (!buffer.hasRemaining()) {
+          close();
+        }
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      sum.update(address, buffer.position());
+      MapOutput.writeAll(buffer.flip(), file);
+      buffer.clear();
+    }
+  }
+
+  /** Bytes of a partition's runs. */
+  long bytes(int partition) {
+    return bytes[partition];
+  }
+
+  /** CRC32C of a partition's runs, one behind the other. */
+  int checksum(int partition) {
+    return checksums[partition];
   }
 
   /** Copies a partition's runs in the order in which they were written. */
-  void copyTo(int ofPartition, WritableByteChannel channel) throws IOException {
-    for (Run run : runs.get(ofPartition)) {
+  void copyTo(int partition, WritableByteChannel channel) throws IOException {
+    for (Run run : runs.get(partition)) {
       for (long at = 0; at < run.bytes; ) {
         long copied = file.transferTo(run.start + at, run.bytes - at, channel);
         if (copied <= 0) {

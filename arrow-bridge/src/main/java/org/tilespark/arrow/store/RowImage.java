@@ -28,13 +28,39 @@ public final class RowImage {
    * @throws IllegalArgumentException if a row has no such length or count of fields
    */
   public static long header(long bytes, int fields) {
-    if (bytes < 0 || bytes > MOST_BYTES || fields < 0 || fields >= MOST_FIELDS) {
+    if (bytes < 0 || bytes > MOST_BYTES || bytes % 8 != 0 || fields < 0 || fields >= MOST_FIELDS) {
       throw new IllegalArgumentException(
-          ("A row of %s bytes and %s fields; expected at most %s bytes and fewer than %s"
-                  + " fields")
+          ("A row of %s bytes and %s fields; expected a multiple of 8 of at most %s bytes and fewer"
+                  + " than %s fields")
               .formatted(bytes, fields, MOST_BYTES, MOST_FIELDS));
     }
     return bytes | (long) fields << LENGTH_BITS;
+  }
+
+  /**
+   * Checks the header of an image that came back from a file or the network.
+   *
+   * @param room bytes from the header on to the end of what came back
+   * @throws CorruptDataException if no image of a row begins so
+   */
+  public static void check(long header, long room) throws CorruptDataException {
+    long bytes = header & (1L << LENGTH_BITS) - 1;
+    if (bytes > Math.min(MOST_BYTES, room - HEADER_BYTES)
+        || bytes % 8 != 0
+        || bytes < leastBytes(fields(header))) {
+      throw new CorruptDataException(
+          "A row of %d fields has %d bytes; expected a multiple of 8 from %d to %d"
+              .formatted(
+                  fields(header),
+                  bytes,
+                  leastBytes(fields(header)),
+                  Math.min(MOST_BYTES, room - HEADER_BYTES)));
+    }
+  }
+
+  /** Bytes of a row whose fields are all null or of fixed width: bits of nulls, then 8 a field. */
+  private static long leastBytes(int fields) {
+    return 8L * ((fields + 63) / 64 + fields);
   }
 
   /** Bytes of the row behind a header. */

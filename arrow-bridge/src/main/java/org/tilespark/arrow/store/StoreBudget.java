@@ -93,6 +93,21 @@ public final class StoreBudget {
     return missing;
   }
 
+  /**
+   * Counts bytes that are there already, beyond those that were taken for them by an estimate.
+   *
+   * @param more than the estimate; negative if they are fewer
+   */
+  public void settle(long more) {
+    synchronized (this) {
+      usedBytes += more;
+      peakBytes = Math.max(peakBytes, usedBytes);
+    }
+    if (whole != null) {
+      whole.settle(more);
+    }
+  }
+
   /** Gives back bytes that were taken. */
   public void giveBack(long bytes) {
     giveBackOwn(bytes);

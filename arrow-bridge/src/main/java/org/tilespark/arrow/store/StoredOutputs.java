@@ -2,12 +2,12 @@ package org.tilespark.arrow.store;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -40,7 +40,8 @@ public final class StoredOutputs implements AutoCloseable {
   // Guarded by this: the output that was not used for longest comes first.
   private final LinkedHashMap<Id, MapOutput> outputs = new LinkedHashMap<>(16, 0.75f, true);
   private long committed; // to memory
-  private final Set<Id> spilling = new HashSet<>(); // files of these are being written
+  private final Map<Id, Long> spilling = new HashMap<>(); // being written to files: their bytes
+  private long spills; // that have ended
 
   /** No outputs yet; {@code budget} asks this store to evict. */
   public StoredOutputs(StoreBudget budget, Files files) {
@@ -97,57 +98,93 @@ public final class StoredOutputs implements AutoCloseable {
    * @throws IOException if one could not be written; it and those behind it stay in memory
    */
   public void spillAll() throws IOException {
-    for (Optional<MapOutput> oldest = takeOldest(); oldest.isPresent(); oldest = takeOldest()) {
+    for (Optional<MapOutput> oldest = takeOldest(Victims.ANY);
+        oldest.isPresent();
+        oldest = takeOldest(Victims.ANY)) {
       spill(oldest.get());
     }
   }
 
   /**
-   * Writes outputs to files until {@code missing} bytes are no longer kept for them.
+   * Frees memory of outputs by writing them to files, those first that were not read for longest.
+   * Outputs that a reader holds stay: writing them would free nothing now. Where others write
+   * enough already, it waits for one of them instead.
    *
-   * @return false if none was written
+   * @return false if nothing was freed
    */
   public boolean evict(long missing) {
-    long evicted = 0;
-    while (evicted < missing) {
-      Optional<MapOutput> oldest = takeOldest();
+    if (awaitsSpill(missing)) {
+      return true;
+    }
+    long freed = 0;
+    while (freed < missing) {
+      Optional<MapOutput> oldest = takeOldest(Victims.UNREAD);
       if (oldest.isEmpty()) {
-        break;
+        return freed > 0 || awaitsSpill(1);
       }
       MapOutput victim = oldest.get();
       long bytes = victim.heldBytes();
       try {
-        spill(victim);
+        freed += spill(victim) ? bytes : 0;
       } catch (IOException e) {
         LOG.warn("Could not write output {} to files; it stays in memory", victim.id(), e);
         break;
       }
-      evicted += bytes;
     }
-    return evicted > 0;
+    return freed > 0;
+  }
+
+  /** Waits until one spill has ended, if those under way will free {@code missing} bytes. */
+  private synchronized boolean awaitsSpill(long missing) {
+    if (spilling.values().stream().mapToLong(Long::longValue).sum() < missing) {
+      return false;
+    }
+    long before = spills;
+    try {
+      while (spills == before) {
+        wait();
+      }
+      return true;
+    } catch (InterruptedException killed) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private enum Victims {
+    /** All outputs. */
+    ANY,
+    /** Outputs that nobody reads now. */
+    UNREAD
   }
 
   /** The output that was not read for longest and that nobody writes yet, retained. */
-  private synchronized Optional<MapOutput> takeOldest() {
+  private synchronized Optional<MapOutput> takeOldest(Victims which) {
     for (MapOutput output : outputs.values()) {
-      if (!spilling.contains(output.id()) && output.retain()) {
-        spilling.add(output.id());
+      if (!spilling.containsKey(output.id())
+          && !(which == Victims.UNREAD && output.isShared())
+          && output.retain()) {
+        spilling.put(output.id(), output.heldBytes());
         return Optional.of(output);
       }
     }
     return Optional.empty();
   }
 
-  /** Ends what {@link #takeOldest} began. The output can be found until its files are there. */
-  private void spill(MapOutput output) throws IOException {
+  /**
+   * Ends what {@link #takeOldest} began. The output can be found until its files are there.
+   *
+   * @return true if its memory was freed
+   */
+  private boolean spill(MapOutput output) throws IOException {
     boolean written = false;
     boolean wanted;
+    boolean freed = false;
     try {
       files.write(output);
       written = true;
     } finally {
       synchronized (this) {
-        spilling.remove(output.id());
         wanted = written && outputs.remove(output.id(), output);
       }
       if (wanted) {
@@ -156,8 +193,14 @@ public final class StoredOutputs implements AutoCloseable {
       } else if (written) {
         files.delete(output.id()); // its shuffle ended meanwhile
       }
-      output.release();
+      freed = output.release();
+      synchronized (this) {
+        spilling.remove(output.id());
+        spills++;
+        notifyAll();
+      }
     }
+    return freed;
   }
 
   /** Lets outputs go; readers that hold one go on. Files are not its business. */

@@ -6,16 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
@@ -60,7 +61,7 @@ class MapOutputTest {
       int partition = random.nextInt(PARTITIONS - 1); // the last one stays empty
       long[] row = row(partition, i, random.nextInt(mostValues));
       expected.get(partition).add(row);
-      output.append(partition, HostMemory.ofArray(row), row.length);
+      output.append(partition, HostMemory.ofArray(row), fields(row));
     }
     return output;
   }
@@ -76,25 +77,45 @@ class MapOutputTest {
   private static void assertWritten(MapOutput output, List<List<long[]>> expected)
       throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    output.writeTo(Channels.newChannel(bytes));
-    ByteBuffer written = ByteBuffer.wrap(bytes.toByteArray()).order(ByteOrder.LITTLE_ENDIAN);
     for (int p = 0; p < PARTITIONS; p++) {
-      int start = written.position();
-      if (!expected.get(p).isEmpty()) {
-        assertEquals(output.wireBytes(p), written.getLong());
+      bytes.reset();
+      output.writeTo(p, Channels.newChannel(bytes));
+      byte[] written = bytes.toByteArray();
+      assertEquals(output.wireBytes(p), written.length);
+      assertEquals(Crc32c.of(written, 0, written.length), output.checksum(p));
+      if (written.length > 0) {
+        assertRows(expected.get(p), p, written);
       }
-      for (long[] row : expected.get(p)) {
-        long header = written.getLong();
-        assertEquals(row.length, RowImage.fields(header));
-        assertEquals(8L * row.length, RowImage.bytes(header));
-        long[] found = new long[row.length];
-        written.asLongBuffer().get(found);
-        written.position(written.position() + 8 * row.length);
-        assertArrayEquals(row, found);
-      }
-      assertEquals(output.wireBytes(p), written.position() - start);
     }
-    assertFalse(written.hasRemaining());
+  }
+
+  private static void assertRows(List<long[]> expected, int partition, byte[] written)
+      throws IOException {
+    CheckedHeader header =
+        CheckedHeader.of(Arrays.copyOf(written, CheckedHeader.BYTES), written.length);
+    assertEquals(new CheckedHeader(written.length, ID.place(partition)), header);
+    DataInputStream stream = new DataInputStream(new ByteArrayInputStream(written));
+    stream.skipNBytes(CheckedHeader.BYTES);
+    PartitionFrames images =
+        new PartitionFrames(
+            PartitionFrames.Source.of(stream), written.length - CheckedHeader.BYTES);
+    for (long[] row : expected) {
+      assertTrue(images.next());
+      assertEquals(fields(row), RowImage.fields(images.header()));
+      assertArrayEquals(row, values(images.row()));
+    }
+    assertFalse(images.next());
+  }
+
+  private static long[] values(HostMemory row) {
+    long[] values = new long[(int) row.bytes() / Long.BYTES];
+    row.copyTo(HostMemory.ofArray(values));
+    return values;
+  }
+
+  /** As many as a row of these values can have. */
+  private static int fields(long[] row) {
+    return row.length / 2;
   }
 
   /** In memory; with too little of it, so that there are many runs; and with none at all. */
@@ -134,11 +155,9 @@ class MapOutputTest {
       for (int i = 0; i < output.imageCount(p); i++) {
         long[] row = expected.get(p).get(i);
         long image = output.image(p, i);
-        assertEquals(RowImage.header(8L * row.length, row.length), RowImage.headerAt(image));
-        long[] found = new long[row.length];
-        HostMemory.ofAddress(image + RowImage.HEADER_BYTES, 8L * row.length)
-            .copyTo(HostMemory.ofArray(found));
-        assertArrayEquals(row, found);
+        assertEquals(RowImage.header(8L * row.length, fields(row)), RowImage.headerAt(image));
+        assertArrayEquals(
+            row, values(HostMemory.ofAddress(image + RowImage.HEADER_BYTES, 8L * row.length)));
       }
     }
     output.release();
@@ -152,7 +171,17 @@ class MapOutputTest {
       output.append(2, HostMemory.ofArray(row(2, i, 10)), 10);
     }
     List<Integer> ranges = new ArrayList<>();
-    output.ranges(2, (address, bytes) -> ranges.add(bytes));
+    output.giveTo(
+        2,
+        new MapOutput.PartitionSink<RuntimeException>() {
+          @Override
+          public void accept(byte[] header) {}
+
+          @Override
+          public void accept(long address, int bytes) {
+            ranges.add(bytes);
+          }
+        });
     assertEquals(List.of(10 * 88), ranges);
     output.release();
   }
@@ -189,8 +218,9 @@ class MapOutputTest {
   void headersSayWhatRowsCannotBe() {
     assertThrows(IllegalArgumentException.class, () -> RowImage.header(1L << 31, 1));
     assertThrows(IllegalArgumentException.class, () -> RowImage.header(8, 1 << 24));
-    long header = RowImage.header(Integer.MAX_VALUE, (1 << 24) - 1);
-    assertEquals(Integer.MAX_VALUE, RowImage.bytes(header));
+    assertThrows(IllegalArgumentException.class, () -> RowImage.header(12, 1));
+    long header = RowImage.header(Integer.MAX_VALUE - 7, (1 << 24) - 1);
+    assertEquals(Integer.MAX_VALUE - 7, RowImage.bytes(header));
     assertEquals((1 << 24) - 1, RowImage.fields(header));
   }
 }

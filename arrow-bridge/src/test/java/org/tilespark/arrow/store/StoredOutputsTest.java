@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -18,9 +19,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,14 +41,22 @@ class StoredOutputsTest {
   private static final class FakeFiles implements StoredOutputs.Files {
     final Map<Id, byte[]> written = new ConcurrentHashMap<>();
     volatile boolean full;
+    volatile CountDownLatch gate = new CountDownLatch(0);
+    final AtomicInteger waiting = new AtomicInteger();
 
     @Override
     public void write(MapOutput output) throws IOException {
+      waiting.incrementAndGet();
+      try {
+        gate.await();
+      } catch (InterruptedException e) {
+        throw new InterruptedIOException();
+      }
       if (full) {
         throw new IOException("No space left on device");
       }
       ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-      output.writeTo(Channels.newChannel(bytes));
+      output.writeTo(0, Channels.newChannel(bytes));
       written.put(output.id(), bytes.toByteArray());
     }
 
@@ -87,6 +100,11 @@ class StoredOutputsTest {
     return output;
   }
 
+  /** Of rows that went into files in so many frames. */
+  private static long wireBytes(int rows, int frames) {
+    return CheckedHeader.BYTES * (1L + frames) + rows * (8L + 8 * ROW_VALUES);
+  }
+
   private boolean inMemory(int shuffle, long map) {
     Optional<MapOutput> found = store.find(new Id(shuffle, map));
     found.ifPresent(MapOutput::release);
@@ -104,7 +122,7 @@ class StoredOutputsTest {
     assertTrue(inMemory(1, 0));
     assertFalse(inMemory(1, 1));
     assertEquals(List.of(new Id(1, 1)), List.copyOf(files.written.keySet()));
-    assertEquals(8 + 8 + 8 * ROW_VALUES, files.written.get(new Id(1, 1)).length);
+    assertEquals(wireBytes(1, 1), files.written.get(new Id(1, 1)).length);
     assertEquals(EXTENT_BYTES, store.spilledBytes());
     assertTrue(budget.peakBytes() <= budget.limitBytes());
   }
@@ -122,11 +140,56 @@ class StoredOutputsTest {
     assertEquals(0, budget.usedBytes());
   }
 
+  /** What a reader holds would not be freed by writing it: the others go, and it stays. */
+  @Test
+  void whatIsReadIsNotEvicted() throws IOException {
+    for (long map = 0; map < 4; map++) {
+      store.commit(output(1, map, 1));
+    }
+    List<MapOutput> read = new ArrayList<>();
+    for (long map = 0; map < 3; map++) {
+      read.add(store.find(new Id(1, map)).orElseThrow());
+    }
+    assertTrue(budget.take(EXTENT_BYTES));
+    assertEquals(List.of(new Id(1, 3)), List.copyOf(files.written.keySet()));
+    assertFalse(budget.take(EXTENT_BYTES));
+    assertEquals(1, files.written.size());
+    read.forEach(MapOutput::release);
+    assertTrue(budget.take(EXTENT_BYTES));
+    assertEquals(2, files.written.size());
+    budget.giveBack(2 * EXTENT_BYTES);
+  }
+
+  /** Who needs what another one is about to free waits for that, and writes nothing more. */
+  @Test
+  void spillsUnderWayAreWaitedFor() throws Exception {
+    for (long map = 0; map < 4; map++) {
+      store.commit(output(1, map, 1));
+    }
+    files.gate = new CountDownLatch(1);
+    ExecutorService pool = Executors.newFixedThreadPool(2);
+    try {
+      Future<Boolean> first = pool.submit(() -> store.evict(EXTENT_BYTES));
+      while (files.waiting.get() == 0) {
+        Thread.onSpinWait();
+      }
+      Future<Boolean> second = pool.submit(() -> store.evict(EXTENT_BYTES));
+      assertThrows(TimeoutException.class, () -> second.get(200, TimeUnit.MILLISECONDS));
+      files.gate.countDown();
+      assertTrue(first.get());
+      assertTrue(second.get());
+      assertEquals(1, files.written.size());
+    } finally {
+      files.gate.countDown();
+      pool.shutdownNow();
+    }
+  }
+
   /** An output that is larger than the budget goes to files when it is committed. */
   @Test
   void largeOutputsGoToFiles() throws IOException {
     assertFalse(store.commit(output(1, 1, 50)));
-    assertEquals(8 + 50 * (8 + 8 * ROW_VALUES), files.written.get(new Id(1, 1)).length);
+    assertEquals(wireBytes(50, 10), files.written.get(new Id(1, 1)).length);
     assertEquals(0, budget.usedBytes());
   }
 
@@ -179,7 +242,7 @@ class StoredOutputsTest {
                     assertEquals(earlier, HostMemory.unsafe().getLong(image + 8L * ROW_VALUES));
                     found.get().release();
                   } else {
-                    assertEquals(8 + 8 + 8 * ROW_VALUES, files.written.get(id).length);
+                    assertEquals(wireBytes(1, 1), files.written.get(id).length);
                   }
                 }
               }

@@ -25,7 +25,7 @@ final class ImageRows implements Iterator<InternalRow> {
     TaskContext task = TaskContext.get();
     this.batches = new ReadImages(batches, task);
     this.view = new UnsafeRow(fields);
-    RetainableRows.given(view, () -> true, task);
+    RetainableRows.given(view, this.batches::retain, task);
   }
 
   @Override

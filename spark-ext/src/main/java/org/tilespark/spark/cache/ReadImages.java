@@ -3,10 +3,13 @@ package org.tilespark.spark.cache;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.columnar.CachedBatch;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.ImageMemory;
+import org.tilespark.spark.rows.RetainableRows;
+import org.tilespark.spark.rows.SharedUse;
 
 /**
  * The batches of a cached partition, whose memory stays until the task ends: Spark's lock on the
@@ -16,16 +19,22 @@ import org.tilespark.arrow.store.ImageMemory;
 final class ReadImages {
   private final Iterator<CachedBatch> batches;
   private final List<ImageMemory> held = new ArrayList<>();
+  private final SharedUse memory = new SharedUse(this::free);
 
   /** Batches of {@code task}. */
   ReadImages(Iterator<CachedBatch> batches, TaskContext task) {
     this.batches = batches;
-    task.addTaskCompletionListener(
-        (TaskCompletionListener)
-            ended -> {
-              held.forEach(ImageMemory::release);
-              held.clear();
-            });
+    task.addTaskCompletionListener((TaskCompletionListener) ended -> memory.close());
+  }
+
+  /** Keeps all batches of the partition. */
+  Optional<RetainableRows.Use> retain() {
+    return memory.begin();
+  }
+
+  private void free() {
+    held.forEach(ImageMemory::release);
+    held.clear();
   }
 
   boolean hasNext() {
@@ -35,13 +44,13 @@ final class ReadImages {
   /** The next batch. */
   ImageBatch next() {
     ImageBatch batch = (ImageBatch) batches.next();
-    ImageMemory memory = batch.memory();
-    boolean isHeld = memory == null || (!held.isEmpty() && held.get(held.size() - 1) == memory);
+    ImageMemory images = batch.memory();
+    boolean isHeld = images == null || (!held.isEmpty() && held.get(held.size() - 1) == images);
     if (!isHeld) {
-      if (!memory.retain()) {
+      if (!images.retain()) {
         throw new IllegalStateException("A cached block was freed while a task reads it");
       }
-      held.add(memory);
+      held.add(images);
     }
     return batch;
   }

@@ -9,7 +9,6 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.rows.RetainableRows;
 
 /**
  * Walks over the sorted rows of one partition: from target block to target block, and from piece to
@@ -33,7 +32,6 @@ public final class PieceGroups {
   private UnsafeRow key; // of the target block
   private InternalRow row; // null before the first and behind the last
   private boolean isFresh; // the current row was not given as a piece yet
-  private boolean stay; // all rows, until the task ends
 
   /**
    * @param input schema of the rows
@@ -68,7 +66,6 @@ public final class PieceGroups {
   boolean hasNext() {
     if (row == null) {
       advance();
-      stay = row != null && RetainableRows.retain(row);
     }
     return row != null;
   }
@@ -116,11 +113,6 @@ public final class PieceGroups {
   /** Its elements along each axis. */
   public long[] size() {
     return size;
-  }
-
-  /** True if the memory of the current row and of those that come stays until the task ends. */
-  public boolean rowsStay() {
-    return stay;
   }
 
   /** Its first row, or the current piece. */

@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -13,16 +14,19 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.UnsafeExternalRowSorter;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.TaskCompletionListener;
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.rows.RetainableRows;
+import org.tilespark.spark.rows.RetainedRows;
+import org.tilespark.spark.rows.SharedUse;
 import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
 /**
- * Sorts the rows of a partition inside the task that needs them sorted. Rows that stay in memory
- * are ordered by pointers, without a copy, and stay; others by Spark's external sorter, which
- * spills and never holds a partition on the heap.
+ * Sorts the rows of a partition inside the task that needs them sorted. Rows that can be retained
+ * are ordered by pointers, without a copy; others by Spark's external sorter, which spills and
+ * never holds a partition on the heap. A partition may have both.
  *
  * @param schema of the rows
  * @param order over {@link org.apache.spark.sql.catalyst.expressions.BoundReference}s
@@ -35,20 +39,32 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
       return rows;
     }
     Ordering<InternalRow> ordering = RowOrder.of(order);
-    UnsafeRow first = (UnsafeRow) rows.next();
-    return RetainableRows.retain(first)
-        ? inPlace(first, rows, ordering)
-        : copied(first, rows, ordering);
-  }
-
-  private static Iterator<InternalRow> inPlace(
-      UnsafeRow first, Iterator<InternalRow> rows, Ordering<InternalRow> ordering) {
-    List<InternalRow> views = new ArrayList<>();
-    views.add(view(first));
-    rows.forEachRemaining(row -> views.add(view((UnsafeRow) row)));
-    views.sort(ordering);
-    RetainableRows.given(views.get(0), () -> true, TaskContext.get());
-    return views.iterator();
+    TaskContext task = TaskContext.get();
+    RetainedRows retained = new RetainedRows();
+    SharedUse memory = new SharedUse(retained::close);
+    task.addTaskCompletionListener((TaskCompletionListener) ended -> memory.close());
+    List<UnsafeRow> views = new ArrayList<>();
+    UnsafeExternalRowSorter copies = null; // null while all rows are retained
+    try {
+      while (rows.hasNext()) {
+        UnsafeRow row = (UnsafeRow) rows.next();
+        if (retained.retains(row)) {
+          views.add(view(row));
+        } else {
+          copies = copies == null ? newSorter(ordering) : copies;
+          copies.insertRow(row);
+        }
+      }
+      views.sort(ordering);
+      Iterator<InternalRow> inPlace = new Views(views, memory, task);
+      if (copies == null) {
+        return inPlace;
+      }
+      Iterator<InternalRow> copied = ScalaInterop.iterator(copies.sort());
+      return views.isEmpty() ? copied : new Merged(inPlace, copied, ordering);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static UnsafeRow view(UnsafeRow row) {
@@ -57,25 +73,84 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     return view;
   }
 
-  private Iterator<InternalRow> copied(
-      UnsafeRow first, Iterator<InternalRow> rows, Ordering<InternalRow> ordering) {
-    try {
-      UnsafeExternalRowSorter sorter =
-          UnsafeExternalRowSorter.create(
-              schema,
-              ordering,
-              PrefixComparators.LONG,
-              new NoPrefix(),
-              SparkEnv.get().memoryManager().pageSizeBytes(),
-              false);
-      sorter.insertRow(first);
-      while (rows.hasNext()) {
-        sorter.insertRow((UnsafeRow) rows.next());
-      }
-      return ScalaInterop.iterator(sorter.sort());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** Retained rows, by one row object, whose owner can retain them again. */
+  private static final class Views implements Iterator<InternalRow> {
+    private final Iterator<UnsafeRow> views;
+    private final SharedUse memory;
+    private final TaskContext task;
+    private UnsafeRow given; // null before the first
+
+    Views(List<UnsafeRow> views, SharedUse memory, TaskContext task) {
+      this.views = views.iterator();
+      this.memory = memory;
+      this.task = task;
     }
+
+    @Override
+    public boolean hasNext() {
+      return views.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      UnsafeRow view = views.next();
+      if (given == null || given.numFields() != view.numFields()) {
+        given = new UnsafeRow(view.numFields());
+        RetainableRows.given(given, memory::begin, task);
+      }
+      given.pointTo(view.getBaseObject(), view.getBaseOffset(), view.getSizeInBytes());
+      return given;
+    }
+  }
+
+  /** Two sorted iterators as one. */
+  private static final class Merged implements Iterator<InternalRow> {
+    private final Iterator<InternalRow> first;
+    private final Iterator<InternalRow> second;
+    private final Ordering<InternalRow> ordering;
+    private InternalRow nextFirst; // null where the next one is to be asked for, and at the end
+    private InternalRow nextSecond; // the same
+
+    Merged(
+        Iterator<InternalRow> first, Iterator<InternalRow> second, Ordering<InternalRow> ordering) {
+      this.first = first;
+      this.second = second;
+      this.ordering = ordering;
+    }
+
+    @Override
+    public boolean hasNext() {
+      if (nextFirst == null && first.hasNext()) {
+        nextFirst = first.next();
+      }
+      if (nextSecond == null && second.hasNext()) {
+        nextSecond = second.next();
+      }
+      return nextFirst != null || nextSecond != null;
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      boolean fromFirst =
+          nextSecond == null || (nextFirst != null && ordering.compare(nextFirst, nextSecond) <= 0);
+      InternalRow next = fromFirst ? nextFirst : nextSecond;
+      nextFirst = fromFirst ? null : nextFirst;
+      nextSecond = fromFirst ? nextSecond : null;
+      return next;
+    }
+  }
+
+  private UnsafeExternalRowSorter newSorter(Ordering<InternalRow> ordering) throws IOException {
+    return UnsafeExternalRowSorter.create(
+        schema,
+        ordering,
+        PrefixComparators.LONG,
+        new NoPrefix(),
+        SparkEnv.get().memoryManager().pageSizeBytes(),
+        false);
   }
 
   /** Rows are few and large: comparing them costs nothing beside moving them. */

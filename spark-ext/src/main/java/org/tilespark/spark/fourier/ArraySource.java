@@ -28,6 +28,7 @@ import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.runtime.StayingMemory;
 
 /**
@@ -284,10 +285,18 @@ abstract class ArraySource implements AutoCloseable {
   static final class Pieces extends ArraySource {
     private final PieceGroups groups;
     private final BlockSchema in; // by the child's ordinals
+    private final RetainedRows retained;
     private final StayingMemory staying;
 
-    Pieces(BlockSchema in, PieceGroups groups, StayingMemory staying, BufferAllocator allocator) {
+    /** Borrows what keeps rows where they lie: it outlives the pipeline. */
+    Pieces(
+        BlockSchema in,
+        PieceGroups groups,
+        RetainedRows retained,
+        StayingMemory staying,
+        BufferAllocator allocator) {
       super(allocator);
+      this.retained = retained;
       this.in = in;
       this.groups = groups;
       this.staying = staying;
@@ -318,10 +327,10 @@ abstract class ArraySource implements AutoCloseable {
           local[axis] = groups.pieceLow()[axis] - low[axis];
         }
         List<Plane> planes = new ArrayList<>();
+        boolean stays = retained.retains(groups.row());
         for (int ordinal : in.planes()) {
           HostMemory values = ArrayValues.memory(groups.row().getArray(ordinal), in.elementType());
-          planes.add(
-              new Plane(values, groups.rowsStay() ? staying.owner(values) : Optional.empty()));
+          planes.add(new Plane(values, stays ? staying.owner(values) : Optional.empty()));
         }
         parts.take(local, groups.pieceSize(), planes);
       }

@@ -77,6 +77,7 @@ record FourierTask<T, R>(
         : new ArraySource.Pieces(
             job.in(),
             new PieceGroups(input.assembled(), input.rows(), input.pieceKeys(), job.in(), rows),
+            run.retained(),
             run.stayingMemory(),
             run.allocator());
   }

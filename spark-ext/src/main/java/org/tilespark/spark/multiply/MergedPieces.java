@@ -2,13 +2,8 @@ package org.tilespark.spark.multiply;
 
 import java.util.Comparator;
 import java.util.Iterator;
-import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.Objects;
-import java.util.stream.Stream;
-import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.spark.rows.RetainableRows;
 
 /**
  * The pieces of two sorted partitions as one: by cuboid, place along K and side. A row is valid
@@ -22,7 +17,6 @@ final class MergedPieces implements Iterator<InternalRow> {
   private InternalRow nextSecond;
   private boolean staleFirst = true; // it was handed out, and the next is to be fetched
   private boolean staleSecond = true;
-  private boolean begun; // a piece was handed out
 
   /**
    * Merges both.
@@ -61,22 +55,6 @@ final class MergedPieces implements Iterator<InternalRow> {
         nextSecond == null || (nextFirst != null && order.compare(nextFirst, nextSecond) <= 0);
     staleFirst = fromFirst;
     staleSecond = !fromFirst;
-    InternalRow next = fromFirst ? nextFirst : nextSecond;
-    if (!begun) {
-      begun = true;
-      sayWhoKeeps(next);
-    }
-    return next;
-  }
-
-  /** The pieces stay if those of both sides do. */
-  private void sayWhoKeeps(InternalRow next) {
-    List<RetainableRows.Owner> owners =
-        Stream.of(nextFirst, nextSecond)
-            .filter(Objects::nonNull)
-            .map(RetainableRows::owner)
-            .toList();
-    RetainableRows.given(
-        next, () -> owners.stream().allMatch(RetainableRows.Owner::retain), TaskContext.get());
+    return fromFirst ? nextFirst : nextSecond;
   }
 }

@@ -13,7 +13,6 @@ import org.tilespark.arrow.panels.DevicePanels;
 import org.tilespark.arrow.panels.HostPanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -38,7 +37,7 @@ final class MultiplyTask<T>
   /** Opens the products of one partition. */
   private interface Multiplication<T> extends Serializable {
     Iterator<InternalRow> open(
-        int partition, Iterator<T> input, PanelMultiplier multiplier, Transposer transposer);
+        int partition, Iterator<T> input, TaskRun run, PanelMultiplier multiplier);
   }
 
   /**
@@ -65,8 +64,15 @@ final class MultiplyTask<T>
   static MultiplyTask<InternalRow> ofPieces(
       PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     return new MultiplyTask<>(
-        (partition, pieces, multiplier, transposer) ->
-            new PanelTask(job, cuboids, partition, pieces, multiplier, transposer, metrics),
+        (partition, pieces, run, multiplier) ->
+            new PanelTask(
+                job,
+                cuboids,
+                partition,
+                new PanelTask.Pieces(pieces, run.retained()),
+                multiplier,
+                run.runtime().hostTransposer(),
+                metrics),
         cuboids,
         backend,
         metrics);
@@ -86,14 +92,14 @@ final class MultiplyTask<T>
       BackendChoice backend,
       MultiplyMetrics metrics) {
     return new MultiplyTask<>(
-        (partition, input, multiplier, transposer) ->
+        (partition, input, run, multiplier) ->
             new BroadcastTask(
                 job,
                 large,
                 new BroadcastTask.Partition(partition, source.open(input)),
                 new BroadcastTask.Broadcast(small.value(), ranges.map(Broadcast::value)),
                 multiplier,
-                transposer,
+                run.runtime().hostTransposer(),
                 metrics),
         Cuboids.uncut(job.spec().extents()),
         backend,
@@ -125,7 +131,7 @@ final class MultiplyTask<T>
             () ->
                 metrics.peak(
                     run.allocator().getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
-    return run.watched(products.open(partition, input, multiplier, runtime.hostTransposer()));
+    return run.watched(products.open(partition, input, run, multiplier));
   }
 
   private PanelMultiplier onDevice(TaskRun run, BufferAllocator plain, PipelineListener listener) {

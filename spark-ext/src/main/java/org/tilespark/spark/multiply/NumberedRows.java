@@ -1,6 +1,8 @@
 package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
+import java.util.IdentityHashMap;
+import java.util.Map;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -50,12 +52,21 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
    */
   private static final class Labelled implements java.util.Iterator<InternalRow> {
     private final java.util.Iterator<InternalRow> pieces;
-    private final JoinedRow labelled = new JoinedRow();
-    private boolean begun; // a piece was handed out
+    private final InternalRow label;
+    private final JoinedRow labelled; // of pieces that nobody can retain
+    // A row object for each of the readers whose pieces can be retained, by theirs.
+    private final Map<InternalRow, JoinedRow> ofOwners = new IdentityHashMap<>();
 
     private Labelled(java.util.Iterator<InternalRow> pieces, int key, int side) {
       this.pieces = pieces;
-      labelled.withRight(new GenericInternalRow(new Object[] {key, side}));
+      this.label = new GenericInternalRow(new Object[] {key, side});
+      this.labelled = newRow();
+    }
+
+    private JoinedRow newRow() {
+      JoinedRow row = new JoinedRow();
+      row.withRight(label);
+      return row;
     }
 
     @Override
@@ -66,11 +77,16 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     @Override
     public InternalRow next() {
       InternalRow piece = pieces.next();
-      if (!begun) {
-        begun = true;
-        RetainableRows.given(labelled, RetainableRows.owner(piece), TaskContext.get());
-      }
-      return labelled.withLeft(piece);
+      return RetainableRows.owner(piece)
+          .map(owner -> ofOwners.computeIfAbsent(piece, first -> ownedBy(owner)))
+          .orElse(labelled)
+          .withLeft(piece);
+    }
+
+    private JoinedRow ownedBy(RetainableRows.Owner owner) {
+      JoinedRow row = newRow();
+      RetainableRows.given(row, owner, TaskContext.get());
+      return row;
     }
   }
 

@@ -24,7 +24,7 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
-import org.tilespark.spark.rows.RetainableRows;
+import org.tilespark.spark.rows.RetainedRows;
 import scala.collection.immutable.Seq;
 
 /**
@@ -144,27 +144,34 @@ final class PanelTask implements Iterator<InternalRow> {
   private final UnsafeProjection groupOf;
   private final PieceColumns.Labels labels;
   private InternalRow piece; // the next one to look at; null at the end
-  private final boolean stay; // pieces do, until the task ends
+  private final RetainedRows retained;
   private final OptionalInt own; // the partition's cuboid; empty if the pieces say it
   private boolean ownComputed;
+
+  /**
+   * The pieces of a partition, sorted as the class comment says, and what keeps those that can stay
+   * where they lie; borrowed, it outlives the multiplier.
+   */
+  record Pieces(Iterator<InternalRow> rows, RetainedRows retained) {}
 
   /**
    * The products of one partition.
    *
    * @param partition its number in the shuffle, or in the partitioning that cuboids follow
-   * @param pieces sorted as the class comment says; of one cuboid at most where they are in place
+   * @param pieces of one cuboid at most where they are in place
    */
   PanelTask(
       Job job,
       Cuboids cuboids,
       int partition,
-      Iterator<InternalRow> pieces,
+      Pieces pieces,
       PanelMultiplier multiplier,
       Transposer transposer,
       Listener listener) {
     this.spec = job.spec();
     this.cuboids = cuboids;
-    this.pieces = pieces;
+    this.pieces = pieces.rows;
+    this.retained = pieces.retained;
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
     this.blocks = new TileBlocks(job, cuboids, transposer, listener);
@@ -174,8 +181,7 @@ final class PanelTask implements Iterator<InternalRow> {
     // came; with them, only what came says what there is.
     this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
     this.ownComputed = own.isEmpty();
-    this.piece = pieces.hasNext() ? pieces.next() : null;
-    this.stay = piece != null && RetainableRows.retain(piece);
+    this.piece = this.pieces.hasNext() ? this.pieces.next() : null;
   }
 
   @Override
@@ -293,7 +299,7 @@ final class PanelTask implements Iterator<InternalRow> {
               piece.getInt(PieceColumns.ROWS),
               piece.getInt(PieceColumns.COLS),
               ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()),
-              stay);
+              retained.retains(piece));
       piece = pieces.hasNext() ? pieces.next() : null;
     }
     panels.multiply(group);

@@ -10,6 +10,7 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.spark.rows.RetainedRows;
 
 /**
  * What every task that computes begins with: the place where it computes, an allocator there, and a
@@ -19,6 +20,7 @@ import org.tilespark.arrow.pipeline.TaskScope;
  * @param memory of the place: pinned for a device, else plain
  * @param allocator of {@code memory}, for this task alone; owned by {@code scope}
  * @param totals of this executor on that place
+ * @param retained rows that pipelines read where they lie; owned by {@code scope}, closed last
  */
 public record TaskRun(
     TaskContext task,
@@ -27,6 +29,7 @@ public record TaskRun(
     ArrowMemory memory,
     BufferAllocator allocator,
     PipelineTotals totals,
+    RetainedRows retained,
     TaskScope scope) {
   /**
    * Begins a task in the thread that runs it.
@@ -45,8 +48,10 @@ public record TaskRun(
             scope.close();
           }
         });
+    RetainedRows retained = scope.own(new RetainedRows()); // first, so that it is closed last
     BufferAllocator allocator = scope.own(memory.newChild(name(task, name)));
-    return new TaskRun(task, runtime, gpu, memory, allocator, runtime.pipelineTotals(gpu), scope);
+    return new TaskRun(
+        task, runtime, gpu, memory, allocator, runtime.pipelineTotals(gpu), retained, scope);
   }
 
   /** An allocator of plain memory, which no device reads; owned by the scope. */

@@ -1,15 +1,22 @@
 package org.tilespark.spark.shuffle;
 
-import java.io.BufferedInputStream;
 import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.List;
 import java.util.function.Consumer;
+import java.util.zip.CheckedInputStream;
+import java.util.zip.Checksum;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.unsafe.Platform;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.store.CheckedHeader;
+import org.tilespark.arrow.store.CorruptDataException;
 import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.arrow.store.PartitionFrames;
 import org.tilespark.arrow.store.RowImage;
+import org.tilespark.kernels.memory.HostMemory;
 import scala.Product2;
 import scala.Tuple2;
 
@@ -86,84 +93,87 @@ interface MapOutputRows extends AutoCloseable {
     }
   }
 
-  /** Rows that came from another executor, one behind the other. */
-  final class Received implements MapOutputRows {
-    private final RemoteBlocks.Result result;
-    private final RemoteBlocks remote;
-    private final long end;
-    private long at;
+  /** Rows whose bytes came back from a file or another executor: verified before they are given. */
+  final class Verified implements MapOutputRows {
+    private final PartitionFrames images;
+    private final CorruptionDiagnosis.Bytes bytes;
+    private final AutoCloseable owner;
 
-    Received(RemoteBlocks.Result result, RemoteBlocks remote) {
-      this.result = result;
-      this.remote = remote;
-      this.at = result.received().address();
-      this.end = at + result.received().size();
+    private Verified(PartitionFrames images, CorruptionDiagnosis.Bytes bytes, AutoCloseable owner) {
+      this.images = images;
+      this.bytes = bytes;
+      this.owner = owner;
     }
 
-    @Override
-    public boolean next(Target row) throws IOException {
-      if (at == end) {
-        return false;
-      }
-      if (end - at < RowImage.HEADER_BYTES || RowImage.endOf(at) > end) {
-        throw new IOException("A partition ends within a row");
-      }
-      row.pointToImage(at);
-      at = RowImage.endOf(at);
-      return true;
+    /** All bytes that came, for a diagnosis. */
+    CorruptionDiagnosis.Bytes bytes() {
+      return bytes;
     }
 
-    @Override
-    public void close() {
-      remote.free(result);
+    /** Rows that lie in memory until this is closed. */
+    static Verified received(RemoteBlocks.Result result, RemoteBlocks remote) {
+      ReceivedBlock block = result.received();
+      HostMemory frames = HostMemory.ofAddress(block.address(), block.size());
+      return new Verified(
+          new PartitionFrames(PartitionFrames.Source.of(frames), frames.bytes()),
+          block::addTo,
+          () -> remote.free(result));
     }
-  }
 
-  /** Rows of an output in a file of this process, read one by one. */
-  final class OfFile implements MapOutputRows {
-    private static final int FILE_BUFFER_BYTES = 1 << 16;
-
-    private final DataInputStream in;
-    private long left; // bytes
-    private byte[] bytes = {};
-
-    OfFile(ManagedBuffer file) throws IOException {
-      this.in =
-          new DataInputStream(new BufferedInputStream(file.createInputStream(), FILE_BUFFER_BYTES));
+    /**
+     * Rows of a file, which are read frame by frame.
+     *
+     * @param place what the partition's header has to say
+     * @throws IOException if the file has no such partition
+     */
+    static Verified ofFile(ManagedBuffer file, int place) throws IOException {
+      DataInputStream in = new DataInputStream(file.createInputStream());
       try {
-        this.left = Long.reverseBytes(in.readLong()) - Long.BYTES;
+        byte[] encoded = new byte[CheckedHeader.BYTES];
+        in.readFully(encoded);
+        CheckedHeader header = CheckedHeader.of(encoded, file.size());
+        checkPlace(header.checksum(), place);
+        if (header.bytes() != file.size()) {
+          throw new CorruptDataException(
+              "A partition states %d bytes, and has %d".formatted(header.bytes(), file.size()));
+        }
+        return new Verified(
+            new PartitionFrames(
+                PartitionFrames.Source.of(in), header.bytes() - CheckedHeader.BYTES),
+            checksum -> readAgain(file, checksum),
+            in);
       } catch (IOException | RuntimeException e) {
         in.close();
         throw e;
       }
     }
 
+    private static void readAgain(ManagedBuffer file, Checksum checksum) throws IOException {
+      try (InputStream all = new CheckedInputStream(file.createInputStream(), checksum)) {
+        all.transferTo(OutputStream.nullOutputStream());
+      }
+    }
+
+    /** Checks that bytes are those of the partition that was asked for. */
+    static void checkPlace(int found, int expected) throws CorruptDataException {
+      if (found != expected) {
+        throw new CorruptDataException("These are the bytes of another partition");
+      }
+    }
+
     @Override
     public boolean next(Target row) throws IOException {
-      if (left == 0) {
+      if (!images.next()) {
         return false;
       }
-      long header = Long.reverseBytes(in.readLong());
-      int length = RowImage.bytes(header);
-      left -= RowImage.HEADER_BYTES + length;
-      if (left < 0) {
-        throw new EOFException("A partition ends within a row");
-      }
-      if (bytes.length < length) {
-        bytes = new byte[length];
-      }
-      in.readFully(bytes, 0, length);
-      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, header);
+      HostMemory bytes = images.row();
+      row.pointTo(bytes.base(), bytes.offset(), images.header());
       return true;
     }
 
     @Override
     public void close() {
-      try {
-        in.close();
-      } catch (IOException e) {
-        throw new java.io.UncheckedIOException(e);
-      }
+      Closing.all(List.of(owner));
     }
   }
 }

@@ -31,7 +31,6 @@ final class OutputBuffer extends ManagedBuffer {
   /** The most bytes of one Netty buffer, which counts them by an int. */
   static final int MAX_BUFFER_BYTES = Integer.MAX_VALUE;
 
-  private static final int TOTAL_BYTES = 8;
   private static final int TLS_CHUNK_BYTES = 64 << 10; // as Spark sends its files
 
   /** The same partitions in Spark's files. */
@@ -93,13 +92,19 @@ final class OutputBuffer extends ManagedBuffer {
   private List<CompositeByteBuf> bytes(MapOutput output) {
     List<CompositeByteBuf> all = new ArrayList<>(List.of(newBuffer()));
     for (int partition = from; partition < to; partition++) {
-      long total = output.wireBytes(partition);
-      if (total > 0) {
-        add(Unpooled.buffer(TOTAL_BYTES).writeLongLE(total), all);
-        output.ranges(
-            partition,
-            (address, length) -> add(Unpooled.wrappedBuffer(address, length, false), all));
-      }
+      output.giveTo(
+          partition,
+          new MapOutput.PartitionSink<RuntimeException>() {
+            @Override
+            public void accept(byte[] header) {
+              add(Unpooled.wrappedBuffer(header), all);
+            }
+
+            @Override
+            public void accept(long address, int length) {
+              add(Unpooled.wrappedBuffer(address, length, false), all);
+            }
+          });
     }
     return all;
   }

@@ -3,32 +3,35 @@ package org.tilespark.spark.shuffle;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Optional;
+import java.util.zip.Checksum;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.DownloadFile;
 import org.apache.spark.network.shuffle.DownloadFileWritableChannel;
 import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.store.CheckedHeader;
+import org.tilespark.arrow.store.CorruptDataException;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * A partition that comes from another executor: Spark's network writes each frame to where it will
- * be read. The first 8 bytes say how long it is. A network thread writes, then the task reads;
- * either may free it.
+ * A partition that comes from another executor: Spark's network writes each part to where it will
+ * be read. Its {@link CheckedHeader} says how long it is; memory is taken once the header is
+ * verified. A network thread writes, then the task reads; either may free it.
  *
  * <p>It takes every frame, also once it has failed or is freed. An exception would end the
  * connection, over which other tasks fetch too.
  */
 final class ReceivedBlock extends ManagedBuffer
     implements DownloadFile, DownloadFileWritableChannel {
-  private static final int TOTAL_BYTES = 8;
+  private static final long MOST_BYTES = 1 << 30; // of one buffer
 
   private final HostMemorySource source;
   // Guarded by this.
-  private final ByteBuffer head = ByteBuffer.allocate(TOTAL_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+  private final ByteBuffer head = ByteBuffer.allocate(CheckedHeader.BYTES);
   private HostMemorySource.Allocation memory; // null before its length is known, and once freed
-  private long total; // without the head
+  private int place; // what the header says of it
+  private long total; // without the header
   private long filled; // the same
   private boolean freed;
   private Exception failure; // null unless it cannot be read
@@ -57,17 +60,20 @@ final class ReceivedBlock extends ManagedBuffer
     while (head.hasRemaining() && from.hasRemaining()) {
       head.put(from.get());
       if (!head.hasRemaining()) {
-        total = head.getLong(0) - TOTAL_BYTES;
+        CheckedHeader header = CheckedHeader.of(head.array(), Long.MAX_VALUE);
+        total = header.bytes() - CheckedHeader.BYTES;
         if (total < 0) {
-          throw new IOException("A partition of " + total + " bytes; expected 0 or more");
+          throw new CorruptDataException("A partition states " + header.bytes() + " bytes");
         }
+        place = header.checksum();
         memory = source.allocate(total);
       }
     }
     int rest = from.remaining();
     if (rest > 0) {
       if (rest > total - filled) {
-        throw new IOException("A partition is longer than the " + total + " bytes that it states");
+        throw new CorruptDataException(
+            "A partition is longer than the " + total + " bytes that it states");
       }
       HostMemory bytesHere =
           from.isDirect()
@@ -82,7 +88,7 @@ final class ReceivedBlock extends ManagedBuffer
   @Override
   public synchronized ManagedBuffer closeAndRead() {
     if (failure == null && !freed && (memory == null || filled != total)) {
-      failure = new IOException("A partition has " + filled + " of " + total + " bytes");
+      failure = new CorruptDataException("A partition has " + filled + " of " + total + " bytes");
     }
     return this;
   }
@@ -92,12 +98,26 @@ final class ReceivedBlock extends ManagedBuffer
     return Optional.ofNullable(failure);
   }
 
-  /** The address of the first row's image. */
+  /** The address of the first frame. */
   synchronized long address() {
     return memory.address();
   }
 
-  /** Bytes of all images. */
+  /** The checksum of its place, as its header states it. */
+  synchronized int place() {
+    return place;
+  }
+
+  /** All bytes that came, header included, in their order: for a diagnosis. */
+  synchronized void addTo(Checksum checksum) {
+    checksum.update(head.array(), 0, head.position());
+    for (long at = 0; memory != null && at < filled; at += MOST_BYTES) {
+      int count = (int) Math.min(MOST_BYTES, filled - at);
+      checksum.update(MemoryUtil.directBuffer(memory.address() + at, count));
+    }
+  }
+
+  /** Bytes of all frames. */
   @Override
   public synchronized long size() {
     return total;

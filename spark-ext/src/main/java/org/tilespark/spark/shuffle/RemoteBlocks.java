@@ -14,6 +14,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFile;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.apache.spark.network.util.TransportConf;
@@ -108,8 +109,19 @@ final class RemoteBlocks implements AutoCloseable {
     }
     outstanding--;
     underWayBytes -= result.block.bytes();
+    settle(result);
     ask();
     return result;
+  }
+
+  /** Counts what came, rather than the estimate by which it was asked for. */
+  private synchronized void settle(Result result) {
+    Long estimate = budgeted.get(result.block);
+    if (result.failure == null && estimate != null && (estimate > 0 || kept)) {
+      long more = result.received.size() - result.block.bytes();
+      budgeted.put(result.block, estimate + more);
+      resolver.budget().settle(more);
+    }
   }
 
   /**
@@ -172,17 +184,22 @@ final class RemoteBlocks implements AutoCloseable {
     }
   }
 
+  /**
+   * Who fetches from there. The client of an external shuffle service tries a dead executor for
+   * long; the other one asks the driver whether it lives.
+   */
+  static BlockStoreClient client(BlockManager manager, BlockManagerId at) {
+    boolean service =
+        manager.externalShuffleServiceEnabled()
+            && at.port() == manager.externalShuffleServicePort();
+    return service ? manager.blockStoreClient() : manager.blockTransferService();
+  }
+
   private void send(List<Block> request) {
     Map<String, Block> byName = new HashMap<>();
     request.forEach(block -> byName.put(block.id().name(), block));
     BlockManagerId at = request.get(0).at();
-    BlockManager manager = SparkEnv.get().blockManager();
-    // The client of an external shuffle service tries a dead executor for long; the other one asks
-    // the driver whether it lives.
-    boolean service =
-        manager.externalShuffleServiceEnabled()
-            && at.port() == manager.externalShuffleServicePort();
-    (service ? manager.blockStoreClient() : manager.blockTransferService())
+    client(SparkEnv.get().blockManager(), at)
         .fetchBlocks(
             at.host(),
             at.port(),
@@ -228,12 +245,19 @@ final class RemoteBlocks implements AutoCloseable {
     return block;
   }
 
+  /** Ends fetching: what comes later is not kept. What came stays until {@link #close}. */
+  void end() {
+    synchronized (alive) {
+      closed = true;
+    }
+  }
+
   /** Frees all that came; what comes later is not kept. */
   @Override
   public synchronized void close() {
+    end();
     List<ReceivedBlock> left;
     synchronized (alive) {
-      closed = true;
       left = List.copyOf(alive);
       alive.clear();
     }

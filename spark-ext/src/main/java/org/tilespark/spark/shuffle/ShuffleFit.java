@@ -11,14 +11,21 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /** Which shuffles can be kept in memory. */
 final class ShuffleFit {
-  private static final String LOCAL_FILES = "LocalDiskShuffleDataIO";
+  private static final String FILES = "spark.shuffle.sort.io.plugin.class";
+  private static final String LOCAL_FILES =
+      "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
+
+  /** Reads files that a lost executor left on its volume: of outputs in memory it has none. */
+  private static final String RECOVERED_FILES =
+      "org.apache.spark.shuffle.KubernetesLocalDiskShuffleDataIO";
 
   private ShuffleFit() {}
 
   /** True if all rows that are shuffled come from nodes of ours, without a step between. */
   static boolean isOfBlocks(ShuffleDependency<?, ?, ?> dependency) {
     RDD<?> keyed = dependency.rdd(); // Spark's step that finds each row's partition
-    return keyed.dependencies().size() == 1
+    return dependency.getClass() == ShuffleDependency.class // Spark 4.3 has pipelined ones
+        && keyed.dependencies().size() == 1
         && isMarked(keyed.dependencies().head())
         && dependency.serializer() instanceof UnsafeRowSerializer;
   }
@@ -62,10 +69,19 @@ final class ShuffleFit {
         return Optional.of(key + " is true");
       }
     }
-    String files = conf.get("spark.shuffle.sort.io.plugin.class", LOCAL_FILES);
-    if (!files.endsWith(LOCAL_FILES)) {
-      return Optional.of("spark.shuffle.sort.io.plugin.class is " + files);
-    }
-    return Optional.empty();
+    String files = conf.get(FILES, LOCAL_FILES);
+    return files.equals(LOCAL_FILES) || files.equals(RECOVERED_FILES)
+        ? Optional.empty()
+        : Optional.of(FILES + " is " + files);
+  }
+
+  /**
+   * True if each output goes to files when it is committed: executors go at any time and the
+   * external shuffle service serves what they leave, or another executor recovers it.
+   */
+  static boolean filesOnly(SparkConf conf) {
+    return (conf.getBoolean("spark.shuffle.service.enabled", false)
+            && conf.getBoolean("spark.dynamicAllocation.enabled", false))
+        || conf.get(FILES, LOCAL_FILES).equals(RECOVERED_FILES);
   }
 }

@@ -15,14 +15,18 @@ import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.FallbackStorage$;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.store.CheckedHeader;
+import org.tilespark.arrow.store.CorruptDataException;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.RetainableRows;
+import org.tilespark.spark.rows.SharedUse;
 import scala.Product2;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -45,6 +49,16 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
   record Block(BlockManagerId at, ShuffleBlockId id, long bytes, int mapIndex) {
     MapOutput.Id output() {
       return new MapOutput.Id(id.shuffleId(), id.mapId());
+    }
+
+    /** What its bytes say that they are. */
+    int place() {
+      return output().place(id.reduceId());
+    }
+
+    /** True if a decommissioned executor left it where no executor serves it. */
+    boolean isInFallbackStorage() {
+      return at.equals(FallbackStorage$.MODULE$.FALLBACK_BLOCK_MANAGER_ID());
     }
   }
 
@@ -71,7 +85,8 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     ArrayDeque<Block> local = new ArrayDeque<>();
     List<Block> remote = new ArrayList<>();
     for (Block block : blocks()) {
-      (block.at.executorId().equals(here) ? local : remote).add(block);
+      boolean isHere = block.at.executorId().equals(here) || block.isInFallbackStorage();
+      (isHere ? local : remote).add(block);
     }
     RemoteBlocks fetched = new RemoteBlocks(remote, resolver, context);
     Rows rows = new Rows(local, fetched);
@@ -114,11 +129,13 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     private boolean ready; // target has the row that comes next
     // Guarded by this, since the task's thread closes what another one may read.
     private MapOutputRows rows; // of the block; null between blocks
-    private boolean kept; // what was read stays until the task ends
+    private boolean fromFile; // they are: the next frame overwrites them
+    private boolean kept; // what was read stays until this and every use are closed
     private final List<MapOutputRows> keptRows = new ArrayList<>();
     private final ArrayDeque<MapOutputRows.OfOutput> reserved =
         new ArrayDeque<>(); // of local, once kept
     private boolean closed;
+    private final SharedUse memory = new SharedUse(this::free);
 
     private Rows(ArrayDeque<Block> local, RemoteBlocks remote) {
       this.local = local;
@@ -137,8 +154,8 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         }
         try {
           ready = now.next(target);
-        } catch (IOException e) {
-          throw failed(e);
+        } catch (IOException | RuntimeException e) {
+          throw failed(e, now);
         }
         if (!ready) {
           end();
@@ -168,11 +185,12 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     /** Begins a block. */
-    private synchronized void begin(MapOutputRows next) {
+    private synchronized void begin(MapOutputRows next, boolean isFile) {
       if (closed) { // since it was looked for; current() says so
         next.close();
       } else {
         rows = next;
+        fromFile = isFile;
       }
     }
 
@@ -190,14 +208,14 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     @Override
-    public synchronized boolean retain() {
-      if (kept || closed) {
-        return kept;
-      }
+    public synchronized Optional<RetainableRows.Use> retain() {
+      return kept || (!closed && keep()) ? memory.begin() : Optional.empty();
+    }
+
+    private boolean keep() {
       List<MapOutputRows.OfOutput> found = new ArrayList<>();
       try {
-        // What a file gave lies in an array that the next row overwrites.
-        kept = !(rows instanceof MapOutputRows.OfFile) && findLocal(found) && remote.keep();
+        kept = !fromFile && findLocal(found) && remote.keep();
       } finally {
         if (kept) {
           reserved.addAll(found); // else they might move to files before it is their turn
@@ -225,9 +243,10 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       context.killTaskIfInterrupted();
       if (!local.isEmpty()) {
         block = local.poll();
-        begin(openLocal());
+        MapOutputRows next = openLocal();
+        begin(next, next instanceof MapOutputRows.Verified);
       } else if (remote.hasNext()) {
-        begin(openRemote());
+        begin(openRemote(), false);
       } else {
         return false;
       }
@@ -251,9 +270,12 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         return new MapOutputRows.OfOutput(output.get(), block.id.reduceId());
       }
       try {
-        ManagedBuffer file = resolver.getBlockData(block.id, ScalaInterop.none());
+        ManagedBuffer file =
+            block.isInFallbackStorage()
+                ? FallbackStorage$.MODULE$.read(SparkEnv.get().conf(), block.id)
+                : resolver.getBlockData(block.id, ScalaInterop.none());
         countLocal(file.size());
-        return new MapOutputRows.OfFile(file);
+        return MapOutputRows.Verified.ofFile(file, block.place());
       } catch (IOException | RuntimeException e) {
         throw failed(e);
       }
@@ -286,14 +308,33 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         throw failed(result.failure());
       }
       metrics.incRemoteBlocksFetched(1);
-      long bytes = result.received().size() + Long.BYTES;
+      long bytes = result.received().size() + CheckedHeader.BYTES;
       metrics.incRemoteBytesRead(bytes);
       counts.readRemotely(bytes);
-      return new MapOutputRows.Received(result, remote);
+      try {
+        MapOutputRows.Verified.checkPlace(result.received().place(), block.place());
+      } catch (CorruptDataException e) {
+        throw failed(e);
+      }
+      return MapOutputRows.Verified.received(result, remote);
+    }
+
+    /** A failure to read rows, with Spark's diagnosis where bytes were changed. */
+    private RuntimeException failed(Exception cause, MapOutputRows read) {
+      boolean isCorrupt = cause instanceof CorruptDataException;
+      return failed(
+          cause,
+          isCorrupt && read instanceof MapOutputRows.Verified rows
+              ? CorruptionDiagnosis.of(block, rows.bytes())
+              : "");
+    }
+
+    private RuntimeException failed(Throwable cause) {
+      return failed(cause, "");
     }
 
     /** What makes Spark run the map task again. */
-    private RuntimeException failed(Throwable cause) {
+    private RuntimeException failed(Throwable cause, String diagnosis) {
       return sneaky(
           new FetchFailedException(
               block.at,
@@ -301,14 +342,25 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
               block.id.mapId(),
               block.mapIndex,
               block.id.reduceId(),
-              String.valueOf(cause),
+              cause + diagnosis,
               cause));
     }
 
+    /** Ends reading. What is retained stays until its uses end. */
     private void close() {
-      List<AutoCloseable> held = new ArrayList<>();
       synchronized (this) {
         closed = true;
+      }
+      try {
+        Closing.all(List.<AutoCloseable>of(remote::end, memory));
+      } finally {
+        context.taskMetrics().mergeShuffleReadMetrics();
+      }
+    }
+
+    private void free() {
+      List<AutoCloseable> held = new ArrayList<>();
+      synchronized (this) {
         held.addAll(keptRows);
         held.addAll(reserved);
         if (rows != null) {
@@ -319,11 +371,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         reserved.clear();
       }
       held.add(remote);
-      try {
-        Closing.all(held);
-      } finally {
-        context.taskMetrics().mergeShuffleReadMetrics();
-      }
+      Closing.all(held);
     }
   }
 

@@ -3,8 +3,9 @@ package org.tilespark.spark.shuffle;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -12,9 +13,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.zip.Checksum;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.client.StreamCallbackWithID;
+import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
@@ -22,14 +28,13 @@ import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockBatchId;
 import org.apache.spark.storage.ShuffleBlockId;
+import org.apache.spark.storage.ShuffleDataBlockId;
 import org.apache.spark.storage.TempShuffleBlockId;
-import org.apache.spark.util.collection.OpenHashSet;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.arrow.store.StoredOutputs;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import scala.Option;
 import scala.Tuple2;
@@ -42,7 +47,9 @@ import scala.collection.immutable.Seq;
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
-  private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
+  private final IndexShuffleBlockResolver ofSpark;
+  private final CorruptionDiagnosis.Settings checksums; // of files
+  private final Map<Integer, Set<Long>> mapsWithFiles = new ConcurrentHashMap<>(); // by shuffle
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
   private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // less in tests
@@ -50,31 +57,12 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   private StoreBudget budget; // guarded by this; the same
   private ExecutorRuntime runtime; // guarded by this; whose memory they use
 
-  /** A resolver beside Spark's own one, with which it shares the record of files. */
+  /** A resolver beside Spark's own one, which keeps the record of Spark's files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
     super(conf);
-    this.filesOnly =
-        conf.getBoolean("spark.shuffle.service.enabled", false)
-            && conf.getBoolean("spark.dynamicAllocation.enabled", false);
-    this.mapsWithFiles = shareFiles(ofSpark);
-  }
-
-  /** The record has another type in Spark 4.0, so that neither constructor nor getter can serve. */
-  @SuppressWarnings("unchecked")
-  private Map<Object, OpenHashSet<Object>> shareFiles(IndexShuffleBlockResolver ofSpark) {
-    try {
-      Field record = IndexShuffleBlockResolver.class.getDeclaredField("taskIdMapsForShuffle");
-      record.setAccessible(true);
-      record.set(this, record.get(ofSpark));
-      return (Map<Object, OpenHashSet<Object>>) record.get(ofSpark);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(
-          "Spark "
-              + org.apache.spark.package$.MODULE$.SPARK_VERSION()
-              + " keeps no record of shuffle files where this tilespark looks for it; set"
-              + " spark.shuffle.manager=sort",
-          e);
-    }
+    this.ofSpark = ofSpark;
+    this.checksums = CorruptionDiagnosis.Settings.of(conf);
+    this.filesOnly = ShuffleFit.filesOnly(conf);
   }
 
   // ---- outputs
@@ -160,11 +148,12 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Lets the outputs of a shuffle go; Spark deletes files. What {@link #release} has named stays
-   * known: attempts at map tasks may end later.
+   * Lets the outputs of a shuffle go, and their files. What {@link #release} has named stays known:
+   * attempts at map tasks may end later.
    */
   void forget(int shuffleId) {
-    withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
+    letGo(shuffleId, Long.MAX_VALUE);
+    mapsWithFiles.remove(shuffleId);
   }
 
   /**
@@ -172,24 +161,17 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
    * some cannot be let go, as {@link Closing#all}.
    */
   void release(Releases.Release release) {
-    int shuffle = release.shuffle();
     released.add(release);
+    letGo(release.shuffle(), release.lastMap());
+  }
+
+  private void letGo(int shuffle, long lastMap) {
     List<AutoCloseable> gone = new ArrayList<>();
     gone.add(
-        () ->
-            withStore(
-                each ->
-                    each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap())));
-    OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
-    if (maps != null) {
-      synchronized (maps) {
-        ScalaInterop.iterator(maps.iterator())
-            .forEachRemaining(
-                map -> {
-                  if ((Long) map <= release.lastMap()) {
-                    gone.add(() -> removeDataByMap(shuffle, (Long) map));
-                  }
-                });
+        () -> withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= lastMap)));
+    for (long map : mapsWithFiles.getOrDefault(shuffle, Set.of())) {
+      if (map <= lastMap) {
+        gone.add(() -> removeDataByMap(shuffle, map));
       }
     }
     Closing.all(gone);
@@ -231,30 +213,64 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   public void write(MapOutput output) throws IOException {
     int shuffleId = output.id().shuffle();
     long mapId = output.id().map();
-    OpenHashSet<Object> maps =
-        mapsWithFiles.computeIfAbsent(
-            shuffleId,
-            shuffle ->
-                new OpenHashSet<Object>(
-                    16,
-                    (scala.reflect.ClassTag<Object>)
-                        (Object) scala.reflect.ClassTag$.MODULE$.Long()));
-    synchronized (maps) {
-      maps.add(mapId);
-    }
     File temporary = createTempFile(getDataFile(shuffleId, mapId));
     try {
+      long[] lengths = output.wireBytes();
+      long[] sums;
       try (FileChannel file =
           FileChannel.open(
               temporary.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-        output.writeTo(file);
+        sums = write(output, lengths.length, file);
       }
-      long[] lengths = output.wireBytes();
-      writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], temporary);
+      writeMetadataFileAndCommit(shuffleId, mapId, lengths, sums, temporary);
+      hasFiles(shuffleId, mapId);
       ExecutorRuntime.current().exchangeTotals().wroteFiles(Arrays.stream(lengths).sum());
     } finally {
       Files.deleteIfExists(temporary.toPath());
     }
+  }
+
+  /** Records that files of an output are here, so that they go with its shuffle. */
+  void hasFiles(int shuffle, long map) {
+    mapsWithFiles.computeIfAbsent(shuffle, first -> ConcurrentHashMap.newKeySet()).add(map);
+  }
+
+  /** Writes all partitions, and returns their checksums as Spark's file of checksums wants them. */
+  private long[] write(MapOutput output, int partitions, FileChannel file) throws IOException {
+    long[] sums = new long[checksums.enabled() ? partitions : 0];
+    boolean isKnown = checksums.algorithm().equals("CRC32C"); // of frames
+    for (int p = 0; p < partitions; p++) {
+      if (!checksums.enabled()) {
+        output.writeTo(p, file);
+      } else if (isKnown) {
+        output.writeTo(p, file);
+        sums[p] = Integer.toUnsignedLong(output.checksum(p));
+      } else {
+        Checksum sum = checksums.newChecksum();
+        output.writeTo(p, new ChecksumChannel(file, sum));
+        sums[p] = sum.getValue();
+      }
+    }
+    return sums;
+  }
+
+  /** Writes to a file, and computes a checksum of what was written. */
+  private record ChecksumChannel(FileChannel file, Checksum sum) implements WritableByteChannel {
+    @Override
+    public int write(ByteBuffer bytes) throws IOException {
+      ByteBuffer written = bytes.duplicate();
+      int count = file.write(bytes);
+      sum.update(written.limit(written.position() + count));
+      return count;
+    }
+
+    @Override
+    public boolean isOpen() {
+      return file.isOpen();
+    }
+
+    @Override
+    public void close() {}
   }
 
   @Override
@@ -263,6 +279,18 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   // ---- what Spark asks
+
+  /**
+   * Spark gives this executor files of one that is decommissioned; its own resolver records them.
+   */
+  @Override
+  public StreamCallbackWithID putShuffleBlockAsStream(
+      BlockId blockId, SerializerManager serializer) {
+    if (blockId instanceof ShuffleDataBlockId data) {
+      hasFiles(data.shuffleId(), data.mapId());
+    }
+    return ofSpark.putShuffleBlockAsStream(blockId, serializer);
+  }
 
   @Override
   public ManagedBuffer getBlockData(BlockId blockId, Option<String[]> directories) {

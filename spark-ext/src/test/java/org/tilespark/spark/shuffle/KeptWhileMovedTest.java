@@ -7,16 +7,18 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.util.TaskCompletionListener;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.RetainableRows;
+import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -60,7 +62,9 @@ class KeptWhileMovedTest extends SparkTest {
     List<UnsafeRow> views = new ArrayList<>();
     InternalRow first = rows.next();
     views.add(view(first));
-    if (RetainableRows.retain(first)) {
+    RetainedRows retained = new RetainedRows();
+    TaskContext.get().addTaskCompletionListener((TaskCompletionListener) ended -> retained.close());
+    if (retained.retains(first)) {
       List<?> moved =
           ScalaInterop.list(
               ((TileShuffleManager) SparkEnv.get().shuffleManager())

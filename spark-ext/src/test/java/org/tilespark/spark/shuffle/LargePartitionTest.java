@@ -35,7 +35,7 @@ class LargePartitionTest extends SparkTest {
   private static final MapOutput.Id ID = new MapOutput.Id(SHUFFLE, 0);
   private static final int ROWS = 9;
   private static final long ROW_BYTES = (256L << 20) - 8;
-  private static final long WIRE_BYTES = 8 + ROWS * (8 + ROW_BYTES);
+  private static final long WIRE_BYTES = 16 + ROWS * (16 + 8 + ROW_BYTES);
 
   private final BlockManagerId here = SparkEnv.get().blockManager().blockManagerId();
   private TileShuffleResolver.Committed committed;
@@ -95,8 +95,8 @@ class LargePartitionTest extends SparkTest {
       remote.start();
       RemoteBlocks.Result result = remote.next();
       assertNull(result.failure());
-      assertEquals(WIRE_BYTES - 8, result.received().size());
-      assertRows(new MapOutputRows.Received(result, remote));
+      assertEquals(WIRE_BYTES - 16, result.received().size());
+      assertRows(MapOutputRows.Verified.received(result, remote));
     }
   }
 
@@ -127,8 +127,9 @@ class LargePartitionTest extends SparkTest {
   void itIsReadFromFiles() throws IOException {
     moveToFiles();
     assertRows(
-        new MapOutputRows.OfFile(
-            outputs().getBlockData(new ShuffleBlockId(SHUFFLE, 0, 0), ScalaInterop.none())));
+        MapOutputRows.Verified.ofFile(
+            outputs().getBlockData(new ShuffleBlockId(SHUFFLE, 0, 0), ScalaInterop.none()),
+            ID.place(0)));
   }
 
   @Test

@@ -2,6 +2,7 @@ package org.tilespark.spark.shuffle;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.zip.CRC32C;
 import org.apache.spark.network.protocol.EncryptedMessageWithHeader;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -21,8 +23,10 @@ import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.FaultyMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.OutOfHostMemoryException;
+import org.tilespark.arrow.store.CheckedHeader;
+import org.tilespark.arrow.store.CorruptDataException;
 import org.tilespark.arrow.store.MapOutput;
-import org.tilespark.arrow.store.RowImage;
+import org.tilespark.arrow.store.PartitionFrames;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -94,15 +98,23 @@ class ReceivedBlockTest {
       assertEquals(length, block.write(part));
     }
     block.closeAndRead();
-    assertEquals(bytes.length - 8, block.size());
-    long address = block.address();
+    assertEquals(bytes.length - CheckedHeader.BYTES, block.size());
+    assertEquals(output.id().place(0), block.place());
+    HostMemory all = HostMemory.ofAddress(block.address(), block.size());
+    PartitionFrames images = new PartitionFrames(PartitionFrames.Source.of(all), all.bytes());
     for (int row = 1; row <= 3; row++) {
-      assertEquals(40 * row, RowImage.bytes(RowImage.headerAt(address)));
-      assertEquals(
-          row, HostMemory.unsafe().getLong(RowImage.endOf(address) - Long.BYTES), "last value");
-      address = RowImage.endOf(address);
+      assertTrue(images.next());
+      HostMemory bytesOfRow = images.row();
+      assertEquals(40 * row, bytesOfRow.bytes());
+      long last = bytesOfRow.offset() + bytesOfRow.bytes() - Long.BYTES;
+      assertEquals(row, HostMemory.unsafe().getLong(last), "last value");
     }
-    assertEquals(block.address() + block.size(), address);
+    assertFalse(images.next());
+    CRC32C expected = new CRC32C();
+    expected.update(bytes);
+    CRC32C found = new CRC32C();
+    block.addTo(found);
+    assertEquals(expected.getValue(), found.getValue());
     block.free();
     block.free();
   }
@@ -148,7 +160,7 @@ class ReceivedBlockTest {
     shorter.write(ByteBuffer.wrap(bytes, 0, bytes.length - 1));
     shorter.closeAndRead();
     assertTrue(
-        failure(shorter).contains(bytes.length - 9 + " of " + (bytes.length - 8)),
+        failure(shorter).contains(bytes.length - 17 + " of " + (bytes.length - 16)),
         () -> failure(shorter));
     shorter.delete();
 
@@ -158,12 +170,29 @@ class ReceivedBlockTest {
     assertEquals(1, longer.write(ByteBuffer.wrap(new byte[1])));
     assertTrue(failure(longer).contains("longer than"), () -> failure(longer));
 
+    ReceivedBlock shortest = new ReceivedBlock(source);
+    shortest.write(ByteBuffer.wrap(new CheckedHeader(8, 0).encoded()));
+    assertTrue(failure(shortest).contains("states 8 bytes"), () -> failure(shortest));
     ReceivedBlock negative = new ReceivedBlock(source);
-    negative.write(ByteBuffer.wrap(new byte[8]));
-    assertTrue(failure(negative).contains("-8 bytes"), () -> failure(negative));
+    negative.write(ByteBuffer.wrap(new CheckedHeader(-8, 0).encoded()));
+    assertTrue(failure(negative).contains("states -8 bytes"), () -> failure(negative));
     ReceivedBlock empty = new ReceivedBlock(source);
     empty.closeAndRead();
     assertTrue(failure(empty).contains("0 of 0"), () -> failure(empty));
+  }
+
+  /** Bytes that were changed are no length: no memory is asked for, which would be refused. */
+  @Test
+  void aChangedLengthAllocatesNothing() throws IOException {
+    for (int bit = 0; bit < 8 * CheckedHeader.BYTES; bit++) {
+      byte[] bytes = sent(0, 1);
+      bytes[bit / 8] ^= (byte) (1 << bit % 8);
+      ReceivedBlock block =
+          new ReceivedBlock(FaultyMemorySource.of(source, new AllocationFaults(1, 0)));
+      assertEquals(bytes.length, block.write(ByteBuffer.wrap(bytes)));
+      block.closeAndRead();
+      assertInstanceOf(CorruptDataException.class, block.failure().orElseThrow());
+    }
   }
 
   /** The connection is other tasks' too, so that it goes on. */

@@ -178,6 +178,7 @@ class ReleasedOutputsTest extends SparkTest {
         new TileShuffleResolver(conf.set("spark.shuffle.checksum.algorithm", "none"), outputs());
     for (long map = 0; map < 3; map++) {
       write(shuffle, map);
+      failing.hasFiles(shuffle, map);
     }
     Throwable thrown =
         assertThrows(

@@ -23,7 +23,7 @@ import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.RetainableRows;
+import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -148,7 +148,7 @@ class TileShuffleReaderTest extends SparkTest {
           throw new IllegalStateException("evicted on purpose");
         });
     try {
-      assertThrows(IllegalStateException.class, () -> RetainableRows.retain(first));
+      assertThrows(IllegalStateException.class, () -> new RetainedRows().retains(first));
     } finally {
       budget.giveBack(rest);
       budget.evictsWith(

@@ -1,0 +1,53 @@
+package org.tilespark.arrow.store;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * 16 bytes before bytes that leave memory: how many there are, a checksum, and a checksum of both,
+ * so that a length is used only if it is the one that was written. Little-endian:
+ *
+ * <pre>
+ *   | bytes: 8 | checksum: 4 | CRC32C of the 12 bytes before: 4 |
+ * </pre>
+ *
+ * @param bytes that a reader has to expect
+ * @param checksum of what follows, or of what it belongs to
+ */
+public record CheckedHeader(long bytes, int checksum) {
+  /** Of an encoded header. */
+  public static final int BYTES = 16;
+
+  private static final int CHECKED_BYTES = 12;
+
+  /** As it is written. */
+  public byte[] encoded() {
+    ByteBuffer header = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    header.putLong(bytes).putInt(checksum);
+    return header.putInt(Crc32c.of(header.array(), 0, CHECKED_BYTES)).array();
+  }
+
+  /**
+   * Reads a header.
+   *
+   * @param encoded its {@link #BYTES} bytes
+   * @param mostBytes that can be right
+   * @throws CorruptDataException if its checksum is wrong, or its length negative or beyond {@code
+   *     mostBytes}
+   */
+  public static CheckedHeader of(byte[] encoded, long mostBytes) throws CorruptDataException {
+    ByteBuffer header = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);
+    int found = Crc32c.of(encoded, 0, CHECKED_BYTES);
+    int stated = header.getInt(CHECKED_BYTES);
+    if (found != stated) {
+      throw new CorruptDataException(
+          "A header has checksum %08x, and states %08x".formatted(found, stated));
+    }
+    long bytes = header.getLong(0);
+    if (bytes < 0 || bytes > mostBytes) {
+      throw new CorruptDataException(
+          "A header states %d bytes; expected 0 to %d".formatted(bytes, mostBytes));
+    }
+    return new CheckedHeader(bytes, header.getInt(Long.BYTES));
+  }
+}

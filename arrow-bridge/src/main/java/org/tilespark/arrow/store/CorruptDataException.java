@@ -1,0 +1,13 @@
+package org.tilespark.arrow.store;
+
+import java.io.IOException;
+
+/** Bytes that came back from a file or the network are not those that were written. */
+public final class CorruptDataException extends IOException {
+  private static final long serialVersionUID = 1;
+
+  /** Says what was read, what was found and what was expected. */
+  public CorruptDataException(String message) {
+    super(message);
+  }
+}

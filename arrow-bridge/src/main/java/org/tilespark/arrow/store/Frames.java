@@ -1,0 +1,88 @@
+package org.tilespark.arrow.store;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.arrow.store.MapOutput.PartitionSink;
+import org.tilespark.arrow.store.MapOutput.RangeSink;
+
+/**
+ * The images of one partition in memory, in the frames in which they leave it. Checksums are
+ * computed when this is made. Immutable; valid while the memory of the images is.
+ */
+final class Frames {
+  /** About the bytes of a frame; it ends with the image that reaches them. */
+  static final long FRAME_BYTES = 1 << 20;
+
+  private static final int MOST_RANGE_BYTES = 1 << 30;
+
+  /** Images {@code first} to {@code end}, exclusive. */
+  private record Frame(int first, int end, CheckedHeader header) {}
+
+  private final long[] images; // addresses; further elements are unused
+  private final List<Frame> frames = new ArrayList<>();
+
+  /** Frames of the first {@code count} images, whose addresses it borrows. */
+  Frames(long[] images, int count) {
+    this.images = images;
+    for (int first = 0; first < count; ) {
+      int end = first;
+      long bytes = 0;
+      while (end < count && bytes < FRAME_BYTES) {
+        bytes += imageBytes(images[end++]);
+      }
+      Crc32c sum = new Crc32c();
+      ranges(first, end, sum);
+      frames.add(new Frame(first, end, new CheckedHeader(bytes, sum.value())));
+      first = end;
+    }
+  }
+
+  private static long imageBytes(long image) {
+    return RowImage.endOf(image) - image;
+  }
+
+  /** Gives all frames in their order. */
+  <E extends Exception> void giveTo(PartitionSink<E> sink) throws E {
+    for (Frame frame : frames) {
+      sink.accept(frame.header.encoded());
+      ranges(frame.first, frame.end, sink);
+    }
+  }
+
+  /** CRC32C of all bytes, headers included. */
+  int checksum() {
+    int sum = 0;
+    for (Frame frame : frames) {
+      sum = checksum(sum, frame.header);
+    }
+    return sum;
+  }
+
+  /** CRC32C of bytes with the checksum {@code before}, then a frame. */
+  static int checksum(int before, CheckedHeader frame) {
+    byte[] header = frame.encoded();
+    int withHeader = Crc32c.combine(before, Crc32c.of(header, 0, header.length), header.length);
+    return Crc32c.combine(withHeader, frame.checksum(), frame.bytes());
+  }
+
+  /** Images that lie one behind the other come together, up to 1 GiB. */
+  private <E extends Exception> void ranges(int first, int end, RangeSink<E> sink) throws E {
+    long start = 0;
+    long stop = 0;
+    for (int i = first; i < end; i++) {
+      if (images[i] != stop) {
+        give(start, stop, sink);
+        start = images[i];
+      }
+      stop = RowImage.endOf(images[i]);
+    }
+    give(start, stop, sink);
+  }
+
+  private static <E extends Exception> void give(long start, long stop, RangeSink<E> sink)
+      throws E {
+    for (long at = start; at < stop; at += MOST_RANGE_BYTES) {
+      sink.accept(at, (int) Math.min(MOST_RANGE_BYTES, stop - at));
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package org.tilespark.arrow.store;
+
+import java.io.DataInput;
+import java.io.IOException;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * The images of a partition that came back, as {@link MapOutput} gave it away: a frame's checksum
+ * is verified before the first image of it is given, and each image's header before it is given.
+ * For one thread.
+ */
+public final class PartitionFrames {
+  /** Gives the bytes that follow the partition's header. */
+  public interface Source {
+    /**
+     * The next bytes, valid until more are read.
+     *
+     * @param bytes no more than there are
+     */
+    HostMemory read(long bytes) throws IOException;
+
+    /** Bytes that lie in memory; borrowed. */
+    static Source of(HostMemory all) {
+      return new Source() {
+        private long at;
+
+        @Override
+        public HostMemory read(long bytes) {
+          HostMemory next = all.slice(at, bytes);
+          at += bytes;
+          return next;
+        }
+      };
+    }
+
+    /** Bytes of a stream, which it borrows; it keeps one frame on the heap. */
+    static Source of(DataInput stream) {
+      return new Source() {
+        private byte[] frame = {};
+
+        @Override
+        public HostMemory read(long bytes) throws IOException {
+          if (frame.length < bytes) {
+            frame = new byte[Math.toIntExact(bytes)];
+          }
+          stream.readFully(frame, 0, (int) bytes);
+          return HostMemory.ofArray(frame).slice(0, bytes);
+        }
+      };
+    }
+  }
+
+  private final Source source;
+  private long left; // bytes of the partition that were not read
+  private HostMemory frame = new HostMemory(new byte[0], 0, 0);
+  private long at; // the next image of the frame
+  private long image; // the one that was given last
+
+  /** Frames of {@code bytes} bytes together; borrows the source. */
+  public PartitionFrames(Source source, long bytes) {
+    this.source = source;
+    this.left = bytes;
+  }
+
+  /**
+   * Goes to the next image.
+   *
+   * @return false if there is none
+   * @throws CorruptDataException if the bytes are not those that were written
+   * @throws IOException if the source fails
+   */
+  public boolean next() throws IOException {
+    if (at == frame.bytes()) {
+      if (left == 0) {
+        return false;
+      }
+      open();
+    }
+    image = at;
+    checkRoom(RowImage.HEADER_BYTES, frame.bytes() - at);
+    RowImage.check(header(), frame.bytes() - at);
+    at += RowImage.HEADER_BYTES + RowImage.bytes(header());
+    return true;
+  }
+
+  private void open() throws IOException {
+    checkRoom(CheckedHeader.BYTES, left);
+    byte[] encoded = new byte[CheckedHeader.BYTES];
+    source.read(encoded.length).copyTo(HostMemory.ofArray(encoded));
+    left -= encoded.length;
+    CheckedHeader header = CheckedHeader.of(encoded, left);
+    frame = source.read(header.bytes());
+    left -= header.bytes();
+    at = 0;
+    int found =
+        frame.isOffHeap()
+            ? Crc32c.of(frame.offset(), frame.bytes())
+            : Crc32c.of((byte[]) frame.base(), 0, (int) frame.bytes());
+    if (header.bytes() < RowImage.HEADER_BYTES || found != header.checksum()) {
+      throw new CorruptDataException(
+          "%d bytes of rows have checksum %08x; expected %08x"
+              .formatted(header.bytes(), found, header.checksum()));
+    }
+  }
+
+  private static void checkRoom(int needed, long room) throws CorruptDataException {
+    if (room < needed) {
+      throw new CorruptDataException(
+          "%d bytes are left for a header of %d".formatted(room, needed));
+    }
+  }
+
+  /** The image's header. */
+  public long header() {
+    return HostMemory.unsafe().getLong(frame.base(), frame.offset() + image);
+  }
+
+  /** The bytes of the image's row, valid until the next frame is read. */
+  public HostMemory row() {
+    return frame.slice(image + RowImage.HEADER_BYTES, RowImage.bytes(header()));
+  }
+}

@@ -1,0 +1,41 @@
+package org.tilespark.spark.rows;
+
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.spark.rows.RetainableRows.Use;
+
+/**
+ * The rows that one consumer retains, from whatever readers they come: their memory stays until
+ * this is closed, whichever of the task's listeners runs first. For the task's thread.
+ */
+public final class RetainedRows implements AutoCloseable {
+  private final Map<InternalRow, Optional<Use>> known = new IdentityHashMap<>(); // by row object
+  private InternalRow last; // that was asked for
+  private boolean lastStays;
+
+  /** True if the memory of {@code row}, as it is now, stays until this is closed. */
+  public boolean retains(InternalRow row) {
+    if (row != last) {
+      last = row;
+      lastStays =
+          RetainableRows.owner(row)
+              .map(owner -> known.computeIfAbsent(row, first -> owner.retain()).isPresent())
+              .orElse(false);
+    }
+    return lastStays;
+  }
+
+  /** Lets the memory go. */
+  @Override
+  public void close() {
+    try {
+      Closing.all(known.values().stream().flatMap(Optional::stream).toList());
+    } finally {
+      known.clear();
+      last = null;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package org.tilespark.spark.shuffle;
+
+import java.io.IOException;
+import java.util.zip.Checksum;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.network.shuffle.checksum.Cause;
+import org.apache.spark.network.shuffle.checksum.ShuffleChecksumHelper;
+import org.apache.spark.storage.BlockManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.shuffle.TileShuffleReader.Block;
+
+/**
+ * Asks Spark where the bytes of a partition were changed: it compares the checksum of what a reader
+ * got with that of the file now and with that of when the file was written.
+ */
+final class CorruptionDiagnosis {
+  private static final Logger LOG = LoggerFactory.getLogger(CorruptionDiagnosis.class);
+
+  /** Whether and how Spark's files have checksums. */
+  record Settings(boolean enabled, String algorithm) {
+    static final String ALGORITHM = "spark.shuffle.checksum.algorithm";
+    private static final String ENABLED = "spark.shuffle.checksum.enabled";
+
+    static Settings of(SparkConf conf) {
+      return new Settings(conf.getBoolean(ENABLED, true), conf.get(ALGORITHM, "ADLER32"));
+    }
+
+    /** A checksum of no bytes. */
+    Checksum newChecksum() {
+      return ShuffleChecksumHelper.getChecksumByAlgorithm(algorithm);
+    }
+  }
+
+  /** Bytes that a reader got. */
+  interface Bytes {
+    /** Adds them in their order. */
+    void addTo(Checksum checksum) throws IOException;
+  }
+
+  private CorruptionDiagnosis() {}
+
+  /** What to add to the message of a failure; empty where there is nothing to ask. */
+  static String of(Block block, Bytes bytes) {
+    Settings settings = Settings.of(SparkEnv.get().conf());
+    if (!settings.enabled) {
+      return "";
+    }
+    try {
+      Checksum checksum = settings.newChecksum();
+      bytes.addTo(checksum);
+      return ". Spark's diagnosis: " + cause(block, checksum.getValue(), settings.algorithm);
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("No diagnosis of {}", block.id(), e);
+      return "";
+    }
+  }
+
+  private static Cause cause(Block block, long checksum, String algorithm) {
+    BlockManager manager = SparkEnv.get().blockManager();
+    if (block.at().executorId().equals(manager.blockManagerId().executorId())) {
+      return manager.diagnoseShuffleBlockCorruption(block.id(), checksum, algorithm);
+    }
+    return RemoteBlocks.client(manager, block.at())
+        .diagnoseCorruption(
+            block.at().host(),
+            block.at().port(),
+            block.at().executorId(),
+            block.id().shuffleId(),
+            block.id().mapId(),
+            block.id().reduceId(),
+            checksum,
+            algorithm);
+  }
+}
