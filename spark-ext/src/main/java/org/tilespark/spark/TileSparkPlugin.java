@@ -157,6 +157,7 @@ public final class TileSparkPlugin implements SparkPlugin {
     private final AtomicBoolean exiting = new AtomicBoolean();
     private boolean exitOnLostDevice;
     private Optional<StatusSender> sender = Optional.empty();
+    private ExecutorRuntime runtime;
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
@@ -167,7 +168,7 @@ public final class TileSparkPlugin implements SparkPlugin {
               && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
       Availability<DeviceProbe> probe = DeviceProbe.run();
       ResourceInformation gpus = plugin.resources().get("gpu");
-      ExecutorRuntime runtime =
+      runtime =
           ExecutorRuntime.start(Optional.of(gpus == null ? List.of() : List.of(gpus.addresses())));
       if (!isLocal) {
         ExecutorMetrics.register(plugin.metricRegistry(), runtime);
@@ -266,7 +267,6 @@ public final class TileSparkPlugin implements SparkPlugin {
     @Override
     public void onTaskFailed(TaskFailedReason reason) {
       sender.ifPresent(StatusSender::soon);
-      ExecutorRuntime runtime = ExecutorRuntime.current();
       stickyFailure(reason).ifPresent(runtime::deviceLost);
       boolean lost = runtime.lostDevice().isPresent();
       if (lost && exitOnLostDevice && exiting.compareAndSet(false, true)) {

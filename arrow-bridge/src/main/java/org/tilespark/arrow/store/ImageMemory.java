@@ -1,7 +1,7 @@
 package org.tilespark.arrow.store;
 
-import java.util.concurrent.atomic.AtomicInteger;
 import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.memory.Uses;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
@@ -10,11 +10,12 @@ import org.tilespark.kernels.memory.HostMemory;
  */
 public final class ImageMemory {
   private final Arena arena;
-  private final AtomicInteger users = new AtomicInteger(1);
+  private final Uses uses;
 
   /** No memory yet; borrows both. */
   public ImageMemory(HostMemorySource source, StoreBudget budget) {
     this.arena = new Arena(source, budget, Arena.Growth.LONG_LIVED);
+    this.uses = new Uses("Memory of images", arena::close);
   }
 
   /**
@@ -49,7 +50,7 @@ public final class ImageMemory {
 
   /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
   public boolean retain() {
-    return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
+    return uses.retain();
   }
 
   /** A use of it that the result ends. Its maker has not released it. */
@@ -62,12 +63,6 @@ public final class ImageMemory {
 
   /** Ends one use; the last one frees it. */
   public void release() {
-    int left = users.decrementAndGet();
-    if (left < 0) {
-      throw new IllegalStateException("Memory of images was released more often than retained");
-    }
-    if (left == 0) {
-      arena.close();
-    }
+    uses.release();
   }
 }

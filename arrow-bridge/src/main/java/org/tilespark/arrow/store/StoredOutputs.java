@@ -42,6 +42,7 @@ public final class StoredOutputs implements AutoCloseable {
   private long committed; // to memory
   private final Map<Id, Long> spilling = new HashMap<>(); // being written to files: their bytes
   private long spills; // that have ended
+  private boolean closed;
 
   /** No outputs yet; {@code budget} asks this store to evict. */
   public StoredOutputs(StoreBudget budget, Files files) {
@@ -54,10 +55,16 @@ public final class StoredOutputs implements AutoCloseable {
    *
    * @return true if it lies in memory, false if in files
    * @throws IOException if it had to be written to files, and could not be; it is released
+   * @throws IllegalStateException if this is closed; it is released
    */
   public boolean commit(MapOutput output) throws IOException {
     if (output.isInMemory()) {
       synchronized (this) {
+        if (closed) {
+          output.release();
+          throw new IllegalStateException(
+              "Output " + output.id() + " is complete after its executor has stopped");
+        }
         MapOutput before = outputs.put(output.id(), output);
         if (before != null) {
           throw new IllegalStateException("Output " + output.id() + " was committed twice");
@@ -208,9 +215,12 @@ public final class StoredOutputs implements AutoCloseable {
     release(which);
   }
 
-  /** Lets all outputs go. */
+  /** Lets all outputs go, and takes none into memory from now on. May be called twice. */
   @Override
   public void close() {
+    synchronized (this) {
+      closed = true;
+    }
     release(id -> true);
   }
 

@@ -20,12 +20,8 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 final class CacheStore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CacheStore.class);
 
-  private static final Cleaner CLEANER = Cleaner.create();
-
   /** The cache's part of the stores, and of Spark's storage memory, is one over this. */
   private static final int PART = 2;
-
-  private static CacheStore current; // guarded by the class
 
   private final ExecutorRuntime runtime;
   private final StoreBudget budget;
@@ -33,27 +29,24 @@ final class CacheStore implements AutoCloseable {
   private final AtomicLong countedBytes = new AtomicLong();
   private final AtomicBoolean saidUncounted = new AtomicBoolean();
   private final Set<Use> uses = ConcurrentHashMap.newKeySet();
+  private final Cleaner cleaner = Cleaner.create(); // its thread ends with what it watches
+  private volatile boolean closed;
 
-  private CacheStore(ExecutorRuntime runtime) {
+  CacheStore(ExecutorRuntime runtime) {
     this.runtime = runtime;
     this.budget = runtime.storeBudget().part(runtime.storeBudget().limitBytes() / PART);
     this.mostCountedBytes = storageBytes() / PART;
   }
 
   /** The store of this process's executor; made at first use, and closed with its runtime. */
-  static synchronized CacheStore current() {
-    ExecutorRuntime runtime = ExecutorRuntime.current();
-    if (current == null || current.runtime != runtime) {
-      current = new CacheStore(runtime);
-      runtime.closesFirst(current);
-    }
-    return current;
+  static CacheStore current() {
+    return ExecutorRuntime.current().kept(CacheStore.class, CacheStore::new);
   }
 
   /** The most that Spark stores on the heap when nothing is executed. */
   private static long storageBytes() {
     SparkEnv env = SparkEnv.get();
-    if (env == null) {
+    if (env == null) { // the application stops
       return 0;
     }
     MemoryManager memory = env.memoryManager();
@@ -103,20 +96,17 @@ final class CacheStore implements AutoCloseable {
     }
     Use use = new Use(this, memory, count(bytes));
     uses.add(use);
-    return new Usage(use.counted, CLEANER.register(user, use));
+    if (closed) { // perhaps since this use could have been seen there
+      use.run();
+    }
+    return new Usage(use.counted, cleaner.register(user, use));
   }
 
-  /** Ends what cached batches use. Tasks that read them go on. */
+  /** Ends what cached batches use. Tasks that read them, and who writes them, go on. */
   @Override
   public void close() {
+    closed = true;
     uses.forEach(Use::run);
-    forget(this);
-  }
-
-  private static synchronized void forget(CacheStore closed) {
-    if (current == closed) {
-      current = null;
-    }
   }
 
   /** One use of memory; it ends once. */

@@ -14,6 +14,7 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.KnownSizeEstimation;
 import org.tilespark.arrow.store.ImageMemory;
 import org.tilespark.arrow.store.RowImage;
+import org.tilespark.spark.error.StoppedException;
 
 /**
  * Some rows of a cached partition. They lie as images outside the heap, or each in an array on the
@@ -92,18 +93,52 @@ public final class ImageBatch
     return counted;
   }
 
-  /** The memory outside the heap that the rows lie in; null if they lie on the heap. */
-  ImageMemory memory() {
-    return memory;
+  /**
+   * The rows of this batch, which stay until the result is closed.
+   *
+   * @throws StoppedException if they have been freed: the batch was closed, or the application has
+   *     stopped
+   */
+  Rows use() {
+    if (memory != null && !memory.retain()) {
+      throw new StoppedException(
+          "A cached block has been freed, since its application stops or no longer caches it."
+              + " Start a new SparkContext, or cache the frame again");
+    }
+    return new Rows();
   }
 
-  /** Points {@code view} to a row, which stays as long as this, or who retains its memory, does. */
-  void point(int row, UnsafeRow view) {
-    if (images == null) {
-      view.pointTo(arrays[row], Platform.BYTE_ARRAY_OFFSET, arrays[row].length);
-    } else {
-      long header = RowImage.headerAt(images[row]);
-      view.pointTo(null, images[row] + RowImage.HEADER_BYTES, RowImage.bytes(header));
+  /** A use of the batch: the only way to its rows. For one thread. */
+  final class Rows implements AutoCloseable {
+    private boolean closed;
+
+    private Rows() {}
+
+    int count() {
+      return numRows();
+    }
+
+    /** The memory outside the heap that the rows lie in; null if they lie on the heap. */
+    ImageMemory memory() {
+      return memory;
+    }
+
+    /** Points {@code view} to a row, which stays until this is closed. */
+    void point(int row, UnsafeRow view) {
+      if (images == null) {
+        view.pointTo(arrays[row], Platform.BYTE_ARRAY_OFFSET, arrays[row].length);
+      } else {
+        long header = RowImage.headerAt(images[row]);
+        view.pointTo(null, images[row] + RowImage.HEADER_BYTES, RowImage.bytes(header));
+      }
+    }
+
+    @Override
+    public void close() {
+      if (memory != null && !closed) {
+        closed = true;
+        memory.release();
+      }
     }
   }
 
@@ -114,15 +149,24 @@ public final class ImageBatch
     }
   }
 
-  /** While Spark writes a block it holds the block's lock, so it closes no batch of it. */
+  /**
+   * While Spark writes a block it holds the block's lock, and closes no batch of it. A stop of the
+   * application does, so the rows are used here too.
+   */
   @Override
   public void writeExternal(ObjectOutput out) throws IOException {
+    try (Rows rows = use()) {
+      write(rows, out);
+    }
+  }
+
+  private void write(Rows rows, ObjectOutput out) throws IOException {
     out.writeInt(fields);
     out.writeInt(numRows());
     UnsafeRow row = new UnsafeRow(fields);
     byte[] piece = images == null ? null : new byte[PIECE_BYTES];
     for (int i = 0; i < numRows(); i++) {
-      point(i, row);
+      rows.point(i, row);
       int length = row.getSizeInBytes();
       out.writeInt(length);
       if (images == null) {

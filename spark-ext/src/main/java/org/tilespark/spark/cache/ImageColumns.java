@@ -45,9 +45,9 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
 
   @Override
   public ColumnarBatch next() {
-    ImageBatch batch = batches.next();
-    List<UnsafeRow> rows = new ArrayList<>(batch.numRows());
-    for (int i = 0; i < batch.numRows(); i++) {
+    ImageBatch.Rows batch = batches.next();
+    List<UnsafeRow> rows = new ArrayList<>(batch.count());
+    for (int i = 0; i < batch.count(); i++) {
       UnsafeRow row = new UnsafeRow(selection.cached().length());
       batch.point(i, row);
       rows.add(row);

@@ -18,7 +18,7 @@ import scala.runtime.AbstractFunction1;
 final class ImageRows implements Iterator<InternalRow> {
   private final ReadImages batches;
   private final UnsafeRow view;
-  private ImageBatch batch; // null before the first
+  private ImageBatch.Rows batch; // null before the first
   private int next; // row of the batch
 
   private ImageRows(Iterator<CachedBatch> batches, int fields) {
@@ -30,7 +30,7 @@ final class ImageRows implements Iterator<InternalRow> {
 
   @Override
   public boolean hasNext() {
-    while (batch == null || next == batch.numRows()) {
+    while (batch == null || next == batch.count()) {
       if (!batches.hasNext()) {
         return false;
       }

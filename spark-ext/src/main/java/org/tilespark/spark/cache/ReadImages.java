@@ -7,7 +7,6 @@ import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.columnar.CachedBatch;
 import org.apache.spark.util.TaskCompletionListener;
-import org.tilespark.arrow.store.ImageMemory;
 import org.tilespark.spark.rows.RetainableRows;
 import org.tilespark.spark.rows.SharedUse;
 
@@ -18,7 +17,7 @@ import org.tilespark.spark.rows.SharedUse;
  */
 final class ReadImages {
   private final Iterator<CachedBatch> batches;
-  private final List<ImageMemory> held = new ArrayList<>();
+  private final List<ImageBatch.Rows> held = new ArrayList<>();
   private final SharedUse memory = new SharedUse(this::free);
 
   /** Batches of {@code task}. */
@@ -33,7 +32,7 @@ final class ReadImages {
   }
 
   private void free() {
-    held.forEach(ImageMemory::release);
+    held.forEach(ImageBatch.Rows::close);
     held.clear();
   }
 
@@ -41,17 +40,12 @@ final class ReadImages {
     return batches.hasNext();
   }
 
-  /** The next batch. */
-  ImageBatch next() {
-    ImageBatch batch = (ImageBatch) batches.next();
-    ImageMemory images = batch.memory();
-    boolean isHeld = images == null || (!held.isEmpty() && held.get(held.size() - 1) == images);
-    if (!isHeld) {
-      if (!images.retain()) {
-        throw new IllegalStateException("A cached block was freed while a task reads it");
-      }
-      held.add(images);
+  /** The rows of the next batch. */
+  ImageBatch.Rows next() {
+    ImageBatch.Rows rows = ((ImageBatch) batches.next()).use();
+    if (rows.memory() != null) {
+      held.add(rows);
     }
-    return batch;
+    return rows;
   }
 }

@@ -24,6 +24,8 @@ public enum ErrorCondition {
   OUT_OF_MEMORY("53200"),
   /** A GPU, its driver or its libraries are missing or failed. */
   DEVICE("58000"),
+  /** The application has stopped, and a task of it goes on. */
+  STOPPED("57P01"),
   /** A defect of tilespark. */
   INTERNAL("XX000");
 

@@ -269,7 +269,7 @@ final class DeviceRegistry implements AutoCloseable {
 
   private void requireOpen() {
     if (closed) {
-      throw new IllegalStateException("The executor's runtime is closed");
+      throw ExecutorRuntime.hasStopped();
     }
   }
 }

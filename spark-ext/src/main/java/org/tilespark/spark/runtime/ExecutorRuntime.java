@@ -1,11 +1,14 @@
 package org.tilespark.spark.runtime;
 
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
@@ -18,6 +21,7 @@ import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.HostFourierPipeline;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.memory.Uses;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.store.StoreBudget;
@@ -31,14 +35,17 @@ import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.StoppedException;
 
 /**
- * What one executor owns: its Arrow memory, and its devices with pinned memory and turns. Made at
- * first use (or by the plugin when the executor starts), belonging to the executor's {@link
- * SparkEnv}, closed with it. Thread-safe.
+ * All that one executor keeps outside the heap: its Arrow memory, its devices with pinned memory
+ * and turns, and what is {@link #kept} between tasks. Made at first use (or by the plugin when the
+ * executor starts), belonging to the executor's {@link SparkEnv}, closed with it. Thread-safe.
  *
- * <p>Tasks of Spark reach nothing but statics, so one reference is static; a runtime of an executor
- * that has ended is closed and replaced, and holds no device in between.
+ * <p>Tasks of Spark reach nothing but statics, so one reference is static. An executor that has
+ * stopped gets no runtime again: tasks that still run then fail with a {@link StoppedException} as
+ * soon as they ask for more, and what they use stays until the last of them has ended. A new {@code
+ * SparkContext} in the same process has a new {@link SparkEnv}, and a runtime of its own.
  */
 public final class ExecutorRuntime implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
@@ -49,8 +56,10 @@ public final class ExecutorRuntime implements AutoCloseable {
   /** Injected faults fall in the same places in every run. */
   static final long FAULT_SEED = 20260101;
 
-  private static final Object LOCK = new Object();
-  private static ExecutorRuntime current;
+  private static final Object LOCK = new Object(); // nothing is closed while it is held
+  // Guarded by LOCK.
+  private static ExecutorRuntime current; // null before the first use and after a stop
+  private static WeakReference<SparkEnv> stopped = new WeakReference<>(null);
 
   private final SparkEnv env;
   private final HostMemoryPools hostMemory;
@@ -59,16 +68,20 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final ExecutorTelemetry telemetry = new ExecutorTelemetry();
   private final HostTransposer hostTransposer = new HostTransposer();
   private final Multiplier hostMultiplier = new HostMultiplier();
-  private final List<AutoCloseable> users = new CopyOnWriteArrayList<>();
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
   private final StoreBudget storeBudget;
+  private final Uses uses; // by this runtime until it is closed, by tasks and by allocations
+  // Guarded by itself.
+  private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by what it belongs to
+  private boolean closed; // guarded by kept
 
   private ExecutorRuntime(SparkEnv env, Optional<List<String>> gpuAddresses) {
     this.env = env;
-    boolean local = env == null || env.executorId().equals(LOCAL_EXECUTOR);
-    SparkConf conf = env == null ? new SparkConf(false) : env.conf();
+    SparkConf conf = env.conf();
+    boolean local = env.executorId().equals(LOCAL_EXECUTOR);
     UnaryOperator<String> settings = TileSparkConf.application(conf);
-    this.devices = new DeviceRegistry(executorId(), conf, local, gpuAddresses);
+    this.uses = new Uses("The runtime of executor " + env.executorId(), this::free);
+    this.devices = new DeviceRegistry(env.executorId(), conf, local, gpuAddresses);
     boolean usesDevice =
         TileSparkConf.BACKEND.read(settings) != Backend.CPU && usableDevices().isPresent();
     HostBudget budget = HostBudget.of(conf, usesDevice, HostBudget.Machine.here());
@@ -78,6 +91,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         new HostMemoryPools(
             settings,
             budget,
+            uses,
             storeBudget::spareBytes,
             () ->
                 usesDevice
@@ -86,7 +100,11 @@ public final class ExecutorRuntime implements AutoCloseable {
     this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(settings), devices::deviceNumber);
   }
 
-  /** The runtime of the executor this thread runs in; made at first use. */
+  /**
+   * The runtime of the executor this thread runs in; made at first use.
+   *
+   * @throws StoppedException if the application has stopped
+   */
   public static ExecutorRuntime current() {
     return start(Optional.empty());
   }
@@ -96,18 +114,33 @@ public final class ExecutorRuntime implements AutoCloseable {
    * the executor.
    *
    * @param gpuAddresses none if they are not known, an empty list if Spark assigned none
+   * @throws StoppedException if the application has stopped
    */
   public static ExecutorRuntime start(Optional<List<String>> gpuAddresses) {
+    ExecutorRuntime found;
+    ExecutorRuntime replaced; // of an application that ended without our plugin
     synchronized (LOCK) {
       SparkEnv env = SparkEnv.get();
-      if (current == null || current.env != env) {
-        if (current != null) {
-          current.close();
-        }
-        current = new ExecutorRuntime(env, gpuAddresses);
+      if (env == null || env == stopped.get()) {
+        throw hasStopped();
       }
-      return current;
+      if (current != null && current.env == env) {
+        return current;
+      }
+      replaced = current;
+      found = new ExecutorRuntime(env, gpuAddresses);
+      current = found;
     }
+    if (replaced != null) {
+      replaced.close();
+    }
+    return found;
+  }
+
+  static StoppedException hasStopped() {
+    return new StoppedException(
+        "The Spark application of this task has stopped, so there is no memory and no device for"
+            + " it any more. Start a new SparkContext to go on");
   }
 
   /** What tasks of this process may hold of a device together; 0 if none is open. */
@@ -121,13 +154,22 @@ public final class ExecutorRuntime implements AutoCloseable {
         : runtime.gpus().stream().mapToLong(gpu -> gpu.governor().limitBytes()).min().orElse(0);
   }
 
-  /** Closes the runtime of this process, if there is one. */
+  /**
+   * Closes the runtime of this process, if there is one. Its application gets none from now on; the
+   * next application of this process does.
+   */
   public static void stop() {
+    ExecutorRuntime ended;
     synchronized (LOCK) {
-      if (current != null) {
-        current.close();
-        current = null;
+      ended = current;
+      current = null;
+      SparkEnv env = ended == null ? SparkEnv.get() : ended.env;
+      if (env != null) {
+        stopped = new WeakReference<>(env);
       }
+    }
+    if (ended != null) {
+      ended.close();
     }
   }
 
@@ -286,9 +328,7 @@ public final class ExecutorRuntime implements AutoCloseable {
 
   /** This executor now, for the driver. */
   public ExecutorStatus status() {
-    Backend backend =
-        TileSparkConf.BACKEND.read(
-            TileSparkConf.application(env == null ? new SparkConf(false) : env.conf()));
+    Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(env.conf()));
     boolean lost = lostDevice().isPresent();
     return new ExecutorStatus(
         executorId(),
@@ -334,21 +374,84 @@ public final class ExecutorRuntime implements AutoCloseable {
     return hostMemory.pinned();
   }
 
-  /** Closes {@code user} before the memory and the devices that it uses. */
-  public void closesFirst(AutoCloseable user) {
-    users.add(user);
+  /**
+   * What lives as long as this runtime and belongs to {@code owner}, such as a store of blocks: made
+   * at first use, and closed before the memory that it uses.
+   *
+   * @param owner whose it is; a class if there is one for the executor
+   * @param making makes it, without effects on others; called while no lock is held
+   * @throws StoppedException if the application has stopped
+   */
+  @SuppressWarnings("unchecked") // an owner has things of one type
+  public <T extends AutoCloseable> T kept(Object owner, Function<ExecutorRuntime, T> making) {
+    synchronized (kept) {
+      requireOpen();
+      if (kept.containsKey(owner)) {
+        return (T) kept.get(owner);
+      }
+    }
+    T made = making.apply(this);
+    synchronized (kept) {
+      requireOpen();
+      AutoCloseable first = kept.putIfAbsent(owner, made);
+      return first == null ? made : (T) first;
+    }
   }
 
-  /** Frees everything, users before used; logs what was still alive. May be called twice. */
+  private void requireOpen() {
+    if (closed) {
+      throw hasStopped();
+    }
+  }
+
+  /**
+   * Keeps memory and devices until the result is closed, also if the application stops meanwhile.
+   *
+   * @throws StoppedException if it has stopped
+   */
+  AutoCloseable use() {
+    synchronized (kept) {
+      requireOpen();
+      if (!uses.retain()) {
+        throw hasStopped();
+      }
+    }
+    return uses::release;
+  }
+
+  /**
+   * Ends what is kept between tasks, and gives out no memory from now on. Memory that is in use,
+   * and the devices, are freed by their last user: at once if no task runs. May be called twice.
+   */
   @Override
   public void close() {
-    boolean lost = lostDevice().isPresent();
-    List<AutoCloseable> owned = new ArrayList<>(users);
-    owned.addAll(List.of(() -> hostMemory.close(lost), devices, hostTransposer, hostMultiplier));
+    List<AutoCloseable> owned;
+    synchronized (kept) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      owned = new ArrayList<>(kept.values());
+      kept.clear();
+    }
+    owned.add(() -> hostMemory.shut(lostDevice().isPresent()));
+    owned.add(uses::release);
     Closing.all(owned);
+    if (liveArrowBytes() > 0) {
+      LOG.info(
+          "{} bytes outside the heap are in use when executor {} stops; the tasks that use them"
+              + " free them",
+          liveArrowBytes(),
+          executorId());
+    }
+  }
+
+  /** Closes what tasks and buffers used; nobody does any more. */
+  private void free() {
+    Closing.all(List.of(devices, hostTransposer, hostMultiplier));
   }
 
   private String executorId() {
-    return env == null ? "(none)" : env.executorId();
+    return env.executorId();
   }
 }

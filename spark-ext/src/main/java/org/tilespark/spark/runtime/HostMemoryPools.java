@@ -14,23 +14,28 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.FaultyMemorySource;
+import org.tilespark.arrow.memory.GuardedMemorySource;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.memory.Uses;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.StoppedException;
 
 /**
  * The host memory of one executor: plain, and pinned once a device is used. What is freed is kept
- * for reuse, as far as the {@link HostBudget} goes. Thread-safe.
+ * for reuse, as far as the {@link HostBudget} goes. Each allocation is a use of the executor's
+ * runtime until it is freed. Thread-safe.
  */
 final class HostMemoryPools {
   private static final Logger LOG = LoggerFactory.getLogger(HostMemoryPools.class);
 
   private final UnaryOperator<String> conf;
   private final HostBudget budget;
+  private final Uses uses;
   private final LongSupplier spareBytes;
   private final Supplier<Optional<CudaDevice>> device;
   private final AtomicBoolean triedDevice = new AtomicBoolean();
@@ -41,12 +46,13 @@ final class HostMemoryPools {
   private PinnedPool pinnedPool; // null until a device is used
   private HostMemorySource pinnedMemory; // the same
   private ArrowMemory pinned;
-  private boolean closed;
+  private volatile boolean shut; // written under the lock of this
   private volatile boolean isPinning; // stores take pinned memory; read under locks of pools
 
   /**
    * Pools that keep what {@code budget} says.
    *
+   * @param uses of the runtime that this memory belongs to
    * @param spareBytes of what stores do not use now, which may be kept for them too
    * @param device opens the executor's device, if it has one, for stores that are used first: what
    *     they keep is to be pinned
@@ -54,15 +60,19 @@ final class HostMemoryPools {
   HostMemoryPools(
       UnaryOperator<String> conf,
       HostBudget budget,
+      Uses uses,
       LongSupplier spareBytes,
       Supplier<Optional<CudaDevice>> device) {
     this.device = device;
     this.conf = conf;
     this.budget = budget;
+    this.uses = uses;
     this.spareBytes = spareBytes;
     this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
     this.plainSource.keepsMore(() -> isPinning ? 0 : spareBytes.getAsLong(), budget.storeBytes());
-    this.plainMemory = FaultyMemorySource.of(plainSource, faults());
+    this.plainMemory = FaultyMemorySource.of(
+            new Counted(GuardedMemorySource.isWanted() ? new GuardedMemorySource() : plainSource),
+            faults());
     this.plain = new ArrowMemory(plainMemory);
   }
 
@@ -73,14 +83,15 @@ final class HostMemoryPools {
 
   /** Pinned memory, which every device of this process can use. */
   synchronized ArrowMemory pinned(CudaDevice device) {
-    if (closed) {
-      throw new IllegalStateException("The executor's runtime is closed");
+    if (shut) {
+      throw ExecutorRuntime.hasStopped();
     }
     if (pinned == null) {
       pinnedPool = device.newPinnedPool(budget.pinnedPoolBytes());
       pinnedPool.keepsMore(spareBytes, budget.storeBytes());
       isPinning = true;
-      pinnedMemory = FaultyMemorySource.of(new PinnedMemorySource(pinnedPool), faults());
+      pinnedMemory =
+          FaultyMemorySource.of(new Counted(new PinnedMemorySource(pinnedPool)), faults());
       pinned = new ArrowMemory(pinnedMemory);
     }
     return pinned;
@@ -89,6 +100,66 @@ final class HostMemoryPools {
   /** Pinned memory, if a device is used. */
   synchronized Optional<ArrowMemory> pinned() {
     return Optional.ofNullable(pinned);
+  }
+
+  /** Memory of which each allocation is a use of the runtime. */
+  private final class Counted implements HostMemorySource {
+    private final HostMemorySource source;
+
+    Counted(HostMemorySource source) {
+      this.source = source;
+    }
+
+    @Override
+    public Allocation allocate(long bytes) {
+      if (shut || !uses.retain()) {
+        throw ExecutorRuntime.hasStopped();
+      }
+      try {
+        return new Use(source.allocate(bytes));
+      } catch (Throwable e) {
+        uses.release();
+        throw e;
+      }
+    }
+
+    @Override
+    public boolean isPinned() {
+      return source.isPinned();
+    }
+
+    @Override
+    public boolean pins(long address, long bytes) {
+      return source.pins(address, bytes);
+    }
+  }
+
+  /** A use of the runtime. */
+  private final class Use implements HostMemorySource.Allocation {
+    private final HostMemorySource.Allocation allocation;
+
+    Use(HostMemorySource.Allocation allocation) {
+      this.allocation = allocation;
+    }
+
+    @Override
+    public long address() {
+      return allocation.address();
+    }
+
+    @Override
+    public void free() {
+      try {
+        allocation.free();
+      } finally {
+        uses.release();
+      }
+    }
+
+    @Override
+    public boolean isPinned() {
+      return allocation.isPinned();
+    }
   }
 
   /** Memory that outlives tasks: pinned where a device is used and there is enough, else plain. */
@@ -106,6 +177,8 @@ final class HostMemoryPools {
         if (first != null) {
           try {
             return first.allocate(bytes);
+          } catch (StoppedException e) {
+            throw e;
           } catch (RuntimeException e) { // there is too little, or the device is lost
             LOG.debug("Plain memory instead of pinned", e);
           }
@@ -164,33 +237,20 @@ final class HostMemoryPools {
   }
 
   /**
-   * Frees everything; logs what was still alive. May be called twice.
+   * Frees what is kept for reuse, and gives out nothing from now on; what is in use is freed when
+   * it comes back. May be called twice.
    *
    * @param lostDevice true if the device is lost, and pinned memory with it
    */
-  synchronized void close(boolean lostDevice) {
-    if (closed) {
-      return;
-    }
-    closed = true;
-    List<AutoCloseable> owned = new ArrayList<>();
-    owned.add(() -> closeMemory(plain));
-    owned.add(plainSource);
-    if (pinned != null) {
-      owned.add(() -> closeMemory(pinned));
-      if (!lostDevice) {
+  void shut(boolean lostDevice) {
+    List<AutoCloseable> owned = new ArrayList<>(List.of(plainSource));
+    synchronized (this) {
+      shut = true;
+      if (pinnedPool != null && !lostDevice) {
         owned.add(pinnedPool);
       }
     }
     Closing.all(owned);
-  }
-
-  private static void closeMemory(ArrowMemory memory) {
-    try {
-      memory.close();
-    } catch (IllegalStateException leak) {
-      LOG.warn("Arrow buffers were alive when the executor ended: {}", leak.getMessage());
-    }
   }
 
   private AllocationFaults faults() {

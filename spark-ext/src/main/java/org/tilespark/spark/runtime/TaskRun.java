@@ -36,11 +36,13 @@ public record TaskRun(
    *
    * @param gpu the device that the task is to use; empty for the CPU
    * @param name of what the task does, for messages about memory; may be empty
+   * @throws org.tilespark.spark.error.StoppedException if the application has stopped
    */
   public static TaskRun start(
       TaskContext task, ExecutorRuntime runtime, Optional<Gpu> gpu, String name) {
     ArrowMemory memory = runtime.memory(gpu);
     TaskScope scope = new TaskScope();
+    scope.own(runtime.use());
     task.addTaskCompletionListener(
         new TaskCompletionListener() {
           @Override

@@ -53,9 +53,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
   private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // less in tests
-  private StoredOutputs store; // guarded by this; null until it is used, see state()
-  private StoreBudget budget; // guarded by this; the same
-  private ExecutorRuntime runtime; // guarded by this; whose memory they use
+  // Guarded by this: of the executor that this serves, for as long as that lives; null until used.
+  private ExecutorRuntime runtime;
+  private StoredOutputs store;
 
   /** A resolver beside Spark's own one, which keeps the record of Spark's files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
@@ -67,39 +67,37 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
 
   // ---- outputs
 
+  private synchronized ExecutorRuntime runtime() {
+    if (runtime == null) {
+      runtime = ExecutorRuntime.current();
+    }
+    return runtime;
+  }
+
   /** The store of the executor's runtime, which closes it before its memory. */
   synchronized StoredOutputs store() {
-    ExecutorRuntime now = ExecutorRuntime.current();
-    if (store == null || runtime != now) {
-      if (store != null) {
-        store.close();
-      }
-      runtime = now;
-      budget = runtime.storeBudget();
-      StoredOutputs made = new StoredOutputs(budget, this);
-      budget.evictsWith(missing -> news.hearAgain() || made.evict(missing));
-      store = made;
-      runtime.closesFirst(store);
+    if (store == null) {
+      store = runtime().kept(this, running -> new StoredOutputs(running.storeBudget(), this));
+      StoredOutputs made = store;
+      budget().evictsWith(missing -> news.hearAgain() || made.evict(missing));
     }
     return store;
   }
 
   /** What limits memory. */
-  synchronized StoreBudget budget() {
-    store();
-    return budget;
+  StoreBudget budget() {
+    return runtime().storeBudget();
   }
 
   /** Where memory comes from. */
-  synchronized HostMemorySource memory() {
-    store();
-    return runtime.storeMemory();
+  HostMemorySource memory() {
+    return runtime().storeMemory();
   }
 
   /** An output without rows, which the caller commits or releases. */
-  synchronized MapOutput newOutput(MapOutput.Id id, int partitions) {
-    store();
-    return new MapOutput(id, partitions, runtime.storeMemory(), budget, this::newOverflow);
+  MapOutput newOutput(MapOutput.Id id, int partitions) {
+    StoredOutputs ignored = store(); // which evicts when memory is short
+    return new MapOutput(id, partitions, memory(), budget(), this::newOverflow);
   }
 
   private FileChannel newOverflow() throws IOException {
@@ -224,7 +222,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
       }
       writeMetadataFileAndCommit(shuffleId, mapId, lengths, sums, temporary);
       hasFiles(shuffleId, mapId);
-      ExecutorRuntime.current().exchangeTotals().wroteFiles(Arrays.stream(lengths).sum());
+      runtime().exchangeTotals().wroteFiles(Arrays.stream(lengths).sum());
     } finally {
       Files.deleteIfExists(temporary.toPath());
     }

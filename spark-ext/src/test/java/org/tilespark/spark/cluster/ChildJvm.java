@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.tilespark.arrow.memory.GuardedMemorySource;
 
 /**
  * A {@code main} in a JVM of its own, with the class path and the module options of this one. For
@@ -100,6 +101,7 @@ public final class ChildJvm implements AutoCloseable {
     ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
         .filter(argument -> argument.startsWith("--") || argument.startsWith("-Djdk."))
         .forEach(command::add);
+    command.addAll(guard());
     command.addAll(List.of(SMALL_JVM.split(" ")));
     command.add("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"));
     command.addAll(ClassArchive.options(classPath));
@@ -188,6 +190,13 @@ public final class ChildJvm implements AutoCloseable {
     for (ProcessHandle handle : all) {
       handle.onExit().orTimeout(10, TimeUnit.SECONDS).exceptionally(late -> null).join();
     }
+  }
+
+  /** The option by which another JVM guards its memory if this one does. */
+  static List<String> guard() {
+    return GuardedMemorySource.isWanted()
+        ? List.of("-D" + GuardedMemorySource.PROPERTY + "=true")
+        : List.of();
   }
 
   private static boolean isSparks(String variable) {

@@ -301,6 +301,7 @@ public final class LocalCluster implements AutoCloseable {
   private String executorOptions() {
     List<String> options = new ArrayList<>(List.of(ChildJvm.SMALL_JVM));
     options.addAll(ClassArchive.options(classPath()));
+    options.addAll(ChildJvm.guard());
     return String.join(" ", options);
   }
 
