@@ -228,6 +228,16 @@ public final class LocalCluster implements AutoCloseable {
     return all.toString();
   }
 
+  /** All of what each worker says. */
+  String workerLogs() {
+    StringBuilder all = new StringBuilder();
+    for (int i = 0; i < layout.workers(); i++) {
+      lines(directory.resolve("logs").resolve("worker-" + i + ".log"))
+          .forEach(line -> all.append(line).append('\n'));
+    }
+    return all.toString();
+  }
+
   /** Ends every process; may be called twice. */
   @Override
   public void close() {
@@ -298,7 +308,8 @@ public final class LocalCluster implements AutoCloseable {
         Map.entry("spark.local.dir", directory.resolve("local").toString()));
   }
 
-  private String executorOptions() {
+  /** The options of executors' JVMs; an application that has its own needs these too. */
+  String executorOptions() {
     List<String> options = new ArrayList<>(List.of(ChildJvm.SMALL_JVM));
     options.addAll(ClassArchive.options(classPath()));
     options.addAll(ChildJvm.guard());

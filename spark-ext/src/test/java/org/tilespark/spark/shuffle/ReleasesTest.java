@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.tilespark.spark.shuffle.Releases.Answer;
@@ -91,5 +94,48 @@ class ReleasesTest {
                 }));
     Thread.sleep(150);
     assertFalse(news.hearAgain());
+  }
+
+  /** Spark gives a question up after 120 s. */
+  @Test
+  void aDriverThatIsSilentKeepsNoTaskWaiting() throws Exception {
+    CountDownLatch silence = new CountDownLatch(1);
+    AtomicInteger questions = new AtomicInteger();
+    AtomicBoolean isSilent = new AtomicBoolean();
+    TileShuffleManager.Asks driver =
+        question -> {
+          questions.incrementAndGet();
+          if (isSilent.get()) {
+            silence.await();
+          }
+          return releases.answer((Question) question).encoded();
+        };
+    news.hear(driver);
+    isSilent.set(true);
+    Thread.sleep(150);
+    long start = System.nanoTime();
+    List<Thread> tasks =
+        IntStream.range(0, 8)
+            .mapToObj(i -> new Thread(() -> assertFalse(news.hearAgain()), "task " + i))
+            .toList();
+    tasks.forEach(Thread::start);
+    for (Thread task : tasks) {
+      task.join();
+    }
+    for (int i = 0; i < 1000; i++) {
+      assertFalse(news.hearAgain());
+    }
+    news.hear(driver); // another thread does
+    long millis = (System.nanoTime() - start) / 1_000_000;
+    assertTrue(millis < 5_000, () -> millis + " ms");
+    assertEquals(2, questions.get());
+    isSilent.set(false);
+    silence.countDown();
+    add(0, 1);
+    for (int i = 0; i < 1000 && heard.isEmpty(); i++) {
+      boolean ignored = news.hearAgain();
+      Thread.sleep(5);
+    }
+    assertEquals(List.of(0), shuffles(heard));
   }
 }
