@@ -18,6 +18,8 @@ final class PluginSettings {
   static final String EXTENSIONS = "spark.sql.extensions";
   static final String SHUFFLE_MANAGER = "spark.shuffle.manager";
 
+  static final String CHECKSUM_ALGORITHM = "spark.shuffle.checksum.algorithm";
+
   private PluginSettings() {}
 
   /**
@@ -51,6 +53,7 @@ final class PluginSettings {
           "Blocks go through the shuffle of {}={}", SHUFFLE_MANAGER, conf.get(SHUFFLE_MANAGER));
     } else {
       conf.set(SHUFFLE_MANAGER, TileShuffleManager.class.getName());
+      conf.setIfMissing(CHECKSUM_ALGORITHM, "CRC32C"); // known where a file is written
     }
   }
 }

@@ -1,6 +1,7 @@
 package org.tilespark.arrow.store;
 
 import java.io.DataInput;
+import java.io.EOFException;
 import java.io.IOException;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -43,7 +44,11 @@ public final class PartitionFrames {
           if (frame.length < bytes) {
             frame = new byte[Math.toIntExact(bytes)];
           }
-          stream.readFully(frame, 0, (int) bytes);
+          try {
+            stream.readFully(frame, 0, (int) bytes);
+          } catch (EOFException e) {
+            throw new CorruptDataException("The bytes end within " + bytes + " of a frame");
+          }
           return HostMemory.ofArray(frame).slice(0, bytes);
         }
       };

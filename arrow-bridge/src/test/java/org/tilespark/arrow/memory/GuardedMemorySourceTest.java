@@ -27,8 +27,7 @@ class GuardedMemorySourceTest {
       HostMemorySource.Allocation allocation = source.allocate(bytes);
       assertEquals(0, allocation.address() % 64);
       for (long i = 0; i < bytes; i++) {
-        assertEquals(
-            GuardedPages.POISON, HostMemory.unsafe().getByte(allocation.address() + i));
+        assertEquals(GuardedPages.POISON, HostMemory.unsafe().getByte(allocation.address() + i));
         HostMemory.unsafe().putByte(allocation.address() + i, (byte) i);
       }
       allocation.free();

@@ -57,7 +57,7 @@ class ImageMemoryTest {
   @Test
   void smallPartitionsTakeLittle() {
     ImageMemory memory = new ImageMemory(source, whole);
-    assertTrue(memory.room(100, 6) != 0);
+    assertTrue(memory.room(104, 6) != 0);
     assertTrue(memory.heldBytes() <= 16 << 10);
     assertFalse(memory.isPinned());
     memory.release();

@@ -1,6 +1,7 @@
 package org.tilespark.spark.cache;
 
 import java.io.Serializable;
+import java.util.Optional;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
@@ -149,12 +150,14 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   @Override
   public RDD<InternalRow> convertCachedBatchToInternalRow(
       RDD<CachedBatch> input, Seq<Attribute> cached, Seq<Attribute> selected, SQLConf conf) {
-    return CachedImages.areBehind(input)
-        ? input.mapPartitions(
-            new ImageRows.Opener(Selection.of(cached, selected)),
-            true,
-            ScalaInterop.classTag(InternalRow.class))
-        : super.convertCachedBatchToInternalRow(input, cached, selected, conf);
+    return CachedImages.behind(input)
+        .map(
+            images ->
+                images.mapPartitions(
+                    new ImageRows.Opener(Selection.of(cached, selected)),
+                    true,
+                    ScalaInterop.<InternalRow>classTag(InternalRow.class)))
+        .orElseGet(() -> super.convertCachedBatchToInternalRow(input, cached, selected, conf));
   }
 
   /** Spark reads rows even so; our nodes ask for batches. */
@@ -173,9 +176,11 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   public RDD<ColumnarBatch> convertCachedBatchToColumnarBatch(
       RDD<CachedBatch> input, Seq<Attribute> cached, Seq<Attribute> selected, SQLConf conf) {
     ClassTag<ColumnarBatch> type = ScalaInterop.classTag(ColumnarBatch.class);
-    if (CachedImages.areBehind(input)) {
-      return input.mapPartitions(
-          new ImageColumns.Opener(Selection.of(cached, selected)), true, type);
+    Optional<RDD<CachedBatch>> images = CachedImages.behind(input);
+    if (images.isPresent()) {
+      return images
+          .get()
+          .mapPartitions(new ImageColumns.Opener(Selection.of(cached, selected)), true, type);
     }
     return super.supportsColumnarOutput(schema(cached))
         ? super.convertCachedBatchToColumnarBatch(input, cached, selected, conf)

@@ -1,5 +1,6 @@
 package org.tilespark.spark.cache;
 
+import java.util.Optional;
 import org.apache.spark.Dependency;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
@@ -26,19 +27,24 @@ final class CachedImages extends RDD<CachedBatch> {
     this.open = open;
   }
 
-  /** True if {@code batches}, which a query reads from a cached frame, are images. */
-  static boolean areBehind(RDD<CachedBatch> batches) {
+  /**
+   * The batches of a cached frame for a query that reads {@code batches}; empty if they are not
+   * images. Where Spark stores them, those that cannot be read are dropped.
+   */
+  static Optional<RDD<CachedBatch>> behind(RDD<CachedBatch> batches) {
+    RDD<?> stored = null;
     RDD<?> each = batches;
     for (int step = 0; step <= MOST_STEPS; step++) {
+      stored = each.getStorageLevel().isValid() ? each : stored;
       if (each instanceof CachedImages) {
-        return true;
+        return Optional.of(stored == null ? batches : new StoredBatches(batches, stored));
       }
       if (each.dependencies().size() != 1) {
-        return false;
+        break;
       }
       each = ((Dependency<?>) each.dependencies().head()).rdd();
     }
-    return false;
+    return Optional.empty();
   }
 
   private RDD<InternalRow> rows() {

@@ -1,17 +1,23 @@
 package org.tilespark.spark.cache;
 
 import com.esotericsoftware.kryo.DefaultSerializer;
+import com.esotericsoftware.kryo.KryoException;
 import com.esotericsoftware.kryo.serializers.ExternalizableSerializer;
+import java.io.EOFException;
 import java.io.Externalizable;
 import java.io.IOException;
 import java.io.ObjectInput;
 import java.io.ObjectOutput;
 import java.lang.ref.Cleaner;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.columnar.CachedBatch;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.KnownSizeEstimation;
+import org.tilespark.arrow.store.CheckedHeader;
+import org.tilespark.arrow.store.CorruptDataException;
+import org.tilespark.arrow.store.Crc32c;
 import org.tilespark.arrow.store.ImageMemory;
 import org.tilespark.arrow.store.RowImage;
 import org.tilespark.spark.error.StoppedException;
@@ -32,6 +38,7 @@ public final class ImageBatch
   private static final long ARRAY_HEADER_BYTES = 16;
   private static final long OBJECT_BYTES = 256; // about
 
+  private Place place;
   private int fields; // of each row
   private long bytes; // of all rows
   private long counted;
@@ -43,8 +50,17 @@ public final class ImageBatch
   /** For deserialization. */
   public ImageBatch() {}
 
+  /**
+   * Which batch of its partition one is: Spark takes the end of a file for the end of a partition,
+   * so batches say it themselves. A partition without rows has one batch.
+   *
+   * @param number from 0
+   */
+  record Place(int number, boolean isLast) {}
+
   /** Rows on the heap, which it takes. */
-  ImageBatch(int fields, List<byte[]> rows) {
+  ImageBatch(Place place, int fields, List<byte[]> rows) {
+    this.place = place;
     this.fields = fields;
     take(rows.toArray(byte[][]::new));
   }
@@ -55,7 +71,8 @@ public final class ImageBatch
    * @param images addresses of their headers; taken
    * @param memory they lie in; this becomes a user of it
    */
-  ImageBatch(int fields, long[] images, ImageMemory memory, CacheStore store) {
+  ImageBatch(Place place, int fields, long[] images, ImageMemory memory, CacheStore store) {
+    this.place = place;
     this.fields = fields;
     this.images = images;
     this.memory = memory;
@@ -74,6 +91,11 @@ public final class ImageBatch
       counted += ARRAY_HEADER_BYTES;
     }
     counted += bytes;
+  }
+
+  /** Which batch of its partition it is. */
+  Place place() {
+    return place;
   }
 
   @Override
@@ -161,18 +183,19 @@ public final class ImageBatch
   }
 
   private void write(Rows rows, ObjectOutput out) throws IOException {
-    out.writeInt(fields);
-    out.writeInt(numRows());
+    out.write(new CheckedHeader(numRows(), fields).encoded());
+    out.write(new CheckedHeader(place.number, place.isLast ? 1 : 0).encoded());
     UnsafeRow row = new UnsafeRow(fields);
     byte[] piece = images == null ? null : new byte[PIECE_BYTES];
     for (int i = 0; i < numRows(); i++) {
       rows.point(i, row);
       int length = row.getSizeInBytes();
-      out.writeInt(length);
       if (images == null) {
+        out.write(new CheckedHeader(length, Crc32c.of(arrays[i], 0, length)).encoded());
         out.write(arrays[i]);
         continue;
       }
+      out.write(new CheckedHeader(length, Crc32c.of(row.getBaseOffset(), length)).encoded());
       for (long at = 0; at < length; at += PIECE_BYTES) {
         int count = (int) Math.min(PIECE_BYTES, length - at);
         Platform.copyMemory(
@@ -182,14 +205,39 @@ public final class ImageBatch
     }
   }
 
+  /**
+   * Reads rows that were written, each after its length and checksum were verified.
+   *
+   * @throws CorruptDataException if the bytes are others, or end early
+   */
   @Override
   public void readExternal(ObjectInput in) throws IOException {
-    fields = in.readInt();
-    byte[][] rows = new byte[in.readInt()][];
-    for (int i = 0; i < rows.length; i++) {
-      rows[i] = new byte[in.readInt()];
-      in.readFully(rows[i]);
+    try {
+      CheckedHeader rows = header(in, Integer.MAX_VALUE);
+      fields = rows.checksum();
+      CheckedHeader where = header(in, Integer.MAX_VALUE);
+      place = new Place((int) where.bytes(), where.checksum() == 1);
+      List<byte[]> all = new ArrayList<>();
+      for (int i = 0; i < rows.bytes(); i++) {
+        CheckedHeader header = header(in, Integer.MAX_VALUE);
+        byte[] row = new byte[(int) header.bytes()];
+        in.readFully(row);
+        if (Crc32c.of(row, 0, row.length) != header.checksum()) {
+          throw new CorruptDataException("A cached row of " + row.length + " bytes was changed");
+        }
+        all.add(row);
+      }
+      take(all.toArray(byte[][]::new));
+    } catch (EOFException | KryoException e) { // after which Spark would see a shorter partition
+      CorruptDataException corrupt = new CorruptDataException("A cached batch ends early");
+      corrupt.addSuppressed(e);
+      throw corrupt;
     }
-    take(rows);
+  }
+
+  private static CheckedHeader header(ObjectInput in, long most) throws IOException {
+    byte[] encoded = new byte[CheckedHeader.BYTES];
+    in.readFully(encoded);
+    return CheckedHeader.of(encoded, most);
   }
 }

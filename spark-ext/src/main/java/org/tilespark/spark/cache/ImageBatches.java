@@ -41,6 +41,8 @@ final class ImageBatches implements Iterator<CachedBatch> {
   private final List<Long> images = new ArrayList<>();
   private final List<byte[]> arrays = new ArrayList<>();
   private long batchBytes;
+  private int made; // batches
+  private boolean ended; // no row is left for a further one
   private final Set<Long> rooms = new HashSet<>(); // of rows that the node below makes
   private final Below below = new Below();
 
@@ -53,9 +55,10 @@ final class ImageBatches implements Iterator<CachedBatch> {
     TaskContext.get().addTaskCompletionListener((TaskCompletionListener) ended -> endMemory());
   }
 
+  /** A partition without rows has one batch, which says so. */
   @Override
   public boolean hasNext() {
-    return pending != null || rows.hasNext();
+    return !ended;
   }
 
   @Override
@@ -93,9 +96,13 @@ final class ImageBatches implements Iterator<CachedBatch> {
 
   /** Reads rows until the batch is full, or until there is no more room where its rows lie. */
   private void fill() {
-    while (batchBytes < BATCH_BYTES) {
+    while (true) {
       if (pending == null) {
         if (!rows.hasNext()) {
+          ended = true;
+          return;
+        }
+        if (batchBytes >= BATCH_BYTES) {
           return;
         }
         InternalRow row = rows.next();
@@ -148,11 +155,12 @@ final class ImageBatches implements Iterator<CachedBatch> {
   }
 
   private ImageBatch batch() {
+    ImageBatch.Place place = new ImageBatch.Place(made++, ended);
     ImageBatch batch =
-        arrays.isEmpty()
+        arrays.isEmpty() && !images.isEmpty()
             ? new ImageBatch(
-                fields, images.stream().mapToLong(Long::longValue).toArray(), memory, store)
-            : new ImageBatch(fields, arrays);
+                place, fields, images.stream().mapToLong(Long::longValue).toArray(), memory, store)
+            : new ImageBatch(place, fields, arrays);
     images.clear();
     arrays.clear();
     batchBytes = 0;

@@ -3,6 +3,7 @@ package org.tilespark.spark.cache;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.columnar.CachedBatch;
@@ -18,6 +19,7 @@ import org.tilespark.spark.rows.SharedUse;
 final class ReadImages {
   private final Iterator<CachedBatch> batches;
   private final List<ImageBatch.Rows> held = new ArrayList<>();
+  private ImageBatch next; // null before it is looked for
   private final SharedUse memory = new SharedUse(this::free);
 
   /** Batches of {@code task}. */
@@ -36,13 +38,22 @@ final class ReadImages {
     held.clear();
   }
 
+  /** True if there is a batch with rows. */
   boolean hasNext() {
-    return batches.hasNext();
+    while (next == null && batches.hasNext()) {
+      ImageBatch batch = (ImageBatch) batches.next();
+      next = batch.numRows() == 0 ? null : batch;
+    }
+    return next != null;
   }
 
   /** The rows of the next batch. */
   ImageBatch.Rows next() {
-    ImageBatch.Rows rows = ((ImageBatch) batches.next()).use();
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    ImageBatch.Rows rows = next.use();
+    next = null;
     if (rows.memory() != null) {
       held.add(rows);
     }

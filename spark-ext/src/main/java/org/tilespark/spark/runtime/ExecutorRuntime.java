@@ -375,8 +375,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * What lives as long as this runtime and belongs to {@code owner}, such as a store of blocks: made
-   * at first use, and closed before the memory that it uses.
+   * What lives as long as this runtime and belongs to {@code owner}, such as a store of blocks:
+   * made at first use, and closed before the memory that it uses.
    *
    * @param owner whose it is; a class if there is one for the executor
    * @param making makes it, without effects on others; called while no lock is held

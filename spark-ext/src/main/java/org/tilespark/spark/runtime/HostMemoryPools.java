@@ -70,7 +70,8 @@ final class HostMemoryPools {
     this.spareBytes = spareBytes;
     this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
     this.plainSource.keepsMore(() -> isPinning ? 0 : spareBytes.getAsLong(), budget.storeBytes());
-    this.plainMemory = FaultyMemorySource.of(
+    this.plainMemory =
+        FaultyMemorySource.of(
             new Counted(GuardedMemorySource.isWanted() ? new GuardedMemorySource() : plainSource),
             faults());
     this.plain = new ArrowMemory(plainMemory);

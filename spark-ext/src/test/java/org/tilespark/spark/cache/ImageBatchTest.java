@@ -47,7 +47,7 @@ class ImageBatchTest extends SparkTest {
       }
       images[row] = address - RowImage.HEADER_BYTES;
     }
-    return new ImageBatch(3, images, memory, store);
+    return new ImageBatch(new ImageBatch.Place(0, true), 3, images, memory, store);
   }
 
   private static void assertRows(ImageBatch batch, int rows) {
@@ -106,7 +106,9 @@ class ImageBatchTest extends SparkTest {
     assertRows(batch, 2);
     read.close();
     read.close(); // again, in vain
-    assertThrows(StoppedException.class, () -> new ObjectOutputStream(new ByteArrayOutputStream()).writeObject(batch));
+    assertThrows(
+        StoppedException.class,
+        () -> new ObjectOutputStream(new ByteArrayOutputStream()).writeObject(batch));
   }
 
   @Test

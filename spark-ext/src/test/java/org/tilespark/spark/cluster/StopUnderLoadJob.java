@@ -194,7 +194,10 @@ final class StopUnderLoadJob {
     }
     long stopMillis = (System.nanoTime() - start) / 1_000_000;
     within("end of the query", which(seed, load), work::join);
-    within("end of tasks", which(seed, load), () -> await(0, () -> threads("Executor task launch worker")));
+    within(
+        "end of tasks",
+        which(seed, load),
+        () -> await(0, () -> threads("Executor task launch worker")));
     within("end of executors", which(seed, load), () -> await(0, () -> executors(application)));
     assertNothingIsLeft(runtime);
     System.out.printf(
@@ -306,7 +309,8 @@ final class StopUnderLoadJob {
                 if (!done.await(LIMIT_MILLIS, TimeUnit.MILLISECONDS)) {
                   ThreadMXBean threads = ManagementFactory.getThreadMXBean();
                   System.out.println("HANG in the " + what + which);
-                  System.out.println("deadlocked: " + Arrays.toString(threads.findDeadlockedThreads()));
+                  System.out.println(
+                      "deadlocked: " + Arrays.toString(threads.findDeadlockedThreads()));
                   for (var each : threads.dumpAllThreads(true, true)) {
                     System.out.println(each);
                   }

@@ -1,0 +1,118 @@
+package org.tilespark.spark.cache;
+
+import java.util.function.Supplier;
+import org.apache.spark.Partition;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.storage.BlockManagerMaster;
+import org.apache.spark.storage.RDDBlockId;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+
+/**
+ * The batches of a cached frame as a query reads them. A block that cannot be read is dropped
+ * everywhere, so that the next attempt at the task computes it anew; Spark itself would read the
+ * same bytes again.
+ */
+final class StoredBatches extends RDD<CachedBatch> {
+  private static final Logger LOG = LoggerFactory.getLogger(StoredBatches.class);
+
+  private final int stored; // id of the RDD that Spark stores
+
+  /**
+   * The batches of {@code input}, which has a partition for each one of {@code stored}.
+   *
+   * @param stored what Spark stores
+   */
+  StoredBatches(RDD<CachedBatch> input, RDD<?> stored) {
+    super(input, ScalaInterop.classTag(CachedBatch.class));
+    this.stored = stored.id();
+  }
+
+  private RDD<CachedBatch> input() {
+    return firstParent(ScalaInterop.classTag(CachedBatch.class));
+  }
+
+  @Override
+  public Partition[] getPartitions() {
+    return input().partitions();
+  }
+
+  @Override
+  public Iterator<CachedBatch> compute(Partition split, TaskContext task) {
+    Batches batches = new Batches(reading(split, task, () -> input().iterator(split, task)));
+    return new AbstractIterator<>() {
+      @Override
+      public boolean hasNext() {
+        return reading(split, task, batches::hasNext);
+      }
+
+      @Override
+      public CachedBatch next() {
+        return reading(split, task, batches::next);
+      }
+    };
+  }
+
+  /** Checks that no batch of a partition is missing. */
+  private static final class Batches {
+    private final Iterator<CachedBatch> all;
+    private int read;
+    private boolean isComplete; // the last one was read
+
+    Batches(Iterator<CachedBatch> all) {
+      this.all = all;
+    }
+
+    boolean hasNext() {
+      boolean hasNext = all.hasNext();
+      if (!hasNext && !isComplete) {
+        throw incomplete("it ends after " + read + " batches, of which none is the last");
+      }
+      return hasNext;
+    }
+
+    CachedBatch next() {
+      ImageBatch batch = (ImageBatch) all.next();
+      if (isComplete || batch.place().number() != read) {
+        throw incomplete("batch " + batch.place().number() + " follows " + read + " others");
+      }
+      read++;
+      isComplete = batch.place().isLast();
+      return batch;
+    }
+
+    private static IllegalStateException incomplete(String found) {
+      return new IllegalStateException("A cached partition has lost batches: " + found);
+    }
+  }
+
+  private <T> T reading(Partition split, TaskContext task, Supplier<T> body) {
+    try {
+      return body.get();
+    } catch (Throwable failure) {
+      if (failure instanceof Exception && !task.isInterrupted()) {
+        drop(new RDDBlockId(stored, split.index()), failure);
+      }
+      throw failure;
+    }
+  }
+
+  /** Does nothing if the block is not stored: then what computes it has failed. */
+  private static void drop(RDDBlockId block, Throwable failure) {
+    try {
+      BlockManagerMaster master = SparkEnv.get().blockManager().master();
+      if (!master.getLocations(block).isEmpty()) {
+        LOG.warn("Cached block {} cannot be read; it is dropped", block, failure);
+        master.removeBlock(block); // once this task has released it
+      }
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e);
+    }
+  }
+}
