@@ -123,9 +123,10 @@ public final class TileSparkConf {
               + " tasks; what is beyond goes to files of Spark. Up to half of it holds cached"
               + " blocks. auto: what memory.hostPoolSize, and memory.pinnedPoolSize with a GPU,"
               + " leave of a budget: on YARN and Kubernetes spark.executor.memoryOverhead less"
-              + " 384m, elsewhere a quarter of the machine's or container's memory, by the"
-              + " executor's share of its cores, as far as the Java heap leaves it. Pools keep"
-              + " memory for blocks too that this has in use at times. The log has the size.");
+              + " 384m (1g with a GPU), elsewhere a quarter of the machine's or container's"
+              + " memory, by the executor's share of its cores; no more than heap, Spark's"
+              + " off-heap memory and Python workers leave. Pools keep memory for blocks too that"
+              + " this has in use at times. The log has the size.");
 
   public static final ConfigKey<Double> DEVICE_FRACTION =
       ConfigKey.ofFraction(

@@ -13,9 +13,15 @@ import org.tilespark.spark.conf.TileSparkConf;
 /**
  * How an executor's host memory outside the Java heap is shared out: pools, which keep memory for
  * the batches of tasks, and stores, which keep map outputs and cached blocks beyond their task.
- * Where the user sets nothing, all of them come out of one budget: on YARN and Kubernetes the
- * memory overhead, elsewhere a quarter of the machine, or of the container, by the executor's share
- * of its cores, as far as the heap leaves it.
+ * Where the user sets nothing, all of them come out of one budget:
+ *
+ * <ul>
+ *   <li>on YARN and Kubernetes the memory overhead less {@link #restBytes}, elsewhere a quarter of
+ *       the machine, or of the container, by the executor's share of its cores;
+ *   <li>at most what the container, or that share, leaves beside the heap, Spark's off-heap memory,
+ *       the memory of Python workers if it is stated, and {@link #restBytes}. So an executor of a
+ *       resource profile with a smaller container has a smaller budget.
+ * </ul>
  *
  * @param pinnedPoolBytes 0 without a device
  * @param storeBytes what stores may hold; what they have held and hold no more, pools keep for them
@@ -23,8 +29,14 @@ import org.tilespark.spark.conf.TileSparkConf;
 record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
   private static final Logger LOG = LoggerFactory.getLogger(HostBudget.class);
 
-  /** What the JVM needs beside heap and blocks: Spark's own default of the overhead. */
-  static final long JVM_BYTES = 384L << 20;
+  /** Spark's own default of the overhead. */
+  private static final long LEAST_OVERHEAD_BYTES = 384L << 20;
+
+  /** What a JVM took beside heap and pools in soaks: 313 to 383 MiB. */
+  private static final long JVM_BYTES = 384L << 20;
+
+  /** The same with CUDA's libraries and the driver's memory: 731 to 934 MiB. */
+  private static final long JVM_AND_DRIVER_BYTES = 1L << 30;
 
   private static final double OVERHEAD_FACTOR = 0.1; // Spark's own default
   private static final int PART_OF_MACHINE = 4;
@@ -64,11 +76,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
    */
   static HostBudget of(SparkConf conf, boolean usesDevice, Machine machine) {
     UnaryOperator<String> settings = TileSparkConf.application(conf);
-    String master = conf.get("spark.master", "local");
-    long whole =
-        master.startsWith("yarn") || master.startsWith("k8s")
-            ? ofOverhead(conf)
-            : ofMachine(conf, machine);
+    long whole = Math.max(0, whole(conf, restBytes(usesDevice), machine));
     long pinned = usesDevice ? pool(TileSparkConf.PINNED_POOL_SIZE, settings, whole) : 0;
     long plain = pool(TileSparkConf.HOST_POOL_SIZE, settings, whole);
     long store =
@@ -82,21 +90,41 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
     return settings.apply(key.name()) == null ? Math.min(bytes, whole / POOLS_PART) : bytes;
   }
 
-  private static long ofOverhead(SparkConf conf) {
-    long least = conf.getSizeAsBytes("spark.executor.minMemoryOverhead", JVM_BYTES);
-    double factor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
-    long byFactor = (long) (factor * conf.getSizeAsBytes("spark.executor.memory", "1g"));
-    long overhead =
-        conf.contains("spark.executor.memoryOverhead")
-            ? conf.getSizeAsMb("spark.executor.memoryOverhead", "0m") << 20
-            : Math.max(least, byFactor);
-    return Math.max(0, overhead - JVM_BYTES);
+  /** Bytes that an executor needs beside its heap, pools and stores. */
+  static long restBytes(boolean usesDevice) {
+    return usesDevice ? JVM_AND_DRIVER_BYTES : JVM_BYTES;
   }
 
-  private static long ofMachine(SparkConf conf, Machine machine) {
+  /** The budget; negative if there is less than nothing. */
+  private static long whole(SparkConf conf, long restBytes, Machine machine) {
+    String master = conf.get("spark.master", "local");
+    long taken = machine.heapBytes + offHeapBytes(conf) + pythonBytes(conf) + restBytes;
+    if (master.startsWith("yarn") || master.startsWith("k8s")) {
+      return Math.min(overheadBytes(conf) - restBytes, machine.memoryBytes - taken);
+    }
     int used = Math.min(machine.cores, conf.getInt("spark.executor.cores", machine.cores));
     long share = machine.memoryBytes / machine.cores * used;
-    return Math.max(0, Math.min(share / PART_OF_MACHINE, share - machine.heapBytes - JVM_BYTES));
+    return Math.min(share / PART_OF_MACHINE, share - taken);
+  }
+
+  private static long offHeapBytes(SparkConf conf) {
+    return conf.getBoolean("spark.memory.offHeap.enabled", false)
+        ? conf.getSizeAsBytes("spark.memory.offHeap.size", "0")
+        : 0;
+  }
+
+  /** Of the Python workers of an executor, together. */
+  private static long pythonBytes(SparkConf conf) {
+    return conf.getSizeAsMb("spark.executor.pyspark.memory", "0m") << 20;
+  }
+
+  private static long overheadBytes(SparkConf conf) {
+    long least = conf.getSizeAsBytes("spark.executor.minMemoryOverhead", LEAST_OVERHEAD_BYTES);
+    double factor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
+    long byFactor = (long) (factor * conf.getSizeAsBytes("spark.executor.memory", "1g"));
+    return conf.contains("spark.executor.memoryOverhead")
+        ? conf.getSizeAsMb("spark.executor.memoryOverhead", "0m") << 20
+        : Math.max(least, byFactor);
   }
 
   /** Says what stores may hold, and which key sets it. */

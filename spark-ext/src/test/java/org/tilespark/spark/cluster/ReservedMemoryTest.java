@@ -24,7 +24,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 /**
  * Blocks between tasks that need more memory than there is for them. A process that exchanges
  * blocks stays inside what docs/tuning.md says to reserve for it: the heap and, beside it, the
- * pool, the store, and a GiB. Where this process may make a cgroup, the other runs in one of that
+ * pool, the store, and the rest. Where this process may make a cgroup, the other runs in one of that
  * size, and would be killed.
  */
 @Tag("full")
@@ -33,7 +33,7 @@ class ReservedMemoryTest {
   private static final long HEAP_MIB = 512;
   private static final long POOL_MIB = 64;
   private static final long STORE_MIB = 192;
-  private static final long REST_MIB = 1024;
+  private static final long REST_MIB = 384;
   private static final Pattern MOST_RESIDENT = Pattern.compile("VmHWM:\\s+(\\d+) kB");
 
   @TempDir Path directory;

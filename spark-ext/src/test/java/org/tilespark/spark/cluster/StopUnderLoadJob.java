@@ -64,17 +64,17 @@ final class StopUnderLoadJob {
     /** Arrays on the heap drive blocks of ours to the disk. */
     CACHE_EVICTION {
       @Override
-      void prepare(SparkSession spark) {
-        matrix(spark, 64).persist(DESERIALIZED).count();
-      }
-
-      @Override
       void run(SparkSession spark) {
-        spark
-            .range(0, 1200, 1, 60)
-            .selectExpr("array_repeat(cast(id as double), 65536) as v")
-            .persist(DESERIALIZED)
-            .count();
+        Dataset<Row> ours = matrix(spark, 96, 4).persist(DESERIALIZED);
+        ours.count();
+        Dataset<Row> others =
+            spark
+                .range(0, 240, 1, 24)
+                .selectExpr("array_repeat(cast(id as double), 65536) as v")
+                .persist(DESERIALIZED);
+        others.count();
+        others.unpersist(true);
+        ours.unpersist(true);
       }
     },
     CACHE_READ {
@@ -126,10 +126,14 @@ final class StopUnderLoadJob {
       df.write().format("noop").mode("overwrite").save();
     }
 
-    /** Blocks of half a MiB, a partition each; four rows of blocks. */
     private static Dataset<Row> matrix(SparkSession spark, int blocks) {
+      return matrix(spark, blocks, blocks);
+    }
+
+    /** Blocks of half a MiB, four of them in a column of blocks. */
+    private static Dataset<Row> matrix(SparkSession spark, int blocks, int partitions) {
       return spark
-          .range(0, blocks, 1, blocks)
+          .range(0, blocks, 1, partitions)
           .selectExpr(
               "id % 4 * 256 as row",
               "id div 4 * 256 as col",
