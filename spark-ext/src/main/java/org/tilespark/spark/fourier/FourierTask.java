@@ -118,7 +118,7 @@ record FourierTask<T, R>(
             new FourierResults.Job(
                 job.spec(),
                 job.output(),
-                source.open(job, partition, run),
+                source.open(job, run.awaited(partition), run),
                 new CarriedColumns(job.input().columns(), job.further(), job.input().ordinals()),
                 job.spec().trend() < 0 ? -1 : job.input().ordinals().get(job.spec().trend()),
                 pipeline),

@@ -131,7 +131,7 @@ final class MultiplyTask<T>
             () ->
                 metrics.peak(
                     run.allocator().getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
-    return run.watched(products.open(partition, input, run, multiplier));
+    return run.watched(products.open(partition, run.awaited(input), run, multiplier));
   }
 
   private PanelMultiplier onDevice(TaskRun run, BufferAllocator plain, PipelineListener listener) {

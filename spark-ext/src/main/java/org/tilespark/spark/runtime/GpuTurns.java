@@ -1,8 +1,8 @@
 package org.tilespark.spark.runtime;
 
-import java.util.HashSet;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -14,15 +14,21 @@ import org.tilespark.arrow.pipeline.DeviceTask;
 /**
  * Lets a limited number of tasks use a device at a time. A task attempt takes one turn, however
  * many of its operators ask, and gives it back when it ends, whatever that end is. Thread-safe.
+ *
+ * <p>A task that waits for its input loses its turn to a task that waits for one: the input may be
+ * a cached partition that the other task computes. It takes another turn before it uses the device
+ * again.
  */
 public final class GpuTurns {
   private static final long POLL_MILLIS = 100;
 
+  /** Polls after which an input that has given nothing is one that the task waits for. */
+  private static final int PATIENT_POLLS = 10;
+
   private final int concurrentTasks;
   private final ToIntFunction<TaskContext> deviceOf;
   private final Map<Integer, Semaphore> free = new ConcurrentHashMap<>(); // by device
-  private final Set<Long> holders = new HashSet<>();
-  private final Map<Long, DeviceTask> tasks = new ConcurrentHashMap<>();
+  private final Map<Long, Turn> turns = new ConcurrentHashMap<>(); // by task attempt
 
   /**
    * As many turns at a time on each device.
@@ -34,11 +40,27 @@ public final class GpuTurns {
     this.deviceOf = deviceOf;
   }
 
-  /** The task's one use of its device, shared by all of its operators. */
-  public DeviceTask of(TaskContext task) {
+  /** One task attempt. */
+  private final class Turn {
+    private final DeviceTask task;
+    private Semaphore device; // the free turns of the one that it used last; null before
+    private boolean held; // guarded by turns, as is device
+    private volatile boolean awaitsInput;
+    private volatile long inputs; // how often it asked for one; written by the task's thread
+
+    Turn(TaskContext context) {
+      this.task = new DeviceTask(() -> take(context));
+    }
+  }
+
+  private Turn turn(TaskContext task) {
     long id = task.taskAttemptId();
-    DeviceTask made = new DeviceTask(() -> take(task));
-    DeviceTask known = tasks.putIfAbsent(id, made);
+    Turn known = turns.get(id);
+    if (known != null) {
+      return known;
+    }
+    Turn made = new Turn(task);
+    known = turns.putIfAbsent(id, made);
     if (known != null) {
       return known;
     }
@@ -46,10 +68,48 @@ public final class GpuTurns {
         new TaskCompletionListener() {
           @Override
           public void onTaskCompletion(TaskContext context) {
-            tasks.remove(id);
+            turns.remove(id);
+            giveBack(made);
           }
         });
     return made;
+  }
+
+  /** The task's one use of its device, shared by all of its operators. */
+  public DeviceTask of(TaskContext task) {
+    return turn(task).task;
+  }
+
+  /** The input of one of the task's operators; while that waits, others may have its turn. */
+  <T> Iterator<T> awaited(TaskContext task, Iterator<T> input) {
+    Turn turn = turn(task);
+    return new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        begin();
+        try {
+          return input.hasNext();
+        } finally {
+          turn.awaitsInput = false;
+        }
+      }
+
+      @Override
+      public T next() {
+        begin();
+        try {
+          return input.next();
+        } finally {
+          turn.awaitsInput = false;
+        }
+      }
+
+      @SuppressWarnings("NonAtomicVolatileUpdate") // the task's thread alone
+      private void begin() {
+        turn.inputs++;
+        turn.awaitsInput = true;
+      }
+    };
   }
 
   /**
@@ -58,48 +118,77 @@ public final class GpuTurns {
    * @throws org.apache.spark.TaskKilledException if the task has been killed, or is while it waits
    */
   void take(TaskContext task) {
-    long id = task.taskAttemptId();
-    synchronized (holders) {
-      if (holders.contains(id)) {
+    Turn turn = turn(task);
+    turn.awaitsInput = false; // an operator works from which another one asks for input
+    boolean hadTurn;
+    synchronized (turns) {
+      if (turn.held) {
         task.killTaskIfInterrupted();
         return;
       }
+      hadTurn = turn.device != null;
+      turn.device =
+          free.computeIfAbsent(
+              deviceOf.applyAsInt(task), device -> new Semaphore(concurrentTasks, true));
     }
-    Semaphore turns =
-        free.computeIfAbsent(
-            deviceOf.applyAsInt(task), device -> new Semaphore(concurrentTasks, true));
+    if (hadTurn) { // who has it now may need the memory of what is under way
+      turn.task.settle();
+    }
+    Map<Turn, Wait> waits = new HashMap<>();
     try {
-      while (!turns.tryAcquire(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
+      while (!turn.device.tryAcquire(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
         task.killTaskIfInterrupted();
+        if (takeFromWhoWaits(turn, waits)) {
+          return;
+        }
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       task.killTaskIfInterrupted();
       throw new IllegalStateException("Interrupted while waiting for the GPU", e);
     }
-    synchronized (holders) {
-      holders.add(id);
+    synchronized (turns) {
+      turn.held = true;
     }
-    task.addTaskCompletionListener(
-        new TaskCompletionListener() {
-          @Override
-          public void onTaskCompletion(TaskContext context) {
-            giveBack(id, turns);
-          }
-        });
+  }
+
+  /** How many polls have seen a task wait for the same input. */
+  private record Wait(long inputs, int polls) {}
+
+  /** Takes the turn of a task that has waited for its input for long; false if there is none. */
+  private boolean takeFromWhoWaits(Turn taker, Map<Turn, Wait> waits) {
+    synchronized (turns) {
+      for (Turn each : turns.values()) {
+        if (!each.held || each.device != taker.device || !each.awaitsInput) {
+          waits.remove(each);
+          continue;
+        }
+        Wait before = waits.get(each);
+        long inputs = each.inputs;
+        int polls = before == null || before.inputs != inputs ? 1 : before.polls + 1;
+        waits.put(each, new Wait(inputs, polls));
+        if (polls > PATIENT_POLLS) {
+          each.held = false;
+          taker.held = true;
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   /** Tasks that hold a turn now, on all devices. */
   public int held() {
-    synchronized (holders) {
-      return holders.size();
+    synchronized (turns) {
+      return (int) turns.values().stream().filter(turn -> turn.held).count();
     }
   }
 
-  private void giveBack(long id, Semaphore turns) {
-    synchronized (holders) {
-      if (holders.remove(id)) {
-        turns.release();
+  private void giveBack(Turn turn) {
+    synchronized (turns) {
+      if (turn.held) {
+        turn.held = false;
+        turn.device.release();
       }
     }
   }

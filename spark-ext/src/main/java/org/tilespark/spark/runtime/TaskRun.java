@@ -77,6 +77,11 @@ public record TaskRun(
     return PipelineListener.both(gpu.isPresent() ? onDevice : onHost, totals);
   }
 
+  /** {@code input} of this task; while it waits for that, another task may have its turn. */
+  public <T> Iterator<T> awaited(Iterator<T> input) {
+    return gpu.isEmpty() ? input : runtime.turns().awaited(task, input);
+  }
+
   /** {@code results}; a device that is lost meanwhile is reported to the executor. */
   public <T> Iterator<T> watched(Iterator<T> results) {
     return new DeviceWatch<>(results, runtime, result -> {});

@@ -64,6 +64,11 @@ final class StopUnderLoadJob {
     /** Arrays on the heap drive blocks of ours to the disk. */
     CACHE_EVICTION {
       @Override
+      String storeSize(Random random) {
+        return pick(random, "128m", "512m"); // as much outside the heap as can be
+      }
+
+      @Override
       void run(SparkSession spark) {
         Dataset<Row> ours = matrix(spark, 96, 4).persist(DESERIALIZED);
         ours.count();
@@ -120,6 +125,10 @@ final class StopUnderLoadJob {
 
     void prepare(SparkSession spark) {}
 
+    String storeSize(Random random) {
+      return pick(random, "4m", "24m", "256m");
+    }
+
     abstract void run(SparkSession spark);
 
     private static void noop(Dataset<Row> df) {
@@ -169,7 +178,7 @@ final class StopUnderLoadJob {
   private static void stop(long seed, String which) throws Exception {
     Random random = new Random(seed);
     Load load = Load.values()[Math.floorMod(seed, Load.values().length)];
-    SparkSession spark = session(random);
+    SparkSession spark = session(load, random);
     String application = spark.sparkContext().applicationId();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     CountDownLatch tasks = new CountDownLatch(1);
@@ -213,7 +222,7 @@ final class StopUnderLoadJob {
     return " of seed " + seed + ", " + load;
   }
 
-  private static SparkSession session(Random random) {
+  private static SparkSession session(Load load, Random random) {
     SparkSession.Builder builder =
         SparkSession.builder()
             .config("spark.ui.enabled", "false")
@@ -222,7 +231,7 @@ final class StopUnderLoadJob {
             .config("spark.sql.extensions", TileSparkExtensions.class.getName())
             .config("spark.sql.shuffle.partitions", 1 + random.nextInt(12))
             .config(TileSparkConf.BACKEND.name(), "cpu")
-            .config(TileSparkConf.STORE_SIZE.name(), pick(random, "4m", "24m", "256m"))
+            .config(TileSparkConf.STORE_SIZE.name(), load.storeSize(random))
             .config(TileSparkConf.HOST_POOL_SIZE.name(), pick(random, "0", "16m"));
     if (System.getProperty("spark.master") == null) {
       builder
