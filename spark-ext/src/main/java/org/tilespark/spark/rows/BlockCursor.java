@@ -5,6 +5,7 @@ import java.util.Iterator;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
@@ -123,8 +124,9 @@ public abstract class BlockCursor {
       if (list != null) {
         return BlockValues.firstNull(list, index);
       }
-      // Spark's own vectors know whether there is any null in the batch.
-      return column.getChild(0).hasNull() ? ArrayValues.firstNull(array(ordinal)) : -1;
+      // Only these are known to have their elements as a child, which knows whether any is null.
+      boolean knownFull = column instanceof WritableColumnVector own && !own.getChild(0).hasNull();
+      return knownFull ? -1 : ArrayValues.firstNull(array(ordinal));
     }
 
     @Override
