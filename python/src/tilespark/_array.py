@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _blocks, _transfer
 from ._blocks import MATRIX, VOLUME, Kind
+from ._deep import views_of
 from ._gaps import OPERATORS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing
@@ -111,7 +112,7 @@ class BlockArray:
     def df(self) -> DataFrame:
         """The DataFrame of blocks: one row a block, see README's data model."""
         # Whoever has the DataFrame may read it when this array is gone.
-        _escaped.update((id(kept), kept) for kept in self._keep)
+        _escaped.update((id(kept), kept) for kept in (*self._keep, *views_of(self._df)))
         return self._df
 
     @property

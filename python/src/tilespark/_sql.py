@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._deep import flat, made_of
 from .errors import translated
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
     terms = [f"TABLE({{{name}}})" for name in tables]
     terms += [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
     with translated():
-        # Classic PySpark makes a temporary view of each and drops it, which frees the cache of the view's plan: that must
+        # Spark makes a temporary view of each and drops it, which frees the cache of the view's plan: that must
         # not be the plan of a DataFrame that someone keeps.
-        frames: dict[str, Any] = {name: df.where("true") for name, df in tables.items()}
-        return spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
+        frames: dict[str, Any] = {name: flat(df.where("true")) for name, df in tables.items()}
+        result = spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
+        made_of(result, frames.values())
+        return result
 
 
 def literal(value: str | int | float | bool) -> str:
