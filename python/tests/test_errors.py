@@ -244,10 +244,17 @@ builder._options.pop({setting!r})
 if {setting!r} != "spark.plugins":
     builder._options.pop("spark.plugins")  # it brings the extension; without the jar its class would not be found
 spark = builder.getOrCreate()
-print(tilespark.from_numpy(numpy.ones((2, 2)), spark=spark).compute().sum())
+print(tilespark.from_numpy(numpy.ones((2, 2)), spark=spark).map_blocks(numpy.sqrt).compute().sum())
 """
+    # Not the Python of the PATH, whatever that has.
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python3").chmod(0o700)
     paths = [str(Path(ts.__file__).parent.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PATH": os.pathsep.join([str(tmp_path), os.environ["PATH"]]),
+    }
+    del environment["PYSPARK_PYTHON"]
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=300, env=environment
     )
@@ -267,6 +274,7 @@ def test_configure_keeps_what_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setattr(_session, "_settings_of_running_jvm", lambda: None)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    monkeypatch.setenv("PYSPARK_PYTHON", "theirs")
     builder = SparkSession.Builder().config("spark.jars", "/a.jar,/b.jar")
     tilespark_jar = tmp_path / "t.jar"
     assert ts.configure(ts.configure(builder, jar=tilespark_jar), jar=tilespark_jar) is builder
@@ -274,6 +282,11 @@ def test_configure_keeps_what_is_named(tmp_path, monkeypatch):
     assert options["spark.jars"] == f"/a.jar,/b.jar,{tilespark_jar}"
     assert options["spark.sql.extensions"] == "com.example.Theirs,org.tilespark.spark.TileSparkExtensions"
     assert options["spark.plugins"] == "com.example.Plugin,org.tilespark.spark.TileSparkPlugin"
+    assert os.environ["PYSPARK_PYTHON"] == "theirs"
+    del os.environ["PYSPARK_PYTHON"]
+    for master, python in (("yarn", None), ("local[2]", sys.executable)):
+        ts.configure(SparkSession.Builder().master(master), jar=tilespark_jar)
+        assert os.environ.get("PYSPARK_PYTHON") == python
     remote = SparkSession.Builder().config("spark.remote", "sc://somewhere:15002")
     with pytest.raises(ts.SetupError, match="start the server with --jars"):
         ts.configure(remote, jar=tilespark_jar)

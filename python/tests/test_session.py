@@ -11,7 +11,7 @@ import numpy as np
 import pyspark
 import pytest
 import tilespark as ts
-from tilespark import _transfer
+from tilespark import _transfer, errors
 
 BLOCK = "SELECT 0L AS row, 0L AS col, 2 AS rows, 3 AS cols, array(1f, 2f, 3f, 4f, 5f, 6f) AS values"
 
@@ -102,7 +102,7 @@ def test_a_second_session(client):
 
 LEAVES = """
 import os, signal, sys, pathlib
-from tilespark import _transfer
+from tilespark import _transfer, errors
 file = _transfer.TemporaryFile()
 file.path.write_text("left")
 print(file.path.parent, flush=True)
@@ -155,5 +155,42 @@ def test_a_function_that_fails_says_why(spark):
             raise ValueError("negative elements:\nat least one")
         return block
 
-    with pytest.raises(ts.TileSparkError, match="map_blocks: the function failed with ValueError: negative elements"):
-        ts.from_numpy(-np.ones((3, 4))).map_blocks(positive, dtype="f8").compute()
+    x = ts.from_numpy(-np.ones((3, 4)))
+    reason = "map_blocks: block at row 0, col 0: the function failed with ValueError: negative elements:\n  at least one$"
+    with pytest.raises(ts.TileSparkError, match=reason):
+        x.map_blocks(positive, dtype="f8").compute()
+    for function in (lambda block: block[0], lambda block: None, lambda block: np.full(block.shape, "x")):
+        with pytest.raises(ts.TileSparkError, match="map_blocks: block at row 0, col 0: the function failed with [VT]"):
+            x.map_blocks(function, dtype="f8").compute()
+
+
+@pytest.mark.smoke
+def test_functions_that_are_not_ours_fail_as_they_do_without_us(spark):
+    from pyspark.errors import PythonException
+    from pyspark.sql.functions import udf
+
+    def fails(batches):
+        for _ in batches:
+            raise ValueError("theirs")
+        yield from ()
+
+    x = ts.from_numpy(np.ones((3, 4)))
+    divide = udf(lambda row: 1 // row, "int")
+    for df, reason in (
+        (x.df.mapInPandas(fails, x.df.schema), "ValueError: theirs"),
+        (x.df.withColumn("rows", divide("row")), "ZeroDivisionError"),
+    ):
+        y = ts.from_dataframe(df, shape=(3, 4))
+        for array in (y, y.T, y.map_blocks(np.sqrt)):
+            with pytest.raises(PythonException, match=reason) as raised:
+                array.compute()
+            assert "map_blocks" not in str(raised.value)
+
+
+def test_workers_without_numpy():
+    class PythonException(Exception):
+        __module__ = "pyspark.errors"
+
+    text = "Traceback (most recent call last):\n  File 'serializers.py'\nModuleNotFoundError: No module named 'numpy'\n"
+    with pytest.raises(ts.SetupError, match="workers have no numpy.*PYSPARK_PYTHON"), errors.translated():
+        raise PythonException(text)

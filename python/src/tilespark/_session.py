@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shlex
+import sys
 import warnings
 import weakref
 from importlib import metadata
@@ -42,7 +43,8 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
 
     What the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` already name under the same keys
     stays. Where NVIDIA's cuBLAS and cuFFT are installed as Python packages (``pip install tilespark[cuda]``), executors of
-    this machine find them there.
+    this machine find them there. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
+    names another one.
 
     Args:
         builder: ``SparkSession.builder``, with or without settings of yours; not for a server that runs elsewhere.
@@ -84,6 +86,10 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
     libraries = _library_directories()
     if libraries and key not in options and key not in defaults:
         builder.config(key, os.pathsep.join(libraries))
+    master = str(options.get("spark.master", remote or defaults.get("spark.master", "local")))
+    if master.startswith("local") and sys.executable and "spark.pyspark.python" not in options | defaults:
+        # Spark reads this variable when a session is made, and no setting; its default is the python3 of the PATH.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return builder
 
 

@@ -38,14 +38,18 @@ def block_mapper(
         for place, shape, cell in zip(places, shapes, batch.column(data)):
             shape = tuple(extent for axis, extent in enumerate(shape) if axis not in dropped)
             block = np.frombuffer(cell.as_buffer(), source).reshape(shape)
-            result = np.asarray(function(block))
-            if result.shape != block.shape:
+            try:
+                result = np.asarray(function(block))
+                if result.shape != shape:
+                    raise ValueError(
+                        f"it returned an array of shape {result.shape}; expected {shape}, that of the block"
+                    )
+                results.append(np.ascontiguousarray(result, target))
+            except Exception as error:
                 at = ", ".join(f"{name} {value}" for name, value in zip(offsets, place))
-                raise ValueError(
-                    f"block at {at}: the function returned an array of shape {result.shape};"
-                    f" expected {block.shape}, that of the block"
-                )
-            results.append(np.ascontiguousarray(result, target))
+                reason = f"{type(error).__name__}: {error}".replace("\n", "\n  ")
+                # errors.py finds this text, also where Spark quotes it.
+                raise RuntimeError(f"map_blocks: block at {at}: the function failed with {reason}") from error
         ends = np.zeros(len(results) + 1, np.int32)
         np.cumsum([result.nbytes for result in results], out=ends[1:])
         joined = results[0].reshape(-1) if len(results) == 1 else np.concatenate([r.reshape(-1) for r in results] or [np.empty(0, target)])

@@ -24,10 +24,9 @@ _CONDITION = re.compile(
     r"(?: SQLSTATE: ([0-9A-Z]{5})|\.\.\.(?=\s*\Z|\s*\n\nJVM stacktrace:))",
     re.DOTALL,
 )
-# The last line of what Python prints of an exception, within what Spark says of one in a Python worker.
-_PYTHON = re.compile(
-    r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(?P<reason>[A-Za-z_][\w.]*(?:Error|Exception|Warning)\b.*)"
-)
+# What _worker.py raises where a function of map_blocks fails; all other errors in Python workers are those of the user's functions.
+_MAP_BLOCKS = re.compile(r"^RuntimeError: (map_blocks: block at .*(?:\n  .*)*)", re.MULTILINE)
+_NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(numpy|pyarrow)\b", re.MULTILINE)
 _NO_FUNCTION = re.compile(
     r"\[UNRESOLVABLE_TABLE_VALUED_FUNCTION\].*?`((?:matrix|volume)_[a-z_]+)`"
     r"|\[DATA_SOURCE_NOT_FOUND\].*?data source: (npy)\b",
@@ -100,9 +99,16 @@ def from_spark(error: BaseException) -> TileSparkError | None:
         if found:
             condition, reason, state = found.groups()
             return _class_of(condition)(reason.strip(), condition=condition, sql_state=state, jvm_trace=trace)
-    failed = list(_PYTHON.finditer(texts[0])) if type(error).__name__ == "PythonException" else []
-    if failed:
-        return TileSparkError(f"map_blocks: the function failed with {failed[-1]['reason']}", jvm_trace=trace)
+    for text in texts if type(error).__name__ == "PythonException" else ():
+        if found := _MAP_BLOCKS.search(text):
+            return TileSparkError(found[1].rstrip(), jvm_trace=trace)
+        if found := _NO_MODULE.search(text):
+            return SetupError(
+                f"Spark's Python workers have no {found[1]}. They run the python3 of their machine, or what the environment variable"
+                " PYSPARK_PYTHON names where the driver, or the server of Spark Connect, starts: install numpy and pyarrow there."
+                " In local mode tilespark.configure(SparkSession.builder) names this Python before the first session is made",
+                jvm_trace=trace,
+            )
     missing = _NO_FUNCTION.search(texts[0])
     if missing:
         name = missing.group(1) or missing.group(2)
