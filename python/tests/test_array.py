@@ -1,5 +1,8 @@
 """BlockArray against numpy."""
 
+import re
+import warnings
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -305,6 +308,42 @@ def test_xarray():
     xarray.testing.assert_identical(x.to_xarray(), data)
     xarray.testing.assert_identical(x.T.to_xarray(), data.transpose())
     assert ts.from_xarray(data.isel(site=[0]).drop_vars("site")).spacing == (0.5, 1.0)
+
+
+def times(unit, *steps):
+    return np.datetime64("2026-03-01", "ns") + np.array(steps).astype(f"m8[{unit}]")
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "spacing", "warning"),
+    [
+        ([5, 3, 1], 2.0, None),
+        (np.arange(3, dtype="f4") * np.float32(0.1) + 1000, 0.1, None),
+        (times("m", 0, 30, 60), 1800.0, None),
+        (times("ms", 0, 4, 8), 0.004, None),
+        (np.array([0, 3, 6], "m8[h]"), 10800.0, None),
+        ([datetime(2026, 3, 1 + day) for day in range(3)], 86400.0, None),
+        (["a", "b", "c"], 1.0, None),
+        ([False, True, True], 1.0, None),
+        ([1.0, 2.0, 4.0], 1.0, "'t' are not at equal distances: from 1 to 2"),
+        ([1.0, 1.0, 1.0], 1.0, "'t' are not at equal distances: from 0 to 0"),
+        (times("D", 0, 31, 59), 1.0, r"'t' are not at equal distances: from 2.4192e\+06 to 2.6784e\+06"),
+        ([0.0, np.nan, 2.0], 1.0, "'t' are not all finite: nan"),
+        ([0.0, np.inf, 2.0], 1.0, "'t' are not all finite: inf"),
+        (np.array(["2026-03-01", "NaT", "2026-03-03"], "M8[ns]"), 1.0, "'t' are not all finite: NaT"),
+    ],
+)
+def test_spacing_of_coordinates(coordinates, spacing, warning):
+    xarray = pytest.importorskip("xarray")
+    data = xarray.DataArray(np.zeros((2, 3, 2)), dims=("x", "t", "z"), coords={"x": [0.0, 0.25], "t": coordinates})
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        x = ts.from_xarray(data)
+        assert ts.from_xarray(data, spacing=(1, 2, 3)).spacing == (1, 2, 3)  # asks for no coordinates
+    np.testing.assert_allclose(x.spacing, (0.25, spacing, 1.0), rtol=1e-3)
+    assert len(warned) == (warning is not None)
+    if warning:
+        assert re.search(warning, str(warned[0].message)) and warned[0].filename == __file__
 
 
 def test_dataframes_stay_usable(spark):

@@ -198,3 +198,27 @@ def test_pca():
     np.testing.assert_allclose(found.explained_variance, s[:3] ** 2 / 199, rtol=1e-10)
     np.testing.assert_allclose(found.explained_variance_ratio, s[:3] ** 2 / (s**2).sum(), rtol=1e-10)
     np.testing.assert_allclose(found.scores.compute(), centered @ found.components.T, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("float32", 1e-25), ("float32", 1e19), ("float64", 1e-200), ("float64", 1e200)]
+)
+def test_pca_of_numbers_whose_squares_are_out_of_range(dtype, scale):
+    a = np.random.default_rng(5).normal(size=(30, 3)) @ np.array([[3.0, 1, 0], [0, 2, 1], [0, 0, 0.1]])
+    expected, found = (ts.linalg.pca(ts.from_numpy(each, (8, 2)), 2) for each in (a, (a * scale).astype(dtype)))
+    np.testing.assert_allclose(found.components, expected.components, atol=1e-5)
+    np.testing.assert_allclose(found.explained_variance_ratio, expected.explained_variance_ratio, rtol=1e-5)
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_allclose(found.explained_variance, expected.explained_variance * np.float64(scale) ** 2, rtol=1e-5)
+    np.testing.assert_allclose(found.scores.compute() / scale, expected.scores.compute(), atol=1e-4)
+
+
+def test_pca_of_what_has_no_variance_or_no_numbers():
+    a = np.full((6, 4), 3.0)
+    found = ts.linalg.pca(ts.from_numpy(a, (2, 2)), 2)
+    np.testing.assert_array_equal(found.explained_variance, [0, 0])
+    np.testing.assert_array_equal(found.explained_variance_ratio, [0, 0])
+    for bad in (np.nan, np.inf, -np.inf):
+        a[4, 1] = bad
+        with pytest.raises(ts.InvalidInputError, match="pca of a matrix with NaN or infinity in the block at row 4, col 0"):
+            ts.linalg.pca(ts.from_numpy(a, (2, 2)), 2)

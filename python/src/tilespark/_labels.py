@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidInputError
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -42,33 +47,82 @@ class Labels:
         return Labels(self.dims, spacing=self.spacing)
 
 
-def labels_of(data_array: Any) -> Labels:
-    """The labels of an xarray.DataArray; the spacing where all coordinates are numbers at equal distances."""
+def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Labels:
+    """The labels of an xarray.DataArray.
+
+    Args:
+        data_array: of these.
+        spacing: what a user gives for all axes; by default the distances between the coordinates of each. A warning names
+            an axis whose coordinates are not at equal distances; its spacing is 1.
+    """
     dims = tuple(str(dim) for dim in data_array.dims)
-    labels = Labels(
+    found = checked_spacing(spacing, len(dims))
+    if found is None:
+        found = ()
+        for dim in data_array.dims:
+            found += (_step(dim, np.asarray(data_array.coords[dim])) if dim in data_array.coords else 1.0,)
+    return Labels(
         dims,
         {str(name): data_array.coords[name] for name in data_array.coords},
+        found,
         name=data_array.name,
         attrs=dict(data_array.attrs),
     )
-    spacing: list[float] = []
-    for dim, extent in zip(dims, data_array.shape, strict=True):
-        values = np.asarray(data_array.coords[dim]) if dim in data_array.coords else np.arange(extent)
-        if values.dtype.kind not in "iuf" or len(values) < 2:
-            spacing.append(1.0)
-            continue
-        steps = np.diff(values.astype(float))
-        if not np.allclose(steps, steps[0], rtol=1e-6) or steps[0] == 0:
-            return labels
-        spacing.append(abs(float(steps.mean())))
-    return replace(labels, spacing=tuple(spacing))
+
+
+def _step(dim: object, values: NDArray) -> float:
+    """The distance between coordinates, of times in seconds; 1 where there is none, as between names."""
+    if len(values) < 2:
+        return 1.0
+    numbers = _numbers(values)
+    if numbers is None:
+        return 1.0
+    if np.isfinite(numbers).all():
+        steps = np.diff(numbers)
+        step = float(numbers[-1] - numbers[0]) / len(steps)
+        rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else np.finfo(float).eps
+        if step and np.abs(steps - step).max() <= 1e-6 * abs(step) + 4 * rounding * np.abs(numbers).max():
+            return abs(step)
+        what = f"are not at equal distances: from {steps.min():g} to {steps.max():g}"
+    else:
+        what = f"are not all finite: {values[~np.isfinite(numbers)][0]}"
+    warnings.warn(
+        f"from_xarray: the coordinates of the axis {dim!r} {what}. Its spacing is 1; say spacing=..., or interpolate to even ones",
+        stacklevel=4,
+    )
+    return 1.0
+
+
+def _numbers(values: NDArray) -> NDArray | None:
+    """Coordinates as numbers, of times in seconds from the first one on; None if they are neither."""
+    if values.dtype.kind in "iuf":
+        return values.astype(float)
+    try:
+        since = values - values[0]
+    except TypeError:  # of names, bools
+        return None
+    if since.dtype.kind == "m":
+        seconds: NDArray = since / np.timedelta64(1, "s")  # NaN for NaT
+        return seconds
+    if all(isinstance(each, datetime.timedelta) for each in since):  # datetimes of Python and cftime
+        return np.array([each.total_seconds() for each in since])
+    return None
 
 
 def checked_spacing(spacing: float | Sequence[float] | None, rank: int) -> tuple[float, ...] | None:
-    """One distance between neighbours for each axis, from what a user gives."""
+    """One distance between neighbours for each axis, from what a user gives.
+
+    Raises:
+        InvalidInputError: if there is not one finite number above 0 for each axis.
+    """
     if spacing is None:
         return None
-    values = (float(spacing),) * rank if isinstance(spacing, int | float | np.number) else tuple(float(s) for s in spacing)
-    if len(values) != rank or any(not value > 0 for value in values):
-        raise InvalidInputError(f"spacing {spacing} of an array of {rank} axes; expected a number above 0 for each")
+    try:
+        values = (float(spacing),) * rank if np.ndim(spacing) == 0 else tuple(map(float, spacing))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        values = ()
+    if len(values) != rank or not all(0 < value < math.inf for value in values):
+        raise InvalidInputError(
+            f"spacing {spacing!r} of an array of {rank} axes; expected a finite number above 0, one for all or one for each axis"
+        )
     return values

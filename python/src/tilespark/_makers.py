@@ -110,7 +110,12 @@ def from_dataframe(
 
 
 def from_xarray(
-    data: Any, blocks: int | Sequence[int] | None = None, *, batch: bool = False, spark: SparkSession | None = None
+    data: Any,
+    blocks: int | Sequence[int] | None = None,
+    *,
+    batch: bool = False,
+    spacing: float | Sequence[float] | None = None,
+    spark: SparkSession | None = None,
 ) -> BlockArray:
     """A BlockArray of an ``xarray.DataArray``: its values now, its dimensions' names, coordinates and spacing.
 
@@ -118,10 +123,16 @@ def from_xarray(
         data: of 1 to 3 dimensions.
         blocks: as of :func:`from_numpy`.
         batch: as of :func:`from_numpy`.
+        spacing: as of :func:`from_numpy`; by default the distance between the coordinates of each axis, of times in seconds,
+            and 1 where there are no coordinates, or names. A warning names an axis whose coordinates are uneven or not
+            finite; its spacing is 1.
         spark: the session; by default the active one.
+
+    Raises:
+        InvalidInputError: if ``data`` is no ``xarray.DataArray``; and as :func:`from_numpy`.
     """
+    if not all(hasattr(data, name) for name in ("values", "dims", "coords", "name", "attrs")):
+        raise InvalidInputError(f"from_xarray of {type(data).__name__}; expected an xarray.DataArray, such as dataset['name']")
     array = from_numpy(data.values, blocks, batch=batch, spark=spark)
-    array._labels = labels_of(data)
+    array._labels = labels_of(data, spacing)
     return array
-
-

@@ -10,7 +10,7 @@ import numpy as np
 from ._array import BlockArray, as_array
 from ._blocks import integers
 from ._sql import call, numbers
-from .errors import InvalidInputError
+from .errors import InvalidInputError, translated
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -97,24 +97,68 @@ def pca(a: Any, k: int) -> PrincipalComponents:
         k: count of components, 1 to the count of columns.
 
     Raises:
-        InvalidInputError: if ``a`` is no matrix of two rows or more, or ``k`` is out of range.
+        InvalidInputError: if ``a`` is no matrix of two rows or more or has NaN or infinity, or ``k`` is out of range.
     """
     array = _floating_matrix("pca", a)
-    if array.ndim != 2 or array.shape[0] < 2 or not 1 <= k <= array.shape[1]:
+    (count,) = integers("k", k)[:1] or (0,)
+    if array.ndim != 2 or array.shape[0] < 2 or not 1 <= count <= array.shape[1]:
         raise InvalidInputError(
             f"pca of an array of shape {array.shape} with k={k};"
             " expected a matrix of two rows or more and k from 1 to its count of columns"
         )
-    centered = center(array)
-    covariance = gram(centered).compute().astype(np.float64, copy=False) / (array.shape[0] - 1)
+    products, exponent = _centered_gram(array)
+    covariance = products / (array.shape[0] - 1)
     values, vectors = np.linalg.eigh(covariance)
-    components = vectors[:, ::-1][:, :k].T
+    components = vectors[:, ::-1][:, :count].T
     largest = np.abs(components).argmax(axis=1)
-    components = components * np.sign(components[np.arange(k), largest])[:, None]
-    variance = np.maximum(values[::-1][:k], 0)
+    components = components * np.sign(components[np.arange(count), largest])[:, None]
+    variance = np.maximum(values[::-1][:count], 0)
     total = np.trace(covariance)
-    scores = matmul(centered, np.ascontiguousarray(components.T.astype(array.dtype)))
-    return PrincipalComponents(components, variance, variance / total if total > 0 else variance * 0, scores)
+    scores = matmul(center(array), np.ascontiguousarray(components.T.astype(array.dtype)))
+    ratio = variance / total if total > 0 else variance * 0
+    with np.errstate(over="ignore"):  # squares of numbers beyond 1e154 are infinite
+        return PrincipalComponents(components, np.ldexp(variance, 2 * exponent), ratio, scores)
+
+
+def _centered_gram(array: BlockArray) -> tuple[NDArray, int]:
+    """The gram of the centred matrix, as float64.
+
+    Returns:
+        The gram over ``4**exponent``, and the exponent: 0, unless the squares of the elements are out of their type's range.
+    """
+    products = gram(center(array)).compute().astype(np.float64, copy=False)
+    kind = np.finfo(np.result_type(array.dtype, np.float32))
+    least = array.shape[0] * kind.tiny / kind.eps  # below it squares lose bits
+    if np.isfinite(products).all() and np.trace(products) >= least:
+        return products, 0
+    largest = _largest("pca", array)
+    if largest == 0:
+        return products, 0
+    most = 120 if kind.bits == 32 else 1000  # the factor has a range too
+    exponent = int(np.clip(np.frexp(largest)[1], -most, most))
+    scaled = array._called("scale", array._labels, alpha=2.0**-exponent)
+    return gram(center(scaled)).compute().astype(np.float64, copy=False), exponent
+
+
+def _largest(operator: str, array: BlockArray) -> float:
+    """The largest absolute value.
+
+    Raises:
+        InvalidInputError: if an element is NaN or infinite; names its block.
+    """
+    with translated():
+        ends = array._df.selectExpr("max(array_max(values))", "min(array_min(values))").first()
+        most, least = (0.0, 0.0) if ends is None or ends[0] is None else (float(end) for end in ends)
+        if np.isfinite(most) and np.isfinite(least):
+            return max(abs(most), abs(least))
+        # NaN is above infinity.
+        finite = "array_max(values) < double('Infinity') AND array_min(values) > double('-Infinity')"
+        block = array._df.where(f"NOT ({finite})").orderBy("row", "col").select("row", "col").first()
+    where = "" if block is None else f" in the block at row {block[0]}, col {block[1]}"
+    raise InvalidInputError(
+        f"{operator} of a matrix with NaN or infinity{where}; expected finite numbers:"
+        " x.map_blocks(numpy.nan_to_num) replaces them"
+    )
 
 
 def _shape(blocks: tuple[int, int] | None) -> str | None:
