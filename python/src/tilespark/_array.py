@@ -336,11 +336,6 @@ class BlockArray:
             each._computable("*", wanted if each.dtype.kind == "c" else np.zeros(0, wanted).real.dtype)
             for each in (self, other)
         )
-        if first.blocks != second.blocks:  # products are of volumes that are cut alike
-            if first.blocks is not None:
-                second = second.rechunk(first.blocks)
-            elif second.blocks is not None:
-                first = first.rechunk(second.blocks)
         return first._of(call("volume_multiply_pointwise", {"a": first._df, "b": second._df}), self._labels, other._keep)
 
     __rmul__ = __mul__

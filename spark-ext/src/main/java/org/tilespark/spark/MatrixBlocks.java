@@ -105,15 +105,17 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The sum of two matrices of the same extents: a join of their blocks on place and further
-   * columns, which moves each side once, or not at all where they are partitioned alike already.
-   * Where the metadata states other block shapes, {@code b} is first cut as {@code a} is, which
-   * moves it to where it is added; else both must be cut alike. The result has the first one's
-   * columns and metadata.
+   * The sum of two matrices of the same extents in any tilings. Each side is moved once, or not at
+   * all where they are partitioned alike already. The result has the first one's columns and
+   * metadata.
    *
-   * <p>A block that only one of them has fails the query (see {@link #add(Dataset, Dataset,
-   * Missing)}), and so does one that has another size in the other. What both lack is in the result
-   * as in them; {@link #validate} and the sink tell it.
+   * <p>The result is cut as the first matrix where both are cut alike or the metadata states how
+   * the first is cut; else as the second, if its metadata states it; else into blocks of the shape
+   * of the first one's largest block. Where neither states its cut, one query over the places of
+   * the blocks runs at once.
+   *
+   * <p>An element in no block of a matrix, or in two, fails the query with an error that names the
+   * block (for the former see {@link #add(Dataset, Dataset, Missing)}).
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
@@ -125,9 +127,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #add(Dataset, Dataset)}, with a choice of what a block is that only one of them has:
-   * with {@link Missing#ZERO} the sum is the other's. What both lack may be missing in the result,
-   * or zeros.
+   * As {@link #add(Dataset, Dataset)}, with a choice of what an element is that one of them, or
+   * both, have in no block: with {@link Missing#ZERO} it is zero. The result has no holes then.
    */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
     Require.given(a, "MatrixBlocks.add", "a");

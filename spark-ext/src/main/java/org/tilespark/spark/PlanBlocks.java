@@ -30,7 +30,7 @@ import org.tilespark.spark.fourier.FourierStage;
 import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyNodes;
 import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.pointwise.MultiplyPointwise;
+import org.tilespark.spark.pointwise.CombineBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.stage.BlockChain;
@@ -104,8 +104,8 @@ public final class PlanBlocks extends SparkStrategy {
                   .map(this::planLater)
                   .toList()));
     }
-    if (plan instanceof MultiplyPointwise product) {
-      return product.exec(planLater(product.left()), planLater(product.right()));
+    if (plan instanceof CombineBlocks combined) {
+      return combined.exec(planLater(combined.left()), planLater(combined.right()));
     }
     return null;
   }

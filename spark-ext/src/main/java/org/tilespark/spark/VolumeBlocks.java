@@ -228,7 +228,7 @@ public final class VolumeBlocks {
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
-   * @param missing what a block is that only one of them has
+   * @param missing what an element is that one of them, or both, have in no block
    * @throws IllegalArgumentException if the columns, the stated extents or the transforms do not
    *     fit
    * @throws IllegalStateException if the session lacks the extension
@@ -243,7 +243,8 @@ public final class VolumeBlocks {
 
   /**
    * The products of the elements of two volumes or spectra at equal places, computed in double and
-   * rounded once. Both are cut alike. Where both come from {@link #fft} nothing is moved for it.
+   * rounded once. Both may be in any tilings; the result is cut as that of {@link #add(Dataset,
+   * Dataset)}. Where both come from {@link #fft} nothing is moved for it.
    *
    * <p>Two spectra must have the same transformed axes, halved axis, shift and norm, as the column
    * metadata states them: elements at equal places then belong to equal frequencies, and one

@@ -24,6 +24,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -49,6 +50,7 @@ import org.tilespark.spark.multiply.MultiplyPanelsExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.reblock.CutSummary;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestField;
@@ -116,6 +118,8 @@ class EqualPlansTest extends SparkTest {
     Supplier<Dataset<Row>> bytes = () -> Transfers.pack(BlockKind.MATRIX, a);
     QUERIES.put("pack and unpack", () -> Transfers.unpack(BlockKind.MATRIX, bytes.get()));
     QUERIES.put("add", () -> MatrixBlocks.add(a, MatrixBlocks.scale(a, 2)));
+    QUERIES.put("cuts", () -> cuts(a));
+    QUERIES.put("add of another cut", () -> MatrixBlocks.add(a, MatrixBlocks.reblock(a, 24, 8)));
     QUERIES.put("center", () -> MatrixBlocks.center(a));
     QUERIES.put("reblock", () -> MatrixBlocks.reblock(a, 24, 8));
     QUERIES.put("reblock to another shape", () -> MatrixBlocks.reblock(a, 24, 16));
@@ -137,6 +141,27 @@ class EqualPlansTest extends SparkTest {
           Expression fact = new ArrayFact(firstNull, ScalaInterop.<Expression>seq(values));
           return new Project(
               ScalaInterop.<NamedExpression>seq(Attributes.alias(fact, "fact")), plan);
+        });
+  }
+
+  private static Dataset<Row> cuts(Dataset<Row> a) {
+    return mapped(
+        a,
+        plan -> {
+          List<Attribute> columns = ScalaInterop.list(plan.output());
+          Expression cut =
+              new CutSummary(
+                      BlockKind.MATRIX,
+                      ScalaInterop.none(),
+                      ScalaInterop.<Expression>seq(columns.subList(0, 4)),
+                      0,
+                      0)
+                  .toAggregateExpression();
+          return new Aggregate(
+              ScalaInterop.<Expression>emptySeq(),
+              ScalaInterop.<NamedExpression>seq(Attributes.alias(cut, "cut")),
+              plan,
+              ScalaInterop.none());
         });
   }
 

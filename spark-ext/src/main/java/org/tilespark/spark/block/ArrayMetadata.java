@@ -131,7 +131,7 @@ public final class ArrayMetadata {
    * read.
    *
    * @param what where the user states them, for the message: {@code "matrix_transpose: extents"}
-   * @param text {@code "10000,784"}, or {@link #UNKNOWN} to forget what is stated
+   * @param text {@code "10000,784"}, or {@link #UNKNOWN} to forget these and the block shape
    * @throws IllegalArgumentException if the text is no shape of this rank
    */
   public ArrayMetadata stating(String what, String text, int rank) {
@@ -139,7 +139,11 @@ public final class ArrayMetadata {
     Require.given(text, "ArrayMetadata.stating", "text");
     ArrayMetadata readable = withoutUnreadable();
     return text.trim().toLowerCase(Locale.ROOT).equals(UNKNOWN)
-        ? readable.withoutExtents()
+        ? new ArrayMetadata(
+            new MetadataBuilder()
+                .withMetadata(readable.withoutExtents().metadata)
+                .remove(BLOCK_SHAPE)
+                .build())
         : readable.withExtents(Shape.parse(what, text, rank));
   }
 

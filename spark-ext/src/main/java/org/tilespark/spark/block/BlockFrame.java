@@ -62,15 +62,20 @@ public record BlockFrame(
       return input;
     }
     BlockFrame frame = of(input, kind, operator);
-    Attribute values = frame.values();
-    ArrayMetadata metadata =
-        frame.metadata().stating(operator + ": extents", extents.get(), kind.rank());
-    List<NamedExpression> list = new ArrayList<>(frame.columns);
+    return frame
+        .stating(frame.metadata().stating(operator + ": extents", extents.get(), kind.rank()))
+        .plan();
+  }
+
+  /** The same blocks with other metadata on the values. */
+  public BlockFrame stating(ArrayMetadata metadata) {
+    Attribute values = values();
+    List<NamedExpression> list = new ArrayList<>(columns);
     list.set(
-        frame.blocks.values(),
+        blocks.values(),
         Attributes.as(
             values, (Attribute) values.newInstance().withMetadata(metadata.toMetadata())));
-    return new Project(ScalaInterop.seq(list), input);
+    return of(new Project(ScalaInterop.seq(list), plan), kind(), operator);
   }
 
   /**

@@ -3,16 +3,17 @@ package org.tilespark.spark.block;
 import java.io.Serializable;
 import java.util.Arrays;
 import org.tilespark.layout.Shape;
+import scala.Option;
 
 /**
  * Checks that blocks are whole cells of a tiling, as the column metadata says: it may be stale.
  *
  * @param kind matrix or volume
  * @param blockShape of a cell
- * @param extents of the whole array
+ * @param extents of the whole array; where they are not known, blocks at its ends may be smaller
  * @param operator who asks, for messages
  */
-public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String operator)
+public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents, String operator)
     implements Serializable {
   /**
    * Checks one block.
@@ -38,11 +39,13 @@ public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String 
       }
       box[axis] = offset[axis];
       box[rank + axis] = size[axis];
-      long left = extents.extent(axis) - box[axis];
+      long most = blockShape.extent(axis);
       good &=
           box[axis] >= 0
-              && box[axis] % blockShape.extent(axis) == 0
-              && box[rank + axis] == Math.min(blockShape.extent(axis), left);
+              && box[axis] % most == 0
+              && (extents.isEmpty()
+                  ? box[rank + axis] >= 1 && box[rank + axis] <= most
+                  : box[rank + axis] == Math.min(most, extents.get().extent(axis) - box[axis]));
     }
     if (!good) {
       throw new IllegalArgumentException(
@@ -55,7 +58,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String 
                   Arrays.toString(size),
                   blockShape,
                   ArrayMetadata.BLOCK_SHAPE,
-                  extents,
+                  extents.isEmpty() ? "unknown extents" : extents.get(),
                   ArrayMetadata.EXTENTS,
                   operator));
     }
@@ -65,6 +68,9 @@ public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String 
   /** Short, for plans. */
   @Override
   public String toString() {
-    return kind.label() + " blocks of " + blockShape + " of " + extents;
+    return kind.label()
+        + " blocks of "
+        + blockShape
+        + (extents.isEmpty() ? "" : " of " + extents.get());
   }
 }

@@ -16,7 +16,6 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.pointwise.MultiplyPointwise;
 import org.tilespark.spark.pointwise.PointwisePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.transfer.TransferPlans;
@@ -92,6 +91,7 @@ final class FunctionPlans {
         stated(call, kind, "b", "extentsB", ", second " + kind.label()),
         kind,
         missing(call),
+        call.caller()::asDataset,
         call.function());
   }
 
@@ -163,7 +163,8 @@ final class FunctionPlans {
   }
 
   static LogicalPlan multiplyPointwise(Arguments call) {
-    return MultiplyPointwise.of(call.table("a"), call.table("b"), call.function());
+    return PointwisePlans.multiply(
+        call.table("a"), call.table("b"), call.caller()::asDataset, call.function());
   }
 
   static LogicalPlan powerSpectrum(Arguments call) {

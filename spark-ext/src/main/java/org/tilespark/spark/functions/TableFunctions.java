@@ -91,7 +91,8 @@ public enum TableFunctions {
 
   MATRIX_ADD(
       "MatrixBlocks.add(a, b[, missing])",
-      "The sum of two matrices of FLOAT or DOUBLE. Further columns tell several matrices apart.",
+      "The sum of two matrices of FLOAT or DOUBLE in any tilings, cut as the first. Further columns"
+          + " tell several matrices apart.",
       Moves.ADD,
       List.of(
           Parameters.MATRIX_A,
@@ -210,8 +211,8 @@ public enum TableFunctions {
 
   VOLUME_ADD(
       "VolumeBlocks.add(a, b[, missing])",
-      "The sum of two volumes of FLOAT or DOUBLE, or of two spectra that fit each other. Further"
-          + " columns tell several volumes apart.",
+      "The sum of two volumes of FLOAT or DOUBLE in any tilings, or of two spectra that fit each"
+          + " other, cut as the first. Further columns tell several volumes apart.",
       Moves.ADD,
       List.of(
           Parameters.VOLUME_A,
@@ -280,7 +281,8 @@ public enum TableFunctions {
 
   VOLUME_MULTIPLY_POINTWISE(
       "VolumeBlocks.multiplyPointwise(a, b)",
-      "The products of the elements of two volumes or spectra at equal places. Both are cut alike.",
+      "The products of the elements of two volumes or spectra at equal places, in any"
+          + " tilings.",
       "none between transforms",
       List.of(Parameters.VOLUME_A, Parameters.VOLUME_B),
       FunctionPlans::multiplyPointwise),

@@ -4,19 +4,34 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.fourier.Spectrum;
 
 /** What two arrays must have in common whose elements at equal places are combined. */
 record Agreement(BlockFrame first, BlockFrame second, String operator) {
-  /** Checks type, stated extents and the transforms that made them. */
+  /**
+   * The two operands of a call, in which messages tell them apart.
+   *
+   * @throws IllegalArgumentException if one has no such blocks of FLOAT or DOUBLE
+   */
+  static Agreement of(LogicalPlan a, LogicalPlan b, BlockKind kind, String operator) {
+    return new Agreement(
+        BlockFrame.combined(a, kind, operator, ", first " + kind.label()),
+        BlockFrame.combined(b, kind, operator, ", second " + kind.label()),
+        operator);
+  }
+
+  /** Checks type, further columns, stated extents and the transforms that made them. */
   void require() {
     if (first.blocks().elementType() != second.blocks().elementType()) {
       throw differentTypes();
     }
+    partners();
     requireSame("extents", ArrayMetadata.EXTENTS, first.extents(), second.extents());
     requireSpectraThatFit();
   }

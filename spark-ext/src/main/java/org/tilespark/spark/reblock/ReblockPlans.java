@@ -69,7 +69,7 @@ public final class ReblockPlans {
   private final Shape blockShape;
   private final Missing missing;
   private final boolean isMarked;
-  private final LogicalPlan origin; // whose further columns tell which arrays there are
+  private final LogicalPlan origin; // whose places and further columns tell which arrays there are
 
   private ReblockPlans(
       LogicalPlan input,
@@ -83,7 +83,7 @@ public final class ReblockPlans {
     this.frame = BlockFrame.of(input, kind, operator);
     this.missing = missing;
     this.extents = frame.extents();
-    this.origin = extents.isEmpty() ? input : origin;
+    this.origin = origin;
     checkShape(blockShape);
     this.further = GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     this.isMarked = !mayBeUnmarked || further.isEmpty() || extents.isEmpty();
@@ -116,10 +116,10 @@ public final class ReblockPlans {
   }
 
   /**
-   * As {@link #reblock}, for blocks that were computed of others.
+   * As {@link #reblock}, where another plan tells which arrays there are.
    *
-   * @param origin those others: if further columns tell several arrays apart, which ones there are
-   *     is looked up here
+   * @param origin has the further columns of {@code input}, by name, and a row for each array; if
+   *     {@code input} states no extents, also places and sizes of blocks, which tell the extents
    */
   public static LogicalPlan reblock(
       LogicalPlan input,
@@ -129,6 +129,21 @@ public final class ReblockPlans {
       LogicalPlan origin,
       String operator) {
     return new ReblockPlans(input, kind, blockShape, missing, false, origin, operator).plan();
+  }
+
+  /**
+   * The same blocks, checked: they are whole cells of the tiling that their metadata states, each
+   * once. Each block is checked as it goes by. All places together are checked by a look that runs
+   * first; the rule {@link CheapChecks} drops it where places cannot be read without computing all
+   * of the input again.
+   *
+   * @throws IllegalArgumentException if {@code input} states no block shape
+   */
+  static LogicalPlan checked(BlockFrame input) {
+    LogicalPlan plan = input.plan();
+    long[] shape = input.blockShape().orElseThrow(IllegalArgumentException::new).toArray();
+    return new ReblockPlans(plan, input.kind(), shape, Missing.ERROR, false, plan, input.operator())
+        .checked();
   }
 
   /**
@@ -246,15 +261,10 @@ public final class ReblockPlans {
     return true;
   }
 
-  /**
-   * The input, with a look at each block's place, and at all places together: metadata may be
-   * stale. The rule {@link CheapChecks} drops the second look where places cannot be read without
-   * computing all of the input again.
-   */
   private LogicalPlan checked() {
     List<Attribute> places = frame.block().subList(0, 2 * frame.kind().rank());
     GridCheck check =
-        new GridCheck(frame.kind(), blockShape, extents.orElseThrow(), frame.operator());
+        new GridCheck(frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
     NamedExpression isTiled =
         Attributes.alias(
             new TilingCheck(check, ScalaInterop.<Expression>seq(places), 0, 0)
@@ -328,22 +338,27 @@ public final class ReblockPlans {
       Expression extent =
           extents.isPresent()
               ? Literal.create(extents.get().extent(axis), DataTypes.LongType)
-              : new Max(BlockEnd.of(frame.offset(axis), frame.size(axis))).toAggregateExpression();
+              : new Max(BlockEnd.of(inOrigin(frame.offset(axis)), inOrigin(frame.size(axis))))
+                  .toAggregateExpression();
       outputs.add(Attributes.alias(extent, "extent" + axis));
     }
     if (extents.isPresent() && further.isEmpty()) {
       return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
     }
-    List<Attribute> known = ScalaInterop.list(origin.output());
     List<Expression> groups = new ArrayList<>();
     for (Attribute own : further) {
-      Attribute column =
-          origin == frame.plan() ? own : GroupingColumns.named(known, own).orElseThrow();
+      Attribute column = inOrigin(own);
       groups.add(column);
       outputs.add(Attributes.alias(column, own.name()));
     }
     return new Aggregate(
         ScalaInterop.seq(groups), ScalaInterop.seq(outputs), origin, ScalaInterop.none());
+  }
+
+  private Attribute inOrigin(Attribute own) {
+    return origin == frame.plan()
+        ? own
+        : GroupingColumns.named(ScalaInterop.list(origin.output()), own).orElseThrow();
   }
 
   private Prediction predicted() {

@@ -10,3 +10,9 @@ SELECT * FROM matrix_add(
 ORDER BY row;
 -- 0	0	1	2	[1.0,2.0]
 -- 1	0	1	2	[7.0,8.0]
+
+SELECT * FROM matrix_add(
+  TABLE(SELECT * FROM VALUES (0L, 0L, 1, 4, array(1D, 1D, 1D, 1D)) AS a(row, col, rows, cols, values)),
+  TABLE(SELECT * FROM VALUES (0L, 2L, 1, 2, array(10D, 10D)) AS b(row, col, rows, cols, values)),
+  missing => 'zero');
+-- 0	0	1	4	[1.0,1.0,11.0,11.0]

@@ -238,7 +238,7 @@ class FourierInputTest extends FourierTestBase {
                 a.blocks(spark, DOUBLE, false, 4, 4, 4).withColumn("g", functions.lit(-0.0)));
     assertFails(
         () -> VolumeBlocks.multiplyPointwise(twice, twice).collectAsList(),
-        "two blocks of one volume have this place");
+        "block at x 0, y 0, z 0: two blocks of the input hold the element there");
   }
 
   @Test

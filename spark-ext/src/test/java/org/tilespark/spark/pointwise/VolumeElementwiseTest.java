@@ -84,7 +84,7 @@ class VolumeElementwiseTest extends SparkTest {
     assertEquals(isComplex, Arrays.asList(df.columns()).contains("imag"));
   }
 
-  /** Where both state how they are cut, the second is cut as the first; else that is an error. */
+  /** The sum is cut as the first. */
   @Test
   void differentCuts(@TempDir Path directory) {
     TestField a = TestField.random(3, false, SHAPE);
@@ -98,15 +98,11 @@ class VolumeElementwiseTest extends SparkTest {
     assertSame(a, b, false, Double::sum, sum);
     Dataset<Row> slabs = VolumeBlocks.slabs(second, "z", 2);
     assertSame(a, b, false, Double::sum, VolumeBlocks.add(VolumeBlocks.pencils(first, "y"), slabs));
-    // Their metadata states no cut.
-    assertFails(
-        () ->
-            VolumeBlocks.add(
-                    a.blocks(spark, DOUBLE, false, 2, 5, 7),
-                    b.blocks(spark, DOUBLE, false, 3, 5, 7))
-                .collectAsList(),
-        "block at x 0, y 0, z 0: it is 2 x 5 x 7 in the first volume and 3 x 5 x 7 in the second",
-        "VolumeBlocks.add");
+    Dataset<Row> unstated =
+        VolumeBlocks.add(
+            a.blocks(spark, DOUBLE, false, 4, 5, 7), b.blocks(spark, DOUBLE, false, 3, 2, 7));
+    assertEquals("(4, 5, 7)", metadata(unstated).blockShape(3).orElseThrow().toString());
+    assertSame(a, b, false, Double::sum, unstated);
   }
 
   private static Dataset<Row> file(TestField field, Path path, String blockShape) {
@@ -122,10 +118,12 @@ class VolumeElementwiseTest extends SparkTest {
     Dataset<Row> hole = b.blocks(spark, DOUBLE, false, 2, 5, 7).where("x <> 4");
     assertFails(
         () -> VolumeBlocks.add(whole, hole).collectAsList(),
-        "block at x 4, y 0, z 0: only the first volume has a block there (2 x 5 x 7)");
+        "block at x 4, y 0, z 0: no block of the input holds the 2 x 5 x 7 elements from there",
+        "VolumeBlocks.add, second volume");
     assertFails(
         () -> VolumeBlocks.add(hole, whole).where("y = 0 AND nz > 6").collectAsList(),
-        "block at x 4, y 0, z 0: only the second volume has a block there");
+        "block at x 4, y 0, z 0: no block of the input holds the 2 x 5 x 7 elements from there",
+        "VolumeBlocks.add, first volume");
     TestField kept = new TestField(SHAPE, b.re().clone(), b.im());
     Arrays.fill(kept.re(), kept.at(4, 0, 0), kept.re().length, 0);
     assertSame(a, kept, false, Double::sum, VolumeBlocks.add(whole, hole, Missing.ZERO));
@@ -201,7 +199,8 @@ class VolumeElementwiseTest extends SparkTest {
     assertFails(
         () -> VolumeBlocks.scale(ints, 2), "VolumeBlocks.scale: column values is ARRAY<INT>");
     assertFails(
-        () -> VolumeBlocks.add(ints, ints), "VolumeBlocks.add: column values is ARRAY<INT>");
+        () -> VolumeBlocks.add(ints, ints),
+        "VolumeBlocks.add, first volume: column values is ARRAY<INT>");
     assertFails(
         () -> VolumeBlocks.scale(real.withColumn("nz", functions.lit(3)), 2).collectAsList(),
         "values has 70 elements; expected nx x ny x nz = 2 x 5 x 3");

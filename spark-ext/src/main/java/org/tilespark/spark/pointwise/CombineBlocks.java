@@ -3,9 +3,14 @@ package org.tilespark.spark.pointwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataTypes;
@@ -15,17 +20,20 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.CommonCut;
 import scala.collection.immutable.Seq;
 
 /**
- * The products of the elements of two volumes at equal places, block by block: both are cut alike.
- * Output: as the first one's, complex if one of the two is.
+ * The sums or products of the elements of two arrays at equal places, block by block: {@link
+ * CommonCut} has cut both alike. Output: as the first one's, complex if one of the two is.
  */
-public final class MultiplyPointwise extends LogicalBlockNode implements MultiInstanceRelation {
-  private final PointwiseSpec spec;
+public final class CombineBlocks extends LogicalBlockNode implements MultiInstanceRelation {
+  private final CombineSpec spec;
   private final Seq<Attribute> leftInputs;
   private final Seq<Attribute> rightInputs;
   private final Seq<Attribute> produced;
@@ -33,8 +41,8 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
   private final LogicalPlan right;
 
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
-  public MultiplyPointwise(
-      PointwiseSpec spec,
+  public CombineBlocks(
+      CombineSpec spec,
       Seq<Attribute> leftInputs,
       Seq<Attribute> rightInputs,
       Seq<Attribute> produced,
@@ -49,33 +57,39 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
   }
 
   /**
-   * The node over two volumes.
+   * The node over two arrays.
    *
-   * @throws IllegalArgumentException if one has no volume blocks of FLOAT or DOUBLE, or they differ
-   *     in type, stated extents, order of axes, the transforms that made them, or further columns
+   * @param agreement the two arrays, found to fit each other
+   * @param missing what an element in no block is
+   * @param asDataset makes a DataFrame of a plan
    */
-  public static LogicalPlan of(LogicalPlan first, LogicalPlan second, String operator) {
-    LogicalPlan right = Attributes.distinctFrom(first, second);
-    BlockFrame a = BlockFrame.combined(first, BlockKind.VOLUME, operator, ", first volume");
-    BlockFrame b = BlockFrame.combined(right, BlockKind.VOLUME, operator, ", second volume");
-    Agreement agreement = new Agreement(a, b, operator);
-    agreement.require();
-    agreement.requireSameAxes();
-    List<Attribute> partners = agreement.partners();
+  static LogicalPlan of(
+      Combination combination,
+      Agreement agreement,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset) {
+    CommonCut cut = CommonCut.of(agreement.first(), agreement.second(), missing, asDataset);
+    BlockFrame a = cut.first();
+    LogicalPlan right = Attributes.distinctFrom(a.plan(), cut.second().plan());
+    BlockFrame b = BlockFrame.of(right, a.kind(), cut.second().operator());
+    List<Attribute> partners = new Agreement(a, b, agreement.operator()).partners();
     boolean isComplex = a.blocks().isComplex() || b.blocks().isComplex();
     BlockSchema out = canonical(a.blocks(), isComplex);
-    return new MultiplyPointwise(
-        new PointwiseSpec(
-            canonical(a.blocks(), a.blocks().isComplex()),
-            canonical(b.blocks(), b.blocks().isComplex()),
-            out,
-            ScalaInterop.option(a.extents().or(b::extents)),
-            operator),
-        ScalaInterop.seq(inputs(a, a.further())),
-        ScalaInterop.seq(inputs(b, partners)),
-        ScalaInterop.seq(produced(a, isComplex)),
-        first,
-        right);
+    LogicalPlan node =
+        new CombineBlocks(
+            new CombineSpec(
+                combination,
+                canonical(a.blocks(), a.blocks().isComplex()),
+                canonical(b.blocks(), b.blocks().isComplex()),
+                out,
+                ScalaInterop.option(a.extents()),
+                agreement.operator()),
+            ScalaInterop.seq(inputs(a, a.further())),
+            ScalaInterop.seq(inputs(b, partners)),
+            ScalaInterop.seq(produced(a, isComplex)),
+            a.plan(),
+            right);
+    return inOrderOf(agreement.first(), node);
   }
 
   private static List<Attribute> produced(BlockFrame like, boolean isComplex) {
@@ -99,6 +113,21 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     return produced;
   }
 
+  /**
+   * The columns in the order in which the first array has them, imag behind values if it is new.
+   */
+  private static LogicalPlan inOrderOf(BlockFrame first, LogicalPlan node) {
+    List<Attribute> columns = ScalaInterop.list(node.output());
+    List<NamedExpression> ordered = new ArrayList<>();
+    for (Attribute column : first.columns()) {
+      ordered.add(GroupingColumns.named(columns, column).orElseThrow());
+      if (column == first.values() && columns.size() > first.columns().size()) {
+        ordered.add(columns.get(first.block().size()));
+      }
+    }
+    return ordered.equals(columns) ? node : new Project(ScalaInterop.seq(ordered), node);
+  }
+
   private static BlockSchema canonical(BlockSchema like, boolean isComplex) {
     return BlockSchema.canonical(like.kind(), isComplex, like.elementType());
   }
@@ -109,18 +138,18 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     return inputs;
   }
 
-  /** The physical node over the plans of both volumes. */
+  /** The physical node over the plans of both arrays. */
   public SparkPlan exec(SparkPlan plannedLeft, SparkPlan plannedRight) {
-    return new MultiplyPointwiseExec(
+    return new CombineBlocksExec(
         spec, leftInputs, rightInputs, produced, plannedLeft, plannedRight);
   }
 
-  /** The first volume. */
+  /** The first array. */
   public LogicalPlan left() {
     return left;
   }
 
-  /** The second volume. */
+  /** The second array. */
   public LogicalPlan right() {
     return right;
   }
@@ -143,13 +172,13 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return new MultiplyPointwise(
+    return new CombineBlocks(
         spec, leftInputs, rightInputs, Attributes.fresh(produced), left, right);
   }
 
   @Override
   public String simpleString(int maxFields) {
-    return "MultiplyPointwise " + spec;
+    return "CombineBlocks " + spec;
   }
 
   @Override

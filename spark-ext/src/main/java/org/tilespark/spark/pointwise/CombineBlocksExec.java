@@ -24,13 +24,13 @@ import org.tilespark.spark.exchange.Exchange;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs {@link MultiplyPointwise}: asks Spark to bring equal places of both volumes into one
- * partition, sorted, which they are where both come from transforms, and multiplies block by block.
+ * Runs {@link CombineBlocks}: asks Spark to bring equal places of both arrays into one partition,
+ * sorted, which they are where both come from transforms, and combines block by block.
  */
-public final class MultiplyPointwiseExec extends PhysicalBlockNode {
+public final class CombineBlocksExec extends PhysicalBlockNode {
   static final String BLOCKS = "numOutputRows";
 
-  private final PointwiseSpec spec;
+  private final CombineSpec spec;
   private final Seq<Attribute> leftInputs;
   private final Seq<Attribute> rightInputs;
   private final Seq<Attribute> produced;
@@ -44,8 +44,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
    * @param rightInputs columns of the second, further ones in the order of the first one's
    * @param produced the output: a block, then further columns in that order
    */
-  public MultiplyPointwiseExec(
-      PointwiseSpec spec,
+  public CombineBlocksExec(
+      CombineSpec spec,
       Seq<Attribute> leftInputs,
       Seq<Attribute> rightInputs,
       Seq<Attribute> produced,
@@ -101,7 +101,7 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
         .toList();
   }
 
-  /** The output column with the content of a key of the first factor. */
+  /** The output column with the content of a key of the first operand. */
   private Optional<Attribute> renamed(Attribute used) {
     int key = Attributes.indexOf(keys(leftInputs, spec.left()), used);
     return key < 0 ? Optional.empty() : Optional.of(keys(produced, spec.out()).get(key));
@@ -116,7 +116,7 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return atExchange(products());
+    return atExchange(combined());
   }
 
   @Override
@@ -124,12 +124,12 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
     return true;
   }
 
-  private RDD<InternalRow> products() {
+  private RDD<InternalRow> combined() {
     return Exchange.sorted(left, Attributes.ascending(keys(leftInputs, spec.left())))
         .zipPartitions(
             Exchange.sorted(right, Attributes.ascending(keys(rightInputs, spec.right()))),
             true,
-            new PointwiseTask(
+            new CombineTask(
                 spec,
                 side(left, leftInputs, spec.left().blockColumns().size()),
                 side(right, rightInputs, spec.right().blockColumns().size()),
@@ -139,8 +139,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
             ScalaInterop.classTag(InternalRow.class));
   }
 
-  private PointwiseTask.Side side(SparkPlan child, Seq<Attribute> inputs, int blockColumns) {
-    return new PointwiseTask.Side(
+  private CombineTask.Side side(SparkPlan child, Seq<Attribute> inputs, int blockColumns) {
+    return new CombineTask.Side(
         Attributes.schema(ScalaInterop.list(inputs)),
         ChildColumns.ordinals(this, child, inputs),
         blockColumns);
@@ -148,12 +148,12 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public String simpleString(int maxFields) {
-    return "MultiplyPointwise " + spec;
+    return "CombineBlocks " + spec;
   }
 
   @Override
   public String verboseStringWithOperatorId() {
-    return "%s\nFactors: %s%s\nOutput: %s\n"
+    return "%s\nOperands: %s%s\nOutput: %s\n"
         .formatted(
             formattedNodeName(),
             spec,

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -26,8 +28,8 @@ import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.BlockRowBuilder;
 import scala.runtime.AbstractFunction2;
 
-/** Multiplies the blocks of two partitions that are sorted alike. */
-final class PointwiseTask
+/** Combines the blocks of two partitions that are sorted alike. */
+final class CombineTask
     extends AbstractFunction2<
         scala.collection.Iterator<InternalRow>,
         scala.collection.Iterator<InternalRow>,
@@ -54,14 +56,18 @@ final class PointwiseTask
     }
   }
 
-  private final PointwiseSpec spec;
+  private static final String HINT =
+      ", as the column metadata %s says; if it is stale (after a union, say), drop it with"
+              .formatted(ArrayMetadata.BLOCK_SHAPE)
+          + " withoutExtents(df) or the option extents='unknown'";
+
+  private final CombineSpec spec;
   private final Side left;
   private final Side right;
   private final StructType output;
   private final SQLMetric blockCount;
 
-  PointwiseTask(
-      PointwiseSpec spec, Side left, Side right, StructType output, SQLMetric blockCount) {
+  CombineTask(CombineSpec spec, Side left, Side right, StructType output, SQLMetric blockCount) {
     this.spec = spec;
     this.left = left;
     this.right = right;
@@ -72,11 +78,11 @@ final class PointwiseTask
   @Override
   public scala.collection.Iterator<InternalRow> apply(
       scala.collection.Iterator<InternalRow> first, scala.collection.Iterator<InternalRow> second) {
-    return PartitionBoundary.over(first, second, Products::new);
+    return PartitionBoundary.over(first, second, Combined::new);
   }
 
   /** One side's blocks, in order. */
-  private final class Factor {
+  private final class Operand {
     private final BlockSchema in; // by the child's ordinals
     private final BlockCursor blocks;
     private final BlockCheck check;
@@ -84,7 +90,7 @@ final class PointwiseTask
     private boolean isThere;
     private UnsafeRow key;
 
-    private Factor(Side side, BlockSchema schema, Iterator<InternalRow> rows) {
+    private Operand(Side side, BlockSchema schema, Iterator<InternalRow> rows) {
       this.in = schema.mapped(side.ordinals()::get);
       this.blocks = BlockCursor.overRows(rows);
       this.check = new BlockCheck(in, spec.operator(), spec.extents().getOrElse(() -> null));
@@ -102,27 +108,35 @@ final class PointwiseTask
           throw BoxList.bad(
               in.kind(),
               check.offset(),
-              "two blocks of one volume have this place; expected each element in one block",
+              "two blocks of one %s have this place; expected each element in one block"
+                  .formatted(in.kind().label()),
               spec.operator());
         }
       }
     }
 
-    private HostMemory plane(int plane) {
-      return blocks.values(in.planes().get(plane), in.elementType()).values();
+    /** Copies a range of each of its planes; a plane that it does not have stays zero. */
+    private void copyTo(IntFunction<HostMemory> room, long from, long bytes) {
+      for (int plane = 0; plane < in.planes().size(); plane++) {
+        blocks
+            .values(in.planes().get(plane), in.elementType())
+            .values()
+            .slice(from, bytes)
+            .copyTo(room.apply(plane));
+      }
     }
   }
 
-  private final class Products implements Iterator<InternalRow> {
+  private final class Combined implements Iterator<InternalRow> {
     private final BlockKind kind = spec.out().kind();
-    private final Factor first;
-    private final Factor second;
+    private final Operand first;
+    private final Operand second;
     private final BlockRowBuilder builder;
     private boolean fresh = true; // both stand before the block that comes next
 
-    private Products(Iterator<InternalRow> leftRows, Iterator<InternalRow> rightRows) {
-      this.first = new Factor(left, spec.left(), leftRows);
-      this.second = new Factor(right, spec.right(), rightRows);
+    private Combined(Iterator<InternalRow> leftRows, Iterator<InternalRow> rightRows) {
+      this.first = new Operand(left, spec.left(), leftRows);
+      this.second = new Operand(right, spec.right(), rightRows);
       int own = spec.out().blockColumns().size();
       this.builder =
           new BlockRowBuilder(
@@ -156,9 +170,9 @@ final class PointwiseTask
       Arrays.setAll(high, axis -> low[axis] + first.check.size()[axis]);
       HostMemory[] room = builder.begin(low, high);
       if (spec.out().elementType() == ElementType.FLOAT32) {
-        multiplyFloats(room);
+        combineFloats(room);
       } else {
-        multiplyDoubles(room);
+        combineDoubles(room);
       }
       return builder.row();
     }
@@ -169,80 +183,67 @@ final class PointwiseTask
               ? first.keys.compare(first.key, second.key)
               : Boolean.compare(second.isThere, first.isThere);
       if (order != 0) {
-        Factor only = order < 0 ? first : second;
+        Operand only = order < 0 ? first : second;
         throw BoxList.bad(
             kind,
             only.check.offset(),
-            ("only the %s volume has a block there (%s); expected both to be cut alike"
-                    + " (see VolumeBlocks.reblock), without holes")
+            "only the %s %s has a block there (%s); expected both to be cut alike, without holes%s"
                 .formatted(
-                    only == first ? "first" : "second", Coverage.sizeText(only.check.size())),
+                    only == first ? "first" : "second",
+                    kind.label(),
+                    Coverage.sizeText(only.check.size()),
+                    HINT),
             spec.operator());
       }
       if (first.isThere && !Arrays.equals(first.check.size(), second.check.size())) {
         throw BoxList.bad(
             kind,
             first.check.offset(),
-            ("it is %s in the first volume and %s in the second; expected both to be"
-                    + " cut alike, see VolumeBlocks.reblock")
+            "it is %s in the first %s and %s in the second; expected both to be cut alike%s"
                 .formatted(
-                    Coverage.sizeText(first.check.size()), Coverage.sizeText(second.check.size())),
+                    Coverage.sizeText(first.check.size()),
+                    kind.label(),
+                    Coverage.sizeText(second.check.size()),
+                    HINT),
             spec.operator());
       }
     }
 
-    /** Products in double, rounded once. */
-    private void multiplyFloats(HostMemory[] room) {
+    private void combineFloats(HostMemory[] room) {
       long count = room[0].bytes() / Float.BYTES;
-      float[][] of = new float[6][(int) Math.min(ArrayValues.CHUNK, count)];
-      for (long start = 0; start < count; start += ArrayValues.CHUNK) {
-        int length = (int) Math.min(ArrayValues.CHUNK, count - start);
-        copyIn(first, of[0], of[1], start * Float.BYTES, (long) length * Float.BYTES);
-        copyIn(second, of[2], of[3], start * Float.BYTES, (long) length * Float.BYTES);
-        for (int i = 0; i < length; i++) {
-          double a = of[0][i];
-          double b = of[1][i];
-          double c = of[2][i];
-          double d = of[3][i];
-          of[4][i] = (float) (a * c - b * d);
-          of[5][i] = (float) (a * d + b * c);
-        }
+      int chunk = (int) Math.min(ArrayValues.CHUNK, count);
+      float[][] a = new float[room.length][chunk];
+      float[][] b = new float[room.length][chunk];
+      float[][] result = new float[room.length][chunk];
+      for (long start = 0; start < count; start += chunk) {
+        int length = (int) Math.min(chunk, count - start);
+        long from = start * Float.BYTES;
+        long bytes = (long) length * Float.BYTES;
+        first.copyTo(plane -> HostMemory.ofArray(a[plane]), from, bytes);
+        second.copyTo(plane -> HostMemory.ofArray(b[plane]), from, bytes);
+        spec.combination().floats(a, b, result, length);
         for (int plane = 0; plane < room.length; plane++) {
-          HostMemory.ofArray(of[4 + plane])
-              .slice(0, (long) length * Float.BYTES)
-              .copyTo(room[plane].slice(start * Float.BYTES, (long) length * Float.BYTES));
+          HostMemory.ofArray(result[plane]).slice(0, bytes).copyTo(room[plane].slice(from, bytes));
         }
       }
     }
 
-    private void multiplyDoubles(HostMemory[] room) {
+    private void combineDoubles(HostMemory[] room) {
       long count = room[0].bytes() / Double.BYTES;
-      double[][] of = new double[6][(int) Math.min(ArrayValues.CHUNK, count)];
-      for (long start = 0; start < count; start += ArrayValues.CHUNK) {
-        int length = (int) Math.min(ArrayValues.CHUNK, count - start);
-        copyIn(first, of[0], of[1], start * Double.BYTES, (long) length * Double.BYTES);
-        copyIn(second, of[2], of[3], start * Double.BYTES, (long) length * Double.BYTES);
-        for (int i = 0; i < length; i++) {
-          double a = of[0][i];
-          double b = of[1][i];
-          double c = of[2][i];
-          double d = of[3][i];
-          of[4][i] = a * c - b * d;
-          of[5][i] = a * d + b * c;
-        }
+      int chunk = (int) Math.min(ArrayValues.CHUNK, count);
+      double[][] a = new double[room.length][chunk];
+      double[][] b = new double[room.length][chunk];
+      double[][] result = new double[room.length][chunk];
+      for (long start = 0; start < count; start += chunk) {
+        int length = (int) Math.min(chunk, count - start);
+        long from = start * Double.BYTES;
+        long bytes = (long) length * Double.BYTES;
+        first.copyTo(plane -> HostMemory.ofArray(a[plane]), from, bytes);
+        second.copyTo(plane -> HostMemory.ofArray(b[plane]), from, bytes);
+        spec.combination().doubles(a, b, result, length);
         for (int plane = 0; plane < room.length; plane++) {
-          HostMemory.ofArray(of[4 + plane])
-              .slice(0, (long) length * Double.BYTES)
-              .copyTo(room[plane].slice(start * Double.BYTES, (long) length * Double.BYTES));
+          HostMemory.ofArray(result[plane]).slice(0, bytes).copyTo(room[plane].slice(from, bytes));
         }
-      }
-    }
-
-    /** Copies a range of real and imaginary parts; the latter stay zero of a real factor. */
-    private static void copyIn(Factor factor, Object re, Object im, long start, long bytes) {
-      Object[] arrays = {re, im};
-      for (int plane = 0; plane < factor.in.planes().size(); plane++) {
-        factor.plane(plane).slice(start, bytes).copyTo(HostMemory.ofArray(arrays[plane]));
       }
     }
   }

@@ -1,0 +1,282 @@
+package org.tilespark.spark.reblock;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+
+/**
+ * Two arrays, or two sets of arrays that further columns tell apart, cut alike. An operator of two
+ * arrays reads them through this class, which finds their holes, overlaps and doubled blocks:
+ *
+ * <table>
+ *   <caption>What is done to the two</caption>
+ *   <tr><th>the metadata states</th><th>what is done</th></tr>
+ *   <tr><td>equal block shapes</td><td>the first is checked, nothing is cut; with
+ *       {@code missing=zero} as in the next line, which fills what is missing</td></tr>
+ *   <tr><td>one block shape, or two</td><td>what is cut otherwise is cut to the first one's, or to
+ *       the only one that is stated</td></tr>
+ *   <tr><td>no block shape</td><td>one query over the places, which runs now, compares the cuts. If
+ *       they are equal and tile the arrays, nothing is cut; else both are, into blocks of the
+ *       largest block's shape of the first</td></tr>
+ * </table>
+ *
+ * <p>Whoever reads the two still compares the places of each pair of blocks: metadata may be stale.
+ *
+ * @param first blocks, or none of an array that has no elements
+ * @param second the same blocks of the second, with the first one's extents
+ */
+public record CommonCut(BlockFrame first, BlockFrame second) {
+  private static final long USUAL_EXTENT = 1024;
+
+  /**
+   * Cuts two arrays alike.
+   *
+   * @param first its operator names it in messages, as {@code "matrix_add, first matrix"}
+   * @param second with the further columns of the first, in any order, and equal extents if both
+   *     state them
+   * @param missing what an element in no block is
+   * @param asDataset makes a DataFrame of a plan
+   * @throws IllegalArgumentException if blocks of the first one's shape would be too large
+   */
+  public static CommonCut of(
+      BlockFrame first,
+      BlockFrame second,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset) {
+    Optional<Shape> extents = first.extents().or(second::extents);
+    Optional<Shape> wanted = shape(first);
+    Optional<Shape> other = shape(second);
+    BlockFrame a = stating(first, extents);
+    BlockFrame b = stating(second, extents);
+    if (missing == Missing.ERROR && wanted.isPresent() && wanted.equals(other)) {
+      return new CommonCut(of(a, ReblockPlans.checked(a)), b);
+    }
+    Optional<Shape> stated = wanted.or(() -> other);
+    return stated.isPresent()
+        ? cut(a, b, stated.get(), missing)
+        : compared(a, b, missing, asDataset);
+  }
+
+  private static CommonCut compared(
+      BlockFrame first,
+      BlockFrame second,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset) {
+    int rank = first.kind().rank();
+    List<Row> rows =
+        asDataset
+            .apply(summary(first))
+            .selectExpr(totals(first, 0))
+            .union(asDataset.apply(summary(second)).selectExpr(totals(second, 1)))
+            .collectAsList();
+    boolean isInOrder = rows.get(0).getInt(0) == 0;
+    Found one = Found.of(rows.get(isInOrder ? 0 : 1), rank);
+    Found two = Found.of(rows.get(isInOrder ? 1 : 0), rank);
+    Optional<Shape> extents =
+        first.extents().or(() -> Found.commonEnds(one, two, first.further().isEmpty()));
+    BlockFrame a = stating(first, extents);
+    BlockFrame b = stating(second, extents);
+    if (!one.isTiled() || !one.hasCutOf(two)) {
+      return cut(a, b, one.largest().or(two::largest).orElseGet(() -> anyShape(a)), missing);
+    }
+    return one.isGrid() && extents.isPresent()
+        ? new CommonCut(inBlocks(a, one.largest().get()), b)
+        : new CommonCut(first, second);
+  }
+
+  /** A shape for arrays without any block. */
+  private static Shape anyShape(BlockFrame frame) {
+    long[] shape = new long[frame.kind().rank()];
+    Arrays.setAll(
+        shape,
+        axis ->
+            frame.extents().isEmpty()
+                ? USUAL_EXTENT
+                : Math.max(1, Math.min(frame.extents().get().extent(axis), USUAL_EXTENT)));
+    return Shape.of(shape);
+  }
+
+  /** Both in blocks of one shape. */
+  private static CommonCut cut(BlockFrame first, BlockFrame second, Shape shape, Missing missing) {
+    LogicalPlan places =
+        new Union(
+            ScalaInterop.<LogicalPlan>seq(places(first, first), places(second, first)),
+            false,
+            false);
+    return new CommonCut(cut(first, shape, missing, places), cut(second, shape, missing, places));
+  }
+
+  private static BlockFrame cut(
+      BlockFrame frame, Shape shape, Missing missing, LogicalPlan places) {
+    return of(
+        frame,
+        ReblockPlans.reblock(
+            frame.plan(), frame.kind(), shape.toArray(), missing, places, frame.operator()));
+  }
+
+  /** Places, sizes and further columns, under fresh ids and in the order of another frame's. */
+  private static LogicalPlan places(BlockFrame frame, BlockFrame like) {
+    int coordinates = 2 * frame.kind().rank();
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < coordinates; i++) {
+      list.add(Attributes.alias(frame.block().get(i), like.block().get(i).name()));
+    }
+    for (Attribute column : like.further()) {
+      list.add(
+          Attributes.alias(
+              GroupingColumns.named(frame.further(), column).orElseThrow(), column.name()));
+    }
+    return new Project(ScalaInterop.seq(list), frame.plan());
+  }
+
+  private static Optional<Shape> shape(BlockFrame frame) {
+    return frame
+        .blockShape()
+        .filter(shape -> Arrays.stream(shape.toArray()).allMatch(extent -> extent > 0));
+  }
+
+  private static BlockFrame stating(BlockFrame frame, Optional<Shape> extents) {
+    return extents.isEmpty() || frame.extents().isPresent()
+        ? frame
+        : frame.stating(frame.metadata().withExtents(extents.get()));
+  }
+
+  private static BlockFrame inBlocks(BlockFrame frame, Shape shape) {
+    return frame.stating(frame.metadata().withBlockShape(shape));
+  }
+
+  private static BlockFrame of(BlockFrame frame, LogicalPlan plan) {
+    return BlockFrame.of(plan, frame.kind(), frame.operator());
+  }
+
+  // ---- how arrays are cut of which no metadata tells
+
+  /** One row for each array: its further columns and its cut. */
+  private static LogicalPlan summary(BlockFrame frame) {
+    List<NamedExpression> list = new ArrayList<>();
+    List<Attribute> further = frame.further();
+    for (int i = 0; i < further.size(); i++) {
+      list.add(Attributes.alias(further.get(i), "g" + i));
+    }
+    list.add(
+        Attributes.alias(
+            new CutSummary(
+                    frame.kind(),
+                    ScalaInterop.option(frame.extents()),
+                    ScalaInterop.<Expression>seq(frame.block().subList(0, 2 * frame.kind().rank())),
+                    0,
+                    0)
+                .toAggregateExpression(),
+            "cut"));
+    return new Aggregate(
+        ScalaInterop.<Expression>seq(further),
+        ScalaInterop.seq(list),
+        frame.plan(),
+        ScalaInterop.none());
+  }
+
+  /** SQL of what is asked of all arrays of one side together; {@link Found} reads it. */
+  private static String[] totals(BlockFrame frame, int side) {
+    int rank = frame.kind().rank();
+    String groups =
+        IntStream.range(0, frame.further().size())
+            .mapToObj(i -> "g" + i + ", ")
+            .collect(Collectors.joining());
+    Stream<String> numbers =
+        Stream.of(
+            side + " AS side",
+            "count(1)",
+            "min(cut[0])",
+            "min(cut[1])",
+            "bit_xor(xxhash64(" + groups + "cut[2]))");
+    Stream<String> perAxis =
+        IntStream.range(3, 3 + 2 * rank)
+            .boxed()
+            .flatMap(i -> Stream.of("max(cut[" + i + "])", "min(cut[" + i + "])"));
+    return Stream.concat(numbers, perAxis).toArray(String[]::new);
+  }
+
+  /**
+   * How the arrays of one side are cut.
+   *
+   * @param arrays how many there are
+   * @param isTiled true if the blocks of each tile it
+   * @param isGrid true if each is cut into a grid, all into cells of one shape
+   * @param digest equal for equal cuts of arrays with the same further columns
+   * @param ends the farthest end of any array, per axis
+   * @param endAlike true if all end there
+   * @param largest elements of the largest block, per axis; empty if there is none
+   */
+  private record Found(
+      long arrays,
+      boolean isTiled,
+      boolean isGrid,
+      long digest,
+      long[] ends,
+      boolean endAlike,
+      Optional<Shape> largest) {
+    static Found of(Row row, int rank) {
+      boolean isNone = row.getLong(1) == 0; // then all aggregates are null
+      long[] most = new long[2 * rank];
+      long[] least = new long[2 * rank];
+      for (int i = 0; i < 2 * rank && !isNone; i++) {
+        most[i] = row.getLong(5 + 2 * i);
+        least[i] = row.getLong(6 + 2 * i);
+      }
+      long[] largest = Arrays.copyOfRange(most, rank, 2 * rank);
+      return new Found(
+          row.getLong(1),
+          isNone || row.getLong(2) == 1,
+          !isNone
+              && row.getLong(3) == 1
+              && Arrays.equals(largest, Arrays.copyOfRange(least, rank, 2 * rank))
+              && largest[0] > 0,
+          isNone ? 0 : row.getLong(4),
+          Arrays.copyOf(most, rank),
+          Arrays.equals(most, 0, rank, least, 0, rank),
+          largest[0] > 0 ? Optional.of(Shape.of(largest)) : Optional.empty());
+    }
+
+    boolean hasCutOf(Found other) {
+      return arrays == other.arrays && digest == other.digest;
+    }
+
+    /**
+     * The extents of all arrays, as far as the blocks of both sides reach; empty if they differ,
+     * there is no block, or they hold more elements than can be counted.
+     *
+     * @param isOne true if there is one array on each side
+     */
+    static Optional<Shape> commonEnds(Found one, Found two, boolean isOne) {
+      long[] ends = new long[one.ends.length];
+      Arrays.setAll(ends, axis -> Math.max(one.ends[axis], two.ends[axis]));
+      boolean areAlike = isOne || one.endAlike && two.endAlike && Arrays.equals(one.ends, two.ends);
+      double elements = Arrays.stream(ends).mapToDouble(end -> end).reduce(1, (a, b) -> a * b);
+      // A block that lies far out is named by who reads it.
+      return areAlike && elements > 0 && elements < KnownArray.TOO_MANY_ELEMENTS
+          ? Optional.of(Shape.of(ends))
+          : Optional.empty();
+    }
+  }
+}
