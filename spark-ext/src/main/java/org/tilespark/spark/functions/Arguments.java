@@ -11,7 +11,9 @@ import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Suggestions;
 
 /**
@@ -94,6 +96,7 @@ final class Arguments {
                         .map(Parameter::name)
                         .collect(Collectors.joining(" and "))));
       }
+      requireUndivided(name, table);
       tables.put(name, table.plan());
       return;
     }
@@ -107,6 +110,33 @@ final class Arguments {
                     bad(
                         "%s is %s; expected %s"
                             .formatted(name, value.sql(), parameter.type().expected()))));
+  }
+
+  /** Refuses the clauses of a table argument that say how Spark should deal its rows out. */
+  private void requireUndivided(String name, FunctionTableSubqueryArgumentExpression table) {
+    List<String> clauses = new ArrayList<>();
+    List<Expression> by = ScalaInterop.list(table.partitionByExpressions());
+    List<SortOrder> order = ScalaInterop.list(table.orderByExpressions());
+    if (!by.isEmpty()) {
+      clauses.add("PARTITION BY " + sql(by));
+    }
+    if (table.withSinglePartition()) {
+      clauses.add("WITH SINGLE PARTITION");
+    }
+    if (!order.isEmpty()) {
+      clauses.add("ORDER BY " + sql(order));
+    }
+    if (!clauses.isEmpty()) {
+      throw bad(
+          ("table %s has %s; expected the table alone, since the function deals out and orders"
+                  + " blocks by itself. What tells several arrays apart is a column beside the"
+                  + " block's own: TABLE(SELECT *, %s AS part FROM ...)")
+              .formatted(name, String.join(" ", clauses), by.isEmpty() ? "sample" : sql(by)));
+    }
+  }
+
+  private static String sql(List<? extends Expression> expressions) {
+    return expressions.stream().map(Expression::sql).collect(Collectors.joining(", "));
   }
 
   /** Who asks, for messages. */

@@ -133,6 +133,35 @@ class TableFunctionsTest extends SparkTest {
     return values.stream().map(value -> Math.rint(value * 1e9) / 1e9).toList(); // of transforms
   }
 
+  /** In each function with a table, and each of its tables. */
+  @Test
+  void clausesThatDealRowsOutAreRefused() {
+    for (TableFunctions function : TableFunctions.values()) {
+      for (Parameter table : function.parameters()) {
+        if (table.isTable()) {
+          String call =
+              "SELECT * FROM " + function.sqlName() + "(" + table.name() + " => TABLE(m) ";
+          String text =
+              reasonOf(() -> sql(call + "PARTITION BY (row % 2, col) ORDER BY col DESC)"));
+          assertTrue(
+              text.startsWith(
+                  function.sqlName() + ": table " + table.name() + " has PARTITION BY (row % 2)"),
+              text);
+          assertTrue(text.contains("ORDER BY col DESC"), text);
+          assertTrue(text.contains("expected the table alone"), text);
+        }
+      }
+    }
+    assertFails(
+        () -> sql("SELECT * FROM matrix_gram(TABLE(m) PARTITION BY nosuch)"),
+        "TILESPARK_INVALID_ARGUMENT",
+        "matrix_gram: table a has PARTITION BY nosuch",
+        "TABLE(SELECT *, nosuch AS part FROM ...)");
+    assertFails(
+        () -> sql("SELECT * FROM matrix_gram(TABLE(m) WITH SINGLE PARTITION ORDER BY row)"),
+        "matrix_gram: table a has WITH SINGLE PARTITION ORDER BY row");
+  }
+
   @Test
   void describedToTheUser() {
     String text = sql("DESCRIBE FUNCTION volume_permute").collectAsList().toString();
