@@ -142,10 +142,10 @@ class ArchitectureTest {
 
   /** The level of a cached plan is not one of them. */
   @ArchTest
-  static final ArchRule onlyTheExchangeKnowsHowSparkStoresAndShuffles =
+  static final ArchRule onlyExchangeAndCacheKnowHowSparkStoresAndShuffles =
       noClasses()
           .that()
-          .resideOutsideOfPackage("org.tilespark.spark.shuffle")
+          .resideOutsideOfPackages("org.tilespark.spark.shuffle", "org.tilespark.spark.cache")
           .should()
           .dependOnClassesThat(
               resideInAnyPackage(

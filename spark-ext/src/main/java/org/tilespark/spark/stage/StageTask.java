@@ -48,7 +48,8 @@ record StageTask<T, R>(
                     ? new HostPermutePipeline(runtime.hostTransposer(), run.allocator(), listener)
                     : new DevicePermutePipeline(
                         run.place(listener), run.gpu().get().transposer(), spec.batchBytes()));
-    StageResults<R, ?> results = form.open(spec, source.open(run.awaited(partition)), pipeline, run.allocator());
+    StageResults<R, ?> results =
+        form.open(spec, source.open(run.awaited(partition)), pipeline, run.allocator());
     run.scope().ownUsedBy(pipeline, results); // holds memory that the pipeline may be filling
     return run.counted(results, metrics);
   }

@@ -86,10 +86,14 @@ class HostBudgetTest {
     long overhead = whole(wanted) + HostBudget.restBytes(usesDevice);
     Map<String, String> conf =
         Map.of(
-            "spark.master", master,
-            OVERHEAD, (overhead >> 20) + "m",
-            TileSparkConf.HOST_POOL_SIZE.name(), "2g",
-            TileSparkConf.PINNED_POOL_SIZE.name(), "3g");
+            "spark.master",
+            master,
+            OVERHEAD,
+            (overhead >> 20) + "m",
+            TileSparkConf.HOST_POOL_SIZE.name(),
+            "2g",
+            TileSparkConf.PINNED_POOL_SIZE.name(),
+            "3g");
     HostBudget.Machine container = new HostBudget.Machine(8 * GIB + overhead, 8, 8 * GIB);
     assertEquals(wanted, budget(conf, usesDevice, container));
   }
@@ -103,20 +107,28 @@ class HostBudgetTest {
         Files.readString(Path.of("../docs/tuning.md"))
             .contains(
                 "%s MiB, and %s GiB with a GPU"
-                    .formatted(HostBudget.restBytes(false) / MIB, HostBudget.restBytes(true) / GIB)));
+                    .formatted(
+                        HostBudget.restBytes(false) / MIB, HostBudget.restBytes(true) / GIB)));
   }
 
-  /** An executor of a resource profile: its container is smaller than the application's keys say. */
+  /**
+   * An executor of a resource profile: its container is smaller than the application's keys say.
+   */
   @ParameterizedTest
   @CsvSource({"yarn", "k8s://https://host", "spark://host:7077"})
   void aSmallContainerHoldsIt(String master) {
     Map<String, String> conf =
         Map.of(
-            "spark.master", master,
-            OVERHEAD, "20g",
-            "spark.memory.offHeap.enabled", "true",
-            "spark.memory.offHeap.size", "1g",
-            "spark.executor.pyspark.memory", "2g");
+            "spark.master",
+            master,
+            OVERHEAD,
+            "20g",
+            "spark.memory.offHeap.enabled",
+            "true",
+            "spark.memory.offHeap.size",
+            "1g",
+            "spark.executor.pyspark.memory",
+            "2g");
     for (boolean usesDevice : new boolean[] {false, true}) {
       HostBudget budget = budget(conf, usesDevice, machine(10, 4));
       long left = (10 - 4 - 1 - 2) * GIB - HostBudget.restBytes(usesDevice);
