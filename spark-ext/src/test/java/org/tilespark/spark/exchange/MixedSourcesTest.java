@@ -100,7 +100,9 @@ class MixedSourcesTest extends SparkTest {
     with(
         Map.of("spark.sql.adaptive.enabled", "false", "spark.sql.shuffle.partitions", "4"),
         () -> {
-          Dataset<Row> zyx = VolumeBlocks.permute(volume, "zyx");
+          String path = directory.resolve("zyx").toString();
+          VolumeBlocks.permute(volume, "zyx").write().parquet(path);
+          Dataset<Row> zyx = spark.read().parquet(path);
           Dataset<Row> low = exchanged(VolumeBlocks.permute(zyx.where("z < 8"), "zyx"));
           for (Dataset<Row> high :
               new Dataset[] {
