@@ -3,6 +3,7 @@ package org.tilespark.spark.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
@@ -230,6 +231,28 @@ class CacheSessionsTest {
         .conf()
         .get("spark.sql.cache.serializer", "")
         .equals(BlockCacheSerializer.class.getName());
+  }
+
+  /** Spark 4.3 has one of its own for Arrow, which keeps columns of any type. */
+  @Tag("versions")
+  @Test
+  void sparksArrowSerializerIsLeft() {
+    String arrow = "org.apache.spark.sql.execution.columnar.ArrowCachedBatchSerializer";
+    assumeTrue(
+        getClass().getResource("/" + arrow.replace('.', '/') + ".class") != null,
+        "this Spark has no " + arrow);
+    startWithPlugin(Map.of("spark.sql.cache.serializer", arrow));
+    for (StorageLevel level : List.of(StorageLevel.MEMORY_ONLY(), StorageLevel.DISK_ONLY())) {
+      Dataset<Row> frame = cached(level);
+      assertRight(frame);
+      assertEquals(32, frame.where("row < 200 AND col < 500").select("values").count());
+      Dataset<Row> pieces = MatrixBlocks.reblock(frame.drop("tag"), 100, 90);
+      TestArray.matrix(ElementType.FLOAT64, 512, 512, 100, 90)
+          .assertPermuted(IDENTITY, pieces.selectExpr("*", "CAST(null AS STRING) AS tag"));
+      frame.unpersist(true);
+    }
+    assertEquals(0, usedBytes());
+    assertFalse(isOurs());
   }
 
   /** Each application has the serializer that it names, whatever the one before had. */
