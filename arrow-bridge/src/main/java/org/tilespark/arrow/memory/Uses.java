@@ -27,12 +27,18 @@ public final class Uses {
     return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
   }
 
+  /** True if more than one user keeps it. */
+  public boolean areShared() {
+    return users.get() > 1;
+  }
+
   /**
    * Ends one use; the last one frees it.
    *
+   * @return true if it was the last one
    * @throws IllegalStateException if all users have released it already
    */
-  public void release() {
+  public boolean release() {
     int left = users.decrementAndGet();
     if (left < 0) {
       throw new IllegalStateException(what + " was released more often than retained");
@@ -40,5 +46,6 @@ public final class Uses {
     if (left == 0) {
       freeing.run();
     }
+    return left == 0;
   }
 }

@@ -8,9 +8,9 @@ import java.nio.channels.WritableByteChannel;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.memory.Uses;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
@@ -59,7 +59,7 @@ public final class MapOutput {
   private final long[] wireBytes; // of each partition
   private final long[] frameBytes; // of each partition: of the last frame in memory, so far
   private final AtomicReferenceArray<Frames> frames; // of each partition in memory, once it left
-  private final AtomicInteger users = new AtomicInteger(1);
+  private final Uses uses;
   private OverflowRuns runs; // null while all rows lie in memory
   private long rows;
   private final Set<Long> rooms = new HashSet<>(); // of rows that are being made: their addresses
@@ -74,6 +74,7 @@ public final class MapOutput {
       Id id, int partitions, HostMemorySource source, StoreBudget budget, Overflow overflow) {
     this.id = id;
     this.arena = new Arena(source, budget);
+    this.uses = new Uses("Output " + id, this::free);
     this.overflow = overflow;
     this.images = new long[partitions][];
     this.counts = new int[partitions];
@@ -306,7 +307,7 @@ public final class MapOutput {
 
   /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
   public boolean retain() {
-    return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
+    return uses.retain();
   }
 
   /** A use of it that the result ends. Its maker has not released it. */
@@ -319,7 +320,7 @@ public final class MapOutput {
 
   /** True if more than one user keeps it. */
   boolean isShared() {
-    return users.get() > 1;
+    return uses.areShared();
   }
 
   /**
@@ -328,16 +329,13 @@ public final class MapOutput {
    * @return true if it was the last one
    */
   public boolean release() {
-    int left = users.decrementAndGet();
-    if (left < 0) {
-      throw new IllegalStateException("Output " + id + " was released more often than retained");
+    return uses.release();
+  }
+
+  private void free() {
+    arena.close();
+    if (runs != null) {
+      runs.close();
     }
-    if (left == 0) {
-      arena.close();
-      if (runs != null) {
-        runs.close();
-      }
-    }
-    return left == 0;
   }
 }

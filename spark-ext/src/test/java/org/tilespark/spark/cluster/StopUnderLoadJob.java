@@ -47,6 +47,9 @@ final class StopUnderLoadJob {
   /** For each step of a stop. */
   private static final long LIMIT_MILLIS = 30_000;
 
+  /** For a query whose tasks have ended. */
+  private static final long QUERY_MILLIS = 5_000;
+
   private static final StorageLevel DESERIALIZED = StorageLevel.MEMORY_AND_DISK();
 
   private StopUnderLoadJob() {}
@@ -206,16 +209,37 @@ final class StopUnderLoadJob {
       SparkSession.clearDefaultSession();
     }
     long stopMillis = (System.nanoTime() - start) / 1_000_000;
-    within("end of the query", which(seed, load), work::join);
     within(
         "end of tasks",
         which(seed, load),
         () -> await(0, () -> threads("Executor task launch worker")));
+    within("end of the query", which(seed, load), () -> endOfQuery(work));
     within("end of executors", which(seed, load), () -> await(0, () -> executors(application)));
     assertNothingIsLeft(runtime);
     System.out.printf(
         "stop %s: seed %s, %s after %s ms, took %s ms, tasks until %s ms%n",
         which, seed, load, delayMillis, stopMillis, (System.nanoTime() - start) / 1_000_000);
+  }
+
+  /**
+   * Waits for the query's thread. Spark may never answer a job that is submitted while its scheduler
+   * stops; a thread that waits for that, in Spark's code, is interrupted.
+   */
+  private static void endOfQuery(Thread work) throws InterruptedException {
+    work.join(QUERY_MILLIS);
+    if (work.isAlive()) {
+      for (StackTraceElement frame : work.getStackTrace()) {
+        String name = frame.getClassName();
+        if (name.startsWith("org.tilespark.") && !name.startsWith(Load.class.getName())) {
+          break; // it is ours to end
+        } else if (name.startsWith("org.apache.spark.")) {
+          System.out.println("Spark keeps the query of a stopped application waiting");
+          work.interrupt();
+          break;
+        }
+      }
+    }
+    work.join();
   }
 
   private static String which(long seed, Load load) {
