@@ -216,6 +216,18 @@ def test_empty_arrays():
         assert x.compute().shape == shape
 
 
+@pytest.mark.parametrize(
+    ("left", "right"), [((2, 3, 0), (2, 0, 4)), ((2, 0, 4), (2, 4, 3)), ((0, 3, 4), (0, 4, 5)), ((0, 3, 0), (0, 0, 2))]
+)
+def test_products_of_empty_batches(left, right):
+    a, b = np.zeros(left, "f4"), np.zeros(right, "f4")
+    product = ts.from_numpy(a, batch=True) @ ts.from_numpy(b, batch=True)
+    assert product.dtype == "f4"
+    np.testing.assert_array_equal(product.compute(), a @ b)
+    np.testing.assert_array_equal((product + product).compute(), a @ b)
+    np.testing.assert_array_equal(ts.linalg.gram(ts.from_numpy(b, batch=True)).compute(), b.swapaxes(1, 2) @ b)
+
+
 def test_layouts_of_numpy():
     a = sample((6, 8))
     for view in (np.asfortranarray(a), a[::2, ::-3], a.T, a.astype(">f8"), np.broadcast_to(a[0], (3, 8))):

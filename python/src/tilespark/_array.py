@@ -308,6 +308,12 @@ class BlockArray:
             )
         wanted = np.result_type(self.dtype, other.dtype)
         first, second = self._computable("@", wanted), other._computable("@", wanted)
+        if self._is_batch and one[-1] == 0:  # no block tells which matrices there are: zeros of one step, not of none
+            count = max(counts, default=0)
+            first, second = (
+                from_numpy(np.zeros((count, *each), first.dtype), batch=True, spark=self.spark)
+                for each in ((one[0], 1), (1, two[-1]))
+            )
         # A vector is stored as a column or a row; on the left it must be a row, on the right a column.
         df = call(
             "matrix_multiply",

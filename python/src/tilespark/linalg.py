@@ -53,6 +53,8 @@ def gram(
 ) -> BlockArray:
     """``a.T @ a``, exactly symmetric; half of it is computed. Arguments as of :func:`matmul`."""
     array = _floating_matrix("gram", a)
+    if array._is_batch and array.shape[1] == 0:
+        return array.transpose(0, 2, 1) @ array
     df = call(
         "matrix_gram",
         {"a": array._df},
