@@ -49,6 +49,7 @@ final class RandomQuery {
     MULTIPLY,
     GRAM,
     ADD,
+    ADD_ZERO,
     SCALE,
     CENTER,
     CUT_VOLUME,
@@ -89,7 +90,11 @@ final class RandomQuery {
     /** A filter below leaves no blocks. */
     EMPTY,
     /** Two further columns have one name, or names that differ in case. */
-    DUPLICATE_COLUMNS
+    DUPLICATE_COLUMNS,
+    /** A block is there twice. */
+    DOUBLED,
+    /** The table of a SQL function has PARTITION BY, ORDER BY or WITH SINGLE PARTITION. */
+    PARTITIONED
   }
 
   /**
@@ -190,6 +195,8 @@ final class RandomQuery {
       case GROUPED -> grouped(spark, query);
       case EMPTY -> empty(spark, query);
       case DUPLICATE_COLUMNS -> duplicateColumns(spark, query);
+      case DOUBLED -> doubled(spark, query);
+      case PARTITIONED -> partitioned(spark, query);
     };
   }
 
@@ -325,12 +332,7 @@ final class RandomQuery {
           : Optional.of("failed: " + e);
     }
     if (rows.isEmpty()) {
-      // The sum of two matrices that lack the same blocks lacks them too.
-      boolean isAllowed =
-          !isStated
-              || query.share() < 1
-              || operator.worksBlockByBlock()
-              || operator == Operator.ADD;
+      boolean isAllowed = !isStated || query.share() < 1 || operator.worksBlockByBlock();
       return isAllowed ? Optional.empty() : Optional.of("no rows, and no error");
     }
     if (query.share() == 1) {
@@ -365,6 +367,53 @@ final class RandomQuery {
       return refusal(e).filter(text -> text.contains("have the same name")).isPresent()
           ? Optional.empty()
           : Optional.of("failed, not for the columns of one name: " + e);
+    }
+  }
+
+  /** Operators that combine blocks name the block; others carry it through. */
+  private Optional<String> doubled(SparkSession spark, Query query) {
+    if (operator.worksBlockByBlock()) {
+      return Optional.empty();
+    }
+    List<Dataset<Row>> frames = new ArrayList<>(frames(spark, query));
+    int which = random.nextInt(frames.size());
+    Dataset<Row> frame = frames.get(which);
+    frames.set(which, frame.unionAll(frame.limit(1)));
+    details += " with a block of input " + which + " twice";
+    try {
+      query.operator().apply(frames).collectAsList();
+      return Optional.of("a block that is there twice was taken");
+    } catch (Exception e) {
+      return refusal(e).filter(text -> text.contains(rank() == 2 ? "row " : "x ")).isPresent()
+          ? Optional.empty()
+          : Optional.of("failed, not for the block that is there twice: " + e);
+    }
+  }
+
+  /** Refused by name. */
+  private Optional<String> partitioned(SparkSession spark, Query query) {
+    String view = "blocks_" + UUID.randomUUID().toString().replace('-', '_');
+    frames(spark, query).get(0).createOrReplaceTempView(view);
+    String function =
+        rank() == 2
+            ? oneOf("matrix_transpose", "matrix_gram", "matrix_validate")
+            : oneOf("volume_fft", "volume_validate", "volume_pack");
+    String place = rank() == 2 ? "col" : "z";
+    String clause =
+        oneOf(
+            "PARTITION BY " + place,
+            "PARTITION BY (" + place + " % 2) ORDER BY " + place,
+            "WITH SINGLE PARTITION");
+    details += " by " + function + " " + clause;
+    try {
+      spark.sql("SELECT * FROM " + function + "(TABLE(" + view + ") " + clause + ")");
+      return Optional.of("the clause was taken");
+    } catch (Exception e) {
+      return refusal(e).filter(text -> text.contains("expected the table alone")).isPresent()
+          ? Optional.empty()
+          : Optional.of("failed, not for the clause: " + e);
+    } finally {
+      spark.catalog().dropTempView(view);
     }
   }
 
@@ -451,23 +500,8 @@ final class RandomQuery {
       }
       case MULTIPLY -> multiply();
       case GRAM -> exact(MatrixBlocks::gram, d -> d.transposed().times(d));
-      case ADD -> {
-        int rows = size(a.rows());
-        int cols = size(a.cols());
-        yield new Query(
-            List.of(a, Dense.random(random, a.extents())),
-            1,
-            x ->
-                MatrixBlocks.add(
-                    MatrixBlocks.reblock(x.get(0), rows, cols),
-                    MatrixBlocks.reblock(x.get(1), rows, cols)),
-            d -> {
-              Dense sum = Dense.zeros(a.extents());
-              Arrays.setAll(sum.values(), i -> d.get(0).values()[i] + d.get(1).values()[i]);
-              return sum;
-            },
-            d -> 0);
-      }
+      case ADD -> add(1, Missing.ERROR);
+      case ADD_ZERO -> add(0.6, Missing.ZERO);
       case SCALE -> {
         double alpha = random.nextInt(9) * 0.25;
         yield exact(
@@ -614,17 +648,23 @@ final class RandomQuery {
   /** The convolution with another volume, by the product of the spectra. */
   private Query pointwise() {
     FftOptions options = transform();
-    int[] shape = {size(a.extents()[0]), size(a.extents()[1]), size(a.extents()[2])};
-    details += " " + options + " in " + Arrays.toString(shape);
+    int[][] shapes = new int[2][];
+    for (int i = 0; i < 2; i++) {
+      shapes[i] = new int[] {size(a.extents()[0]), size(a.extents()[1]), size(a.extents()[2])};
+    }
+    if (random.nextBoolean()) {
+      shapes[1] = shapes[0];
+    }
+    details += " " + options + " in " + Arrays.deepToString(shapes);
     double scale = Math.pow(HostFourier.scale(options.norm().orElseThrow(), a, "xyz"), 2);
     return new Query(
         List.of(a, Dense.random(random, a.extents())),
         1,
         x -> {
           List<Dataset<Row>> spectra = new ArrayList<>();
-          for (Dataset<Row> volume : x) {
-            Dataset<Row> spectrum = VolumeBlocks.fft(volume, options);
-            spectra.add(VolumeBlocks.reblock(spectrum, shape[0], shape[1], shape[2]));
+          for (int i = 0; i < 2; i++) {
+            Dataset<Row> spectrum = VolumeBlocks.fft(x.get(i), options);
+            spectra.add(VolumeBlocks.reblock(spectrum, shapes[i][0], shapes[i][1], shapes[i][2]));
           }
           Dataset<Row> product = VolumeBlocks.multiplyPointwise(spectra.get(0), spectra.get(1));
           // Both spectra were scaled; norm=backward keeps the inverse from undoing one scale.
@@ -662,6 +702,41 @@ final class RandomQuery {
 
   private String oneOf(String... words) {
     return words[random.nextInt(words.length)];
+  }
+
+  /**
+   * The sum of two matrices, each as it comes, with extents stated, or cut to a shape of its own.
+   */
+  private Query add(double share, Missing missing) {
+    int[] forms = {random.nextInt(4), random.nextInt(4)};
+    int[][] shapes = {{size(a.rows()), size(a.cols())}, {size(a.rows()), size(a.cols())}};
+    if (random.nextInt(3) == 0) {
+      shapes[1] = shapes[0];
+    }
+    details += " of forms " + Arrays.toString(forms) + " in " + Arrays.deepToString(shapes);
+    return new Query(
+        List.of(
+            new Dense(a.extents(), a.values().clone(), Optional.empty()),
+            Dense.random(random, a.extents())),
+        share,
+        x -> {
+          List<Dataset<Row>> operands = new ArrayList<>();
+          for (int i = 0; i < 2; i++) {
+            operands.add(
+                switch (forms[i]) {
+                  case 0 -> x.get(i);
+                  case 1 -> withExtents(x.get(i), a);
+                  default -> MatrixBlocks.reblock(x.get(i), shapes[i][0], shapes[i][1], missing);
+                });
+          }
+          return MatrixBlocks.add(operands.get(0), operands.get(1), missing);
+        },
+        d -> {
+          Dense sum = Dense.zeros(a.extents());
+          Arrays.setAll(sum.values(), i -> d.get(0).values()[i] + d.get(1).values()[i]);
+          return sum;
+        },
+        d -> 0);
   }
 
   private Query multiply() {
