@@ -39,6 +39,14 @@ final class Parameters {
           "'error'",
           "'error' refuses missing blocks, 'zero' takes them for zeros");
 
+  static final Parameter MISSING_IN_PRODUCT =
+      optional(
+          "missing",
+          Type.TEXT,
+          "'error'",
+          "'error' refuses missing blocks, 'zero' takes them for zeros, also where they meet NaN or"
+              + " infinity");
+
   static final Parameter ALPHA = required("alpha", Type.NUMBER, "the factor");
 
   static final Parameter AXIS =

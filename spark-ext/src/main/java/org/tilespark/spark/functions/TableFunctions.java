@@ -55,7 +55,7 @@ public enum TableFunctions {
           Parameters.PRECISION,
           Parameters.STRATEGY,
           Parameters.BLOCK_SHAPE,
-          Parameters.MISSING,
+          Parameters.MISSING_IN_PRODUCT,
           Parameters.EXTENTS_A,
           Parameters.EXTENTS_B),
       FunctionPlans::multiply),
@@ -70,7 +70,7 @@ public enum TableFunctions {
           Parameters.PRECISION,
           Parameters.STRATEGY,
           Parameters.BLOCK_SHAPE,
-          Parameters.MISSING,
+          Parameters.MISSING_IN_PRODUCT,
           Parameters.EXTENTS),
       FunctionPlans::gram),
 

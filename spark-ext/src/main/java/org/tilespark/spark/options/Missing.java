@@ -7,7 +7,12 @@ import org.tilespark.spark.error.Require;
 public enum Missing {
   /** Fails with a message that names the place. */
   ERROR,
-  /** Takes the elements for zeros. */
+  /**
+   * Takes the elements for zeros. A product leaves out each term of which a factor is in no block,
+   * so NaN and infinity times a missing element are 0, in every tiling and by every strategy. The
+   * zeros that other operators store, as a re-block or a sum, are elements like others from then
+   * on: infinity times one of these is NaN.
+   */
   ZERO;
 
   /**

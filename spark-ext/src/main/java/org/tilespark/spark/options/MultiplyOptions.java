@@ -32,7 +32,7 @@ import org.tilespark.spark.error.Require;
  *   <li>{@code blockShape}: rows and columns of a block of C, {@code 1024,1024}; default as many
  *       rows as blocks of op(A) have and as many columns as those of op(B)
  *   <li>{@code missing}: {@code error} (default) or {@code zero}: blocks that are not there count
- *       as zeros, and infinity times such a zero is 0
+ *       as zeros, and NaN and infinity times one of these zeros are 0
  * </ul>
  */
 public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
