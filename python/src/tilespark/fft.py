@@ -101,6 +101,9 @@ def ifftn(
 ) -> BlockArray:
     """The inverse of :func:`fftn`. What that did is known of its result: axes, norm, shift and order are undone.
 
+    Of a spectrum whose axes were reordered since, the result has the axes in that order, as with numpy:
+    ``ifftn(fftn(x).T)`` is ``x.T``. ``axes`` are always those of ``x``.
+
     Args:
         x: a spectrum, or any complex volume, which is transformed as scipy does.
         s: the extents of the result along ``axes``, which are those of ``x``.

@@ -348,7 +348,14 @@ record BrokenBlocks(Content content, Defect defect, List<Row> blocks, String vic
     if (content.isSpectrum()) {
       Spectrum spectrum =
           new Spectrum(
-              "xyz", false, EXTENT, Norm.BACKWARD, Shift.NONE, List.of(1.0, 1.0, 1.0), "xyz");
+              "xyz",
+              false,
+              EXTENT,
+              Norm.BACKWARD,
+              Shift.NONE,
+              List.of(1.0, 1.0, 1.0),
+              "xyz",
+              "xyz");
       metadata = metadata.withSpectrum(Optional.of(spectrum.after(Optional.empty())));
     }
     DataType values = DataTypes.createArrayType(BlockSchema.sparkType(content.type()), true);

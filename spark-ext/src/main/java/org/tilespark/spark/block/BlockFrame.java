@@ -144,18 +144,20 @@ public record BlockFrame(
     return metadata().blockShape(kind().rank());
   }
 
-  /** All columns, with the arrays replaced by what {@code computed} gives for their numbers. */
+  /**
+   * All columns, with the arrays replaced by what {@code computed} gives for their numbers.
+   *
+   * @param known of the result, but for the type of its numbers
+   */
   public Project replaced(
-      IntFunction<Expression> computed, Optional<Shape> extents, LogicalPlan child) {
+      IntFunction<Expression> computed, ArrayMetadata known, LogicalPlan child) {
     List<NamedExpression> list = new ArrayList<>(columns);
     for (int plane = 0; plane < blocks.planes().size(); plane++) {
       int ordinal = blocks.planes().get(plane);
       Attribute old = columns.get(ordinal);
-      ArrayMetadata metadata = ArrayMetadata.of(old.metadata());
-      if (plane == 0 && extents.isPresent()) {
-        metadata = metadata.withExtents(extents.get());
-      }
-      metadata = metadata.ofComputed(blocks.elementType(), blocks.isComplex());
+      ArrayMetadata metadata =
+          (plane == 0 ? known : ArrayMetadata.of(old.metadata()))
+              .ofComputed(blocks.elementType(), blocks.isComplex());
       list.set(ordinal, Attributes.alias(computed.apply(plane), old.name(), metadata.toMetadata()));
     }
     return new Project(ScalaInterop.seq(list), child);

@@ -254,11 +254,7 @@ public final class FourierPlans {
     }
     if (isLast) {
       String before = like.axes().filter(axes -> axes.length() == RANK).orElse(volume.letters());
-      StringBuilder after = new StringBuilder();
-      for (int axis : program.permutation().toArray()) {
-        after.append(before.charAt(axis));
-      }
-      result = result.withAxes(after.toString());
+      result = result.withAxes(FourierVolume.letters(program.permutation(), before));
     }
     return result.ofComputed(blocks.elementType(), program.output().isComplex());
   }

@@ -129,7 +129,8 @@ record FourierVolume(
             norm,
             shift,
             spacing,
-            letters);
+            letters,
+            letters(permutation, letters));
     return new Steps(
         new Transform(
             axes,
@@ -192,7 +193,7 @@ record FourierVolume(
                   extents.extent(halved)));
     }
     Permutation permutation =
-        Permutation.of(spectrum.order().chars().map(current::indexOf).toArray());
+        Permutation.of(spectrum.orderAfterInverse(current).chars().map(current::indexOf).toArray());
     Later later =
         (over, before) -> {
           List<ArrayStep> list = new ArrayList<>();
@@ -252,7 +253,8 @@ record FourierVolume(
         options.norm().orElse(told.norm()),
         options.shift().orElse(told.shift()),
         told.spacing(),
-        told.order());
+        told.order(),
+        told.left());
   }
 
   private Spectrum spectrumOfOptions(FftOptions options) {
@@ -280,7 +282,8 @@ record FourierVolume(
         options.norm().orElse(Norm.BACKWARD),
         options.shift().orElse(Shift.NONE),
         Collections.nCopies(axes.length(), 1.0),
-        LETTERS);
+        LETTERS,
+        layout(options));
   }
 
   /** The order of the axes, where only options tell it. */
@@ -315,6 +318,13 @@ record FourierVolume(
       }
     }
     return frequencies;
+  }
+
+  /** The letters of axes after a permutation. */
+  static String letters(Permutation permutation, String before) {
+    return Arrays.stream(permutation.toArray())
+        .mapToObj(axis -> before.substring(axis, axis + 1))
+        .collect(Collectors.joining());
   }
 
   private List<Integer> axes(String asked) {

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -17,8 +18,9 @@ import org.tilespark.spark.options.Shift;
 
 /**
  * What an inverse must know of a transform; rides as column metadata, as text. Axes are named by
- * the letters they had in the volume that was transformed first, so that permutations change
- * nothing.
+ * the letters they had in the volume that was transformed first, so that a permutation changes the
+ * letters of the current axes ({@link org.tilespark.spark.block.ArrayMetadata#AXES}) and not this
+ * text.
  *
  * @param axes letters of the transformed axes; the last one is the halved one of a half spectrum
  * @param isHalf true if the last axis has frequencies 0 to n / 2 only
@@ -27,6 +29,8 @@ import org.tilespark.spark.options.Shift;
  * @param shift what was shifted
  * @param spacing between samples, one number per letter of {@code axes}
  * @param order the order of all axes before the transform
+ * @param left the order in which the transform itself left them; an inverse that finds them so
+ *     brings them back to {@code order}, and keeps any other order, which a user has chosen
  */
 public record Spectrum(
     String axes,
@@ -35,7 +39,8 @@ public record Spectrum(
     Norm norm,
     Shift shift,
     List<Double> spacing,
-    String order)
+    String order,
+    String left)
     implements Serializable {
   private static final String BETWEEN = "|"; // of transforms one after another, the last one last
 
@@ -46,6 +51,15 @@ public record Spectrum(
       throw new IllegalArgumentException(
           "A spectrum of axes '" + axes + "' with spacings " + spacing);
     }
+  }
+
+  /**
+   * The order of the axes that the inverse gives.
+   *
+   * @param current letters of the axes of the spectrum
+   */
+  public String orderAfterInverse(String current) {
+    return current.equals(left) ? order : current;
   }
 
   /** The frequencies along the axis of a letter, of {@code extent}; empty if not transformed. */
@@ -66,7 +80,7 @@ public record Spectrum(
   /** The text that {@link #all} and {@link #beforeLast} read, with this transform the last. */
   public String after(Optional<String> earlier) {
     String text =
-        "axes=%s;kind=%s;lastExtent=%s;norm=%s;shift=%s;spacing=%s;order=%s"
+        "axes=%s;kind=%s;lastExtent=%s;norm=%s;shift=%s;spacing=%s;order=%s;left=%s"
             .formatted(
                 axes,
                 isHalf ? "half" : "full",
@@ -74,7 +88,8 @@ public record Spectrum(
                 norm,
                 shift,
                 spacing.stream().map(String::valueOf).collect(Collectors.joining(",")),
-                order);
+                order,
+                left);
     return earlier.map(before -> before + BETWEEN).orElse("") + text;
   }
 
@@ -111,7 +126,8 @@ public record Spectrum(
           Norm.valueOf(fields.get("norm").toUpperCase(Locale.ROOT)),
           Shift.valueOf(fields.get("shift").toUpperCase(Locale.ROOT)),
           spacing,
-          fields.get("order"));
+          Objects.requireNonNull(fields.get("order")),
+          Objects.requireNonNull(fields.get("left")));
     } catch (IllegalArgumentException | NullPointerException e) {
       throw new IllegalArgumentException(
           "Column metadata tilespark.spectrum is '" + text + "'; expected what fft writes", e);
@@ -119,20 +135,71 @@ public record Spectrum(
   }
 
   /**
-   * Why two spectra must not be multiplied at equal places: their elements there belong to
-   * different frequencies, or no single inverse undoes both. Empty if they may be. One transform
-   * over several axes equals several transforms over one axis each.
+   * Why two spectra must not be combined at equal places: their elements there belong to different
+   * frequencies, or no single inverse undoes both. Empty if they may be. One transform over several
+   * axes equals several transforms over one axis each. Axes are compared by their current places,
+   * and named by the letters of these.
    *
    * @return the first difference: {@code "norm: 'backward' of the first, 'ortho' of the second"}
    */
-  public static Optional<String> difference(List<Spectrum> first, List<Spectrum> second) {
+  public static Optional<String> difference(OfArray first, OfArray second) {
+    List<Spectrum> one = first.inPlace();
+    List<Spectrum> other = second.inPlace();
     return Stream.of(
-            difference("transformed axes", first, second, Spectrum::axesOf),
-            difference("halved axis", first, second, Spectrum::halvedOf),
-            difference("shift", first, second, all -> perAxis(all, Spectrum::shift)),
-            difference("norm", first, second, all -> perAxis(all, Spectrum::norm)))
+            difference("transformed axes", one, other, Spectrum::axesOf),
+            difference("halved axis", one, other, Spectrum::halvedOf),
+            difference("shift", one, other, all -> perAxis(all, Spectrum::shift)),
+            difference("norm", one, other, all -> perAxis(all, Spectrum::norm)),
+            difference("order of the axes after the inverse", one, other, Spectrum::orderAfterAll))
         .flatMap(Optional::stream)
         .findFirst();
+  }
+
+  /**
+   * The transforms of an array.
+   *
+   * @param transforms the last one last
+   * @param letters of the current axes
+   */
+  public record OfArray(List<Spectrum> transforms, String letters) {
+    private static final String PLACES = "xyz";
+
+    /** True if inverses of all transforms would change the order of the axes. */
+    public boolean isReordered() {
+      return !orderAfterAll(inPlace()).equals(PLACES);
+    }
+
+    /** The transforms with each axis named by its current place. */
+    private List<Spectrum> inPlace() {
+      return transforms.stream()
+          .map(
+              each ->
+                  new Spectrum(
+                      placed(each.axes),
+                      each.isHalf,
+                      each.lastExtent,
+                      each.norm,
+                      each.shift,
+                      each.spacing,
+                      placed(each.order),
+                      placed(each.left)))
+          .toList();
+    }
+
+    private String placed(String axes) {
+      return axes.chars()
+          .mapToObj(letter -> PLACES.substring(letters.indexOf(letter)).substring(0, 1))
+          .collect(Collectors.joining());
+    }
+  }
+
+  /** The order that the inverses of all transforms leave, of axes that are now x, y, z. */
+  private static String orderAfterAll(List<Spectrum> transforms) {
+    String order = OfArray.PLACES;
+    for (int i = transforms.size() - 1; i >= 0; i--) {
+      order = transforms.get(i).orderAfterInverse(order);
+    }
+    return order;
   }
 
   private static Optional<String> difference(

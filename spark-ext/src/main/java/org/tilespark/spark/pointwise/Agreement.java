@@ -43,9 +43,14 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
     }
   }
 
-  /** Checks the order of the axes. */
-  void requireSameAxes() {
-    requireSame("axes", ArrayMetadata.AXES, first.metadata().axes(), second.metadata().axes());
+  /**
+   * What is known of an array that is made of both: what is known of the first, and of a spectrum
+   * with a filter the spectrum.
+   */
+  ArrayMetadata combined() {
+    return first.metadata().spectrum().isPresent() || second.metadata().spectrum().isEmpty()
+        ? first.metadata()
+        : first.metadata().withAxes(letters(second)).withSpectrum(second.metadata().spectrum());
   }
 
   /**
@@ -84,23 +89,34 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
 
   /**
    * Checks that elements of two spectra at equal places belong to equal frequencies, and that one
-   * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum.
+   * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum;
+   * of one whose axes a transform has left in another order it must have the axes in that order.
    */
   private void requireSpectraThatFit() {
-    Optional<String> one = first.metadata().spectrum();
-    Optional<String> other = second.metadata().spectrum();
-    if (one.isEmpty() || other.isEmpty()) {
-      return;
+    Optional<Spectrum.OfArray> one = spectrum(first);
+    Optional<Spectrum.OfArray> other = spectrum(second);
+    if (one.isPresent() && other.isPresent()) {
+      Optional<String> difference = Spectrum.difference(one.get(), other.get());
+      if (difference.isPresent()) {
+        throw bad(
+            ("the two spectra differ in %s, by the column metadata %s; expected the"
+                    + " same, so transform both volumes with the same options")
+                .formatted(difference.get(), ArrayMetadata.SPECTRUM));
+      }
+    } else if (one.or(() -> other).filter(Spectrum.OfArray::isReordered).isPresent()) {
+      requireSame("axes", ArrayMetadata.AXES, first.metadata().axes(), second.metadata().axes());
     }
-    requireSameAxes();
-    Optional<String> difference =
-        Spectrum.difference(Spectrum.all(one.get()), Spectrum.all(other.get()));
-    if (difference.isPresent()) {
-      throw bad(
-          ("the two spectra differ in %s, by the column metadata %s; expected the"
-                  + " same, so transform both volumes with the same options")
-              .formatted(difference.get(), ArrayMetadata.SPECTRUM));
-    }
+  }
+
+  private static Optional<Spectrum.OfArray> spectrum(BlockFrame frame) {
+    return frame
+        .metadata()
+        .spectrum()
+        .map(text -> new Spectrum.OfArray(Spectrum.all(text), letters(frame)));
+  }
+
+  private static String letters(BlockFrame frame) {
+    return frame.metadata().axes().orElse("xyz");
   }
 
   private IllegalArgumentException differentTypes() {

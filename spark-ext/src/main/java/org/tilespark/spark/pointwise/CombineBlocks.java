@@ -72,7 +72,7 @@ public final class CombineBlocks extends LogicalBlockNode implements MultiInstan
     BlockFrame a = cut.first();
     LogicalPlan right = Attributes.distinctFrom(a.plan(), cut.second().plan());
     BlockFrame b = BlockFrame.of(right, a.kind(), cut.second().operator());
-    List<Attribute> partners = new Agreement(a, b, agreement.operator()).partners();
+    Agreement cutAlike = new Agreement(a, b, agreement.operator());
     boolean isComplex = a.blocks().isComplex() || b.blocks().isComplex();
     BlockSchema out = canonical(a.blocks(), isComplex);
     LogicalPlan node =
@@ -85,15 +85,15 @@ public final class CombineBlocks extends LogicalBlockNode implements MultiInstan
                 ScalaInterop.option(a.extents()),
                 agreement.operator()),
             ScalaInterop.seq(inputs(a, a.further())),
-            ScalaInterop.seq(inputs(b, partners)),
-            ScalaInterop.seq(produced(a, isComplex)),
+            ScalaInterop.seq(inputs(b, cutAlike.partners())),
+            ScalaInterop.seq(produced(a, cutAlike.combined(), isComplex)),
             a.plan(),
             right);
     return inOrderOf(agreement.first(), node);
   }
 
-  private static List<Attribute> produced(BlockFrame like, boolean isComplex) {
-    ArrayMetadata metadata = like.metadata().ofComputed(like.blocks().elementType(), isComplex);
+  private static List<Attribute> produced(BlockFrame like, ArrayMetadata known, boolean isComplex) {
+    ArrayMetadata metadata = known.ofComputed(like.blocks().elementType(), isComplex);
     List<Attribute> produced = new ArrayList<>();
     for (int position : like.blocks().blockColumns()) {
       boolean isPlane = like.blocks().planes().contains(position);

@@ -43,7 +43,7 @@ public final class PointwisePlans {
     return operand.replaced(
         plane ->
             new ScaleBlock(arguments, plane, alpha, ScalaInterop.<Expression>seq(operand.block())),
-        operand.extents(),
+        operand.metadata(),
         a);
   }
 
@@ -73,7 +73,7 @@ public final class PointwisePlans {
    *
    * @param asDataset makes a DataFrame of a plan
    * @throws IllegalArgumentException if one has no volume blocks of FLOAT or DOUBLE, or they differ
-   *     in type, stated extents, order of axes, the transforms that made them, or further columns
+   *     in type, stated extents, the transforms that made them, or further columns
    */
   public static LogicalPlan multiply(
       LogicalPlan a,
@@ -82,7 +82,6 @@ public final class PointwisePlans {
       String operator) {
     Agreement agreement = Agreement.of(a, b, BlockKind.VOLUME, operator);
     agreement.require();
-    agreement.requireSameAxes();
     return CombineBlocks.of(Combination.MULTIPLY, agreement, Missing.ERROR, asDataset);
   }
 
@@ -115,7 +114,7 @@ public final class PointwisePlans {
               children.add(means.get(plane));
               return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
             },
-            matrix.extents(),
+            matrix.metadata(),
             joined);
     // The means miss a block that is not there; without any block, nobody reads them in the join.
     return matrix.further().isEmpty() && matrix.extents().isPresent()

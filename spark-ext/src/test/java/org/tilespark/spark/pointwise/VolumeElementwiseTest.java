@@ -177,7 +177,8 @@ class VolumeElementwiseTest extends SparkTest {
         "VolumeBlocks.add: the two spectra differ in norm: 'backward' of the first, 'ortho' of the");
     assertFails(
         () -> VolumeBlocks.add(spectrum, VolumeBlocks.fft(v)),
-        "VolumeBlocks.add: the axes of the first volume are xyz, of the second yzx");
+        "VolumeBlocks.add: the two spectra differ in order of the axes after the inverse: 'xyz' of",
+        "'zxy' of the second");
     // Of volumes that are no spectra the axes may differ: a volume and its mirror image.
     Dataset<Row> mirrored = VolumeBlocks.permute(VolumeBlocks.withExtents(v, 4, 4, 4), "xzy");
     assertEquals(2, VolumeBlocks.add(VolumeBlocks.withExtents(v, 4, 4, 4), mirrored).count());

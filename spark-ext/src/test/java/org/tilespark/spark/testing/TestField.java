@@ -161,6 +161,21 @@ public record TestField(int[] shape, double[] re, double[] im) {
     return field;
   }
 
+  public TestField plus(TestField that) {
+    TestField field = zeros(shape);
+    Arrays.setAll(field.re, i -> re[i] + that.re[i]);
+    Arrays.setAll(field.im, i -> im[i] + that.im[i]);
+    return field;
+  }
+
+  /** The products of elements at equal places. */
+  public TestField times(TestField that) {
+    TestField field = zeros(shape);
+    Arrays.setAll(field.re, i -> re[i] * that.re[i] - im[i] * that.im[i]);
+    Arrays.setAll(field.im, i -> re[i] * that.im[i] + im[i] * that.re[i]);
+    return field;
+  }
+
   /** A spectrum without its first element, which is the volume's sum. */
   public TestField withoutSum() {
     return weighted(index -> index[0] + index[1] + index[2] == 0 ? 0 : 1);
