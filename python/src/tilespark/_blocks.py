@@ -186,6 +186,11 @@ def is_spectrum(schema: StructType) -> bool:
     return bool(_metadata(schema).get(_SPECTRUM))
 
 
+def is_mixed(schema: StructType) -> bool:
+    """True if the column metadata says that the rows come from different transforms, or some from none."""
+    return str(_metadata(schema).get(_SPECTRUM)).rpartition("|")[2] == "mixed"
+
+
 @dataclass(frozen=True)
 class Transform:
     """The last transform that made a spectrum.
@@ -239,9 +244,10 @@ def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) ->
 
 
 def with_shapes(df: DataFrame, extents: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
-    """The DataFrame with other extents and block shape stated, and without the axes of another kind."""
+    """The DataFrame with other extents and block shape stated, and without the axes and the spectrum of another kind."""
     metadata = _metadata(df.schema) | {_EXTENTS: numbers(extents), _BLOCK_SHAPE: numbers(block_shape)}
-    metadata.pop(_AXES, None)
+    for key in (_AXES, _SPECTRUM):
+        metadata.pop(key, None)
     return with_metadata(df, metadata)
 
 

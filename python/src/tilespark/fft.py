@@ -271,7 +271,13 @@ def _inverse(
     name = "irfftn" if real else "ifftn"
     array = _volume(name, x)._floating()
     options = {"shift": _shift(shift), "decomposition": decomposition, "missing": missing}
-    if _blocks.is_spectrum(array._df.schema):
+    is_mixed = _blocks.is_mixed(array._df.schema)
+    if is_mixed and axes is None:
+        raise InvalidInputError(
+            f"{name} of blocks that come from different transforms, or some from none, as after a union; expected those of one"
+            " transform: undo each before, or state axes and norm"
+        )
+    if _blocks.is_spectrum(array._df.schema) and not is_mixed:
         transform = _blocks.transform_of(array._df.schema)
         if (transform.half is not None) != real:
             raise _not_inverse(name, real)

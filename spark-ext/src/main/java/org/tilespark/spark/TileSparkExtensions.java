@@ -1,8 +1,11 @@
 package org.tilespark.spark;
 
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.tilespark.spark.block.InsertedSpectra;
+import org.tilespark.spark.block.ReconcileMetadata;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
+import org.tilespark.spark.functions.CommonTables;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.multiply.SimplifyMultiply;
 import org.tilespark.spark.multiply.WatchPlaces;
@@ -23,7 +26,10 @@ public final class TileSparkExtensions
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     SparkVersion.warnIfUntested();
-    // Analysis: names that SQL knows.
+    // Analysis: what is known of arrays, and names that SQL knows.
+    extensions.injectResolutionRule(ScalaInterop.function(session -> new ReconcileMetadata()));
+    extensions.injectResolutionRule(ScalaInterop.function(session -> new CommonTables()));
+    extensions.injectCheckRule(ScalaInterop.function(InsertedSpectra::new));
     for (TableFunctions function : TableFunctions.values()) {
       function.inject(extensions);
     }

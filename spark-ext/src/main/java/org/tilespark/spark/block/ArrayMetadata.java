@@ -3,11 +3,14 @@ package org.tilespark.spark.block;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Require;
 
 /**
@@ -19,6 +22,9 @@ import org.tilespark.spark.error.Require;
 public final class ArrayMetadata {
   /** What stands for extents that are not known. */
   public static final String UNKNOWN = "unknown";
+
+  /** The spectrum of rows that different transforms made, or of which some were made by none. */
+  public static final String MIXED = "mixed";
 
   /** Extents of the whole array, {@code "10000,784"}. */
   public static final String EXTENTS = "tilespark.extents";
@@ -37,6 +43,8 @@ public final class ArrayMetadata {
    * org.tilespark.spark.fourier.Spectrum}.
    */
   public static final String SPECTRUM = "tilespark.spectrum";
+
+  private static final List<String> KEYS = List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM);
 
   private static final String DROP_IT =
       ". If it is not yours, drop it with withoutExtents(df), or state the extents with"
@@ -57,6 +65,50 @@ public final class ArrayMetadata {
   /** Metadata that says nothing. */
   public static ArrayMetadata empty() {
     return new ArrayMetadata(Metadata.empty());
+  }
+
+  /** True if this and {@code that} say the same of an array, whatever else they hold. */
+  boolean saysTheSame(ArrayMetadata that) {
+    return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
+  }
+
+  /** True if an inverse would do the same by this and by {@code that}. */
+  boolean isSameSpectrum(ArrayMetadata that) {
+    return Stream.of(SPECTRUM, AXES).allMatch(key -> value(key).equals(that.value(key)));
+  }
+
+  /** Other people's keys of this, and what {@code that} says of an array. */
+  ArrayMetadata saying(ArrayMetadata that) {
+    MetadataBuilder both = new MetadataBuilder().withMetadata(metadata);
+    KEYS.forEach(both::remove);
+    MetadataBuilder ours = new MetadataBuilder().withMetadata(that.metadata);
+    javaKeys(that.metadata).stream().filter(key -> !KEYS.contains(key)).forEach(ours::remove);
+    return new ArrayMetadata(both.withMetadata(ours.build()).build());
+  }
+
+  /**
+   * What holds of rows that come from several places, as in a union: what all say. Where they do
+   * not say the same, the extents are {@link #UNKNOWN}, a spectrum is {@link #MIXED}, and all else
+   * is left out.
+   *
+   * @param all of each place, at least one; other people's keys are those of the first
+   */
+  static ArrayMetadata agreed(List<ArrayMetadata> all) {
+    ArrayMetadata first = all.get(0);
+    MetadataBuilder agreed = new MetadataBuilder().withMetadata(first.metadata);
+    for (String key : KEYS) {
+      if (!all.stream().allMatch(each -> each.value(key).equals(first.value(key)))) {
+        agreed.remove(key);
+        if (key.equals(EXTENTS)) {
+          agreed.putString(key, UNKNOWN);
+        }
+      }
+    }
+    boolean areSpectra = all.stream().anyMatch(each -> each.metadata.contains(SPECTRUM));
+    if (areSpectra && !all.stream().allMatch(first::isSameSpectrum)) {
+      agreed.putString(SPECTRUM, MIXED);
+    }
+    return new ArrayMetadata(agreed.build());
   }
 
   /** The Spark metadata behind this view. */
@@ -153,6 +205,12 @@ public final class ArrayMetadata {
     return with(BLOCK_SHAPE, blockShape.text());
   }
 
+  /** This metadata without a block shape. */
+  ArrayMetadata withoutBlockShape() {
+    return new ArrayMetadata(
+        new MetadataBuilder().withMetadata(metadata).remove(BLOCK_SHAPE).build());
+  }
+
   /** This metadata with other axis letters. */
   public ArrayMetadata withAxes(String letters) {
     Require.given(letters, "ArrayMetadata.withAxes", "letters");
@@ -182,7 +240,7 @@ public final class ArrayMetadata {
   /** This metadata without those of our keys that cannot be read. */
   public ArrayMetadata withoutUnreadable() {
     MetadataBuilder readable = new MetadataBuilder().withMetadata(metadata);
-    for (String key : List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM)) {
+    for (String key : KEYS) {
       try {
         if (key.equals(AXES)) {
           axes();
@@ -242,6 +300,16 @@ public final class ArrayMetadata {
                 : value.getClass().getSimpleName() + " " + value;
     throw new IllegalArgumentException(
         "Column metadata " + key + " is " + found + "; expected a string" + DROP_IT);
+  }
+
+  private Optional<Object> value(String key) {
+    return metadata.contains(key)
+        ? Optional.ofNullable(metadata.map().apply(key))
+        : Optional.empty();
+  }
+
+  private static Set<String> javaKeys(Metadata metadata) {
+    return ScalaInterop.javaMap(metadata.map()).keySet();
   }
 
   private ArrayMetadata with(String key, String value) {

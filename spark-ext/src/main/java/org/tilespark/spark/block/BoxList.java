@@ -135,8 +135,8 @@ public final class BoxList {
                 kind,
                 from,
                 ("no block of the input holds the %s elements from there; expected"
-                        + " each element in one block (missing=zero takes them for zeros)%s")
-                    .formatted(Coverage.sizeText(extent), staleExtents()),
+                        + " each element in one block (missing=zero takes them for zeros); %s")
+                    .formatted(Coverage.sizeText(extent), StaleMetadata.HELP),
                 operator);
           }
 
@@ -155,12 +155,6 @@ public final class BoxList {
                 operator);
           }
         });
-  }
-
-  public static String staleExtents() {
-    return ("; if the column metadata %s is stale, state the extents with withExtents(df,"
-            + " ...) or drop them with withoutExtents(df)")
-        .formatted(ArrayMetadata.EXTENTS);
   }
 
   public static IllegalArgumentException bad(

@@ -50,9 +50,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
     if (!good) {
       throw new IllegalArgumentException(
           ("%s: it has the sizes %s; the column metadata says blocks of %s (%s) of an"
-                  + " array of %s (%s), so that nothing would have to be cut; if it is stale"
-                  + " (after a union, say), drop it with withoutExtents(df) or the option"
-                  + " extents='unknown' (in %s)")
+                  + " array of %s (%s), so that nothing would have to be cut; %s (in %s)")
               .formatted(
                   kind.describe(Arrays.copyOf(box, rank)),
                   Arrays.toString(size),
@@ -60,6 +58,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
                   ArrayMetadata.BLOCK_SHAPE,
                   extents.isEmpty() ? "unknown extents" : extents.get(),
                   ArrayMetadata.EXTENTS,
+                  StaleMetadata.HELP,
                   operator));
     }
     return box;

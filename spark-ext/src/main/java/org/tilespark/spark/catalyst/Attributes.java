@@ -64,8 +64,8 @@ public final class Attributes {
         ScalaInterop.<String>emptySeq());
   }
 
-  /** One column's content under another column's name, id and metadata. */
-  public static NamedExpression as(Attribute content, Attribute target) {
+  /** A content under a column's name, id and metadata. */
+  public static NamedExpression as(Expression content, Attribute target) {
     return new Alias(
         content,
         target.name(),

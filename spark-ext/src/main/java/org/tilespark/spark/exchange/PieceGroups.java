@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.options.Missing;
 
@@ -188,9 +189,6 @@ public final class PieceGroups {
 
   private IllegalArgumentException outside() {
     return BoxList.bad(
-        spec.kind(),
-        pieceLow,
-        "it lies outside the array" + BoxList.staleExtents(),
-        spec.operator());
+        spec.kind(), pieceLow, "it lies outside the array; " + StaleMetadata.HELP, spec.operator());
   }
 }

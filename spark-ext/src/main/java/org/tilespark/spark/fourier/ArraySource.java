@@ -22,6 +22,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.exchange.PieceGroups;
 import org.tilespark.spark.exchange.RowKeys;
@@ -166,15 +167,14 @@ abstract class ArraySource implements AutoCloseable {
           String letter = in.kind().offsetColumns().get(axis);
           throw new IllegalArgumentException(
               ("%s: it has %s of %s elements along %s; the column metadata %s says"
-                      + " that blocks are whole along it. If it is stale (after a union, say),"
-                      + " drop it with withoutExtents(df) or the option extents='unknown' (in"
-                      + " %s)")
+                      + " that blocks are whole along it; %s (in %s)")
                   .formatted(
                       in.kind().describe(check.offset()),
                       check.size()[axis],
                       extents.extent(axis),
                       letter,
                       ArrayMetadata.BLOCK_SHAPE,
+                      StaleMetadata.HELP,
                       spec.operator()));
         }
       }

@@ -176,7 +176,7 @@ record FourierVolume(
       }
     }
     Spectrum spectrum = spectrum(options);
-    String current = metadata.spectrum().isPresent() ? letters : layout(options);
+    String current = isTold(options) ? letters : layout(options);
     List<Integer> axes = spectrum.axes().chars().map(current::indexOf).boxed().toList();
     int halved = spectrum.isHalf() ? axes.get(axes.size() - 1) : -1;
     if (!isComplex) {
@@ -225,12 +225,26 @@ record FourierVolume(
         metadata.withAxes(current).withSpectrum(metadata.spectrum().flatMap(Spectrum::beforeLast)));
   }
 
+  /** True unless options alone say what is to be undone. */
+  private boolean isTold(FftOptions options) {
+    Optional<String> told = metadata.spectrum();
+    return told.isPresent() && !(Spectrum.isMixed(told.get()) && options.axes().isPresent());
+  }
+
   /** The transform to be undone: as the metadata tells it, changed as the options say. */
   private Spectrum spectrum(FftOptions options) {
-    if (metadata.spectrum().isEmpty()) {
+    if (!isTold(options)) {
       return spectrumOfOptions(options);
     }
-    Spectrum told = Spectrum.last(metadata.spectrum().get());
+    String text = metadata.spectrum().get();
+    if (Spectrum.isMixed(text)) {
+      throw bad(
+          ("the rows come from different transforms, or some from none, as after a UNION (column"
+                  + " metadata %s is '%s'); undo them before, or state axes, norm, real, realExtent"
+                  + " and shift of the one that made all")
+              .formatted(ArrayMetadata.SPECTRUM, text));
+    }
+    Spectrum told = Spectrum.last(text);
     if (options.axes().isPresent()) {
       Set<String> asked =
           axes(options.axes().get()).stream().map(this::letter).collect(Collectors.toSet());
@@ -296,7 +310,7 @@ record FourierVolume(
     List<Spectrum> transforms =
         metadata
             .spectrum()
-            .map(Spectrum::all)
+            .map(text -> described(() -> Spectrum.all(text)))
             .orElseThrow(
                 () ->
                     bad(

@@ -13,14 +13,14 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.options.Norm;
 import org.tilespark.spark.options.Shift;
 
 /**
  * What an inverse must know of a transform; rides as column metadata, as text. Axes are named by
  * the letters they had in the volume that was transformed first, so that a permutation changes the
- * letters of the current axes ({@link org.tilespark.spark.block.ArrayMetadata#AXES}) and not this
- * text.
+ * letters of the current axes ({@link ArrayMetadata#AXES}) and not this text.
  *
  * @param axes letters of the transformed axes; the last one is the halved one of a half spectrum
  * @param isHalf true if the last axis has frequencies 0 to n / 2 only
@@ -96,7 +96,7 @@ public record Spectrum(
   /**
    * The transforms that a text tells of, the last one last.
    *
-   * @throws IllegalArgumentException if it is no such text
+   * @throws IllegalArgumentException if it is no such text, or tells of rows of several transforms
    */
   public static List<Spectrum> all(String text) {
     return Arrays.stream(text.split(Pattern.quote(BETWEEN), -1))
@@ -106,11 +106,25 @@ public record Spectrum(
 
   /** The last of the transforms that a text tells of; errors as {@link #all}. */
   public static Spectrum last(String text) {
-    List<Spectrum> all = all(text);
-    return all.get(all.size() - 1);
+    return parse(lastPart(text), text);
+  }
+
+  /** True if the rows were not all made by the same last transform, so that nothing undoes it. */
+  public static boolean isMixed(String text) {
+    return lastPart(text).equals(ArrayMetadata.MIXED);
+  }
+
+  private static String lastPart(String text) {
+    return text.substring(text.lastIndexOf(BETWEEN) + 1);
   }
 
   private static Spectrum parse(String transform, String text) {
+    if (transform.equals(ArrayMetadata.MIXED)) {
+      throw new IllegalArgumentException(
+          ("the rows come from different transforms, or some from none, as after a UNION (column"
+                  + " metadata %s is '%s'); expected those of one transform")
+              .formatted(ArrayMetadata.SPECTRUM, text));
+    }
     Map<String, String> fields = new HashMap<>();
     for (String field : transform.split(";", -1)) {
       int equals = field.indexOf('=');

@@ -33,7 +33,8 @@ public record Caller(
 
   /** A DataFrame over a plan. */
   Dataset<Row> asDataset(LogicalPlan plan) {
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session.get(), plan);
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        session.get(), CommonTables.inPlace(plan));
   }
 
   /** Tasks that can run at once, as Spark tells it. */

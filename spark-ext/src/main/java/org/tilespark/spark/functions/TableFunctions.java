@@ -260,7 +260,7 @@ public enum TableFunctions {
   VOLUME_IFFT(
       "VolumeBlocks.ifft(v[, options])",
       "The volume of a spectrum: undoes volume_fft as the column metadata states that it was done."
-          + " Where there is no metadata, options say it.",
+          + " Axes that were permuted since keep their order. Where there is no metadata, options say it.",
       "each element once, or twice",
       Stream.of(List.of(Parameters.SPECTRUM), Parameters.INVERSE, List.of(Parameters.EXTENTS))
           .flatMap(List::stream)

@@ -19,6 +19,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
@@ -274,8 +275,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
             + " of the "
             + spec.k()
             + " elements of the inner dimension; the column metadata tilespark.blockShape says that"
-            + " all blocks hold all of them. If it is stale (after a union, say), drop it with"
-            + " withoutExtents(df) or the option extents='unknown'");
+            + " all blocks hold all of them; "
+            + StaleMetadata.HELP);
   }
 
   /** The pieces of the broadcast matrix of one group, by their place along K. */

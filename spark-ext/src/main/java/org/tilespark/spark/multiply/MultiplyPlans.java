@@ -29,6 +29,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
@@ -74,14 +75,14 @@ public final class MultiplyPlans {
     if (knownA.cols() != knownB.rows()) {
       throw new IllegalArgumentException(
           ("%s: the inner extents differ: A%s is %s, B%s is %s; expected as many"
-                  + " columns of A as rows of B. If the metadata of one is stale, state its"
-                  + " extents with withExtents(df, rows, cols)")
+                  + " columns of A as rows of B; %s")
               .formatted(
                   operator,
                   options.transposeA() ? " transposed" : "",
                   knownA.extentsText(),
                   options.transposeB() ? " transposed" : "",
-                  knownB.extentsText()));
+                  knownB.extentsText(),
+                  StaleMetadata.HELP));
     }
     requireCountable(knownA.rows(), knownA.cols(), "A", operator);
     requireCountable(knownB.rows(), knownB.cols(), "B", operator);

@@ -1,14 +1,15 @@
 package org.tilespark.spark.multiply;
 
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.StaleMetadata;
 
 /** The failures of operands whose blocks do not tile them. Stateless. */
 final class OperandDefects {
   /** What may be wrong where blocks are taken to be where their places say. */
   static final String STALE_PLACES =
       ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
-          + " partitioned and need not be shuffled; if it is stale (after a union, say), drop it"
-          + " with withoutExtents(df) or the option extents='unknown'";
+          + " partitioned and need not be shuffled; "
+          + StaleMetadata.HELP;
 
   private OperandDefects() {}
 

@@ -9,6 +9,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.fourier.Spectrum;
 
@@ -83,7 +84,7 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
                   a.get(),
                   b.get(),
                   key,
-                  what.equals("extents") ? " (if the metadata is stale, use withExtents)" : ""));
+                  what.equals("extents") ? "; " + StaleMetadata.HELP : ""));
     }
   }
 
@@ -108,11 +109,15 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
     }
   }
 
-  private static Optional<Spectrum.OfArray> spectrum(BlockFrame frame) {
-    return frame
-        .metadata()
-        .spectrum()
-        .map(text -> new Spectrum.OfArray(Spectrum.all(text), letters(frame)));
+  private Optional<Spectrum.OfArray> spectrum(BlockFrame frame) {
+    try {
+      return frame
+          .metadata()
+          .spectrum()
+          .map(text -> new Spectrum.OfArray(Spectrum.all(text), letters(frame)));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(frame.operator() + ": " + e.getMessage(), e);
+    }
   }
 
   private static String letters(BlockFrame frame) {

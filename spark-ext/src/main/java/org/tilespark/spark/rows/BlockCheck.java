@@ -8,6 +8,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.StaleMetadata;
 
 /**
  * Checks what one row shows of a block: nulls, sizes, the array's length, and that the block lies
@@ -119,14 +120,13 @@ public final class BlockCheck implements Serializable {
       }
       if (extents != null && offset[axis] + size[axis] > extents[axis]) {
         throw bad(
-            ("it ends at %s %s, the column metadata %s says %s; if the metadata is"
-                    + " stale (after a union, say), state the extents with withExtents(df, ...)"
-                    + " or the option extents, or drop them with extents='unknown'")
+            "it ends at %s %s, the column metadata %s says %s; %s"
                 .formatted(
                     name,
                     offset[axis] + size[axis],
                     ArrayMetadata.EXTENTS,
-                    Arrays.toString(extents)));
+                    Arrays.toString(extents),
+                    StaleMetadata.HELP));
       }
     }
   }

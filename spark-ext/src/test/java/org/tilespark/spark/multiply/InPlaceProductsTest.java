@@ -412,10 +412,9 @@ class InPlaceProductsTest extends SparkTest {
   void aBlockThatIsNotWhereItsPlaceSaysIsNamed() {
     TestProduct a = random(60, 16, 64);
     TestProduct b = random(16, 12, 65);
+    Dataset<Row> whole = a.onGrid(spark, 20, 16);
     Dataset<Row> stale =
-        a.onGrid(spark, 20, 16)
-            .where("row < 40")
-            .union(a.frame(spark, 10, 16).where("row >= 40"))
+        saying(whole.where("row < 40").union(a.frame(spark, 10, 16).where("row >= 40")), whole)
             .repartition(3, new Column("row"));
     with(
         Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),

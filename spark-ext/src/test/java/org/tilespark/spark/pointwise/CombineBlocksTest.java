@@ -244,14 +244,15 @@ class CombineBlocksTest extends SparkTest {
     }
   }
 
-  /** The metadata of a union says what its parts said. */
   @Test
   void staleShapesAreErrorsThatSayWhatHelps() {
     double[][] values = TestMatrix.random(8, 8, 0, new Random(8));
     Dataset<Row> whole = TestMatrix.cut(values, 8, 8).toDataFrame(spark, DataTypes.DoubleType, 1);
     Dataset<Row> fours = MatrixBlocks.reblock(whole, 4, 4);
     Dataset<Row> mixed =
-        fours.where("row = 0").union(MatrixBlocks.reblock(whole, 4, 8).where("row = 4"));
+        saying(
+            fours.where("row = 0").union(MatrixBlocks.reblock(whole, 4, 8).where("row = 4")),
+            fours);
     assertFails(
         () -> MatrixBlocks.add(fours, mixed).collectAsList(),
         "block at row 4, col 0: it is 4 x 4 in the first matrix and 4 x 8 in the second",

@@ -334,14 +334,16 @@ class ReblockTest extends SparkTest {
         shuffles(MatrixBlocks.reblock(other, 4, 50)).stream()
             .filter(shuffle -> shuffle.schema().getFieldIndex("values").isDefined())
             .count());
-    // The metadata of the first frame of a union is stale; that is noticed.
+    // A union says nothing that only one of its frames says. Stale metadata is noticed.
     TestArray wide = TestArray.matrix(ElementType.FLOAT32, 17, 23, 5, 3);
     Dataset<Row> union = df.where("row < 5").union(plain(wide).where("row >= 5"));
+    assertReblocked(array, MatrixBlocks.reblock(union, 5, 6), 5, 6);
+    Dataset<Row> stale = saying(union, df);
     assertFails(
-        () -> MatrixBlocks.reblock(union, 5, 6).collectAsList(),
+        () -> MatrixBlocks.reblock(stale, 5, 6).collectAsList(),
         "it has the sizes [5, 3]; the column metadata says blocks of (5, 6)",
         "withoutExtents(df)");
-    assertReblocked(array, MatrixBlocks.reblock(MatrixBlocks.withoutExtents(union), 5, 6), 5, 6);
+    assertReblocked(array, MatrixBlocks.reblock(MatrixBlocks.withoutExtents(stale), 5, 6), 5, 6);
     // Zeros have to be made even so.
     assertEquals(16, MatrixBlocks.reblock(df.where("row <> 5"), 5, 6, Missing.ZERO).count());
     df.unpersist(true);

@@ -65,6 +65,11 @@ public abstract class SparkTest {
         .getOrCreate();
   }
 
+  /** Blocks whose metadata is that of others, and so may be stale. */
+  protected static Dataset<Row> saying(Dataset<Row> blocks, Dataset<Row> others) {
+    return blocks.withMetadata("values", others.schema().apply("values").metadata());
+  }
+
   /** Waits until no task runs: those of a query that failed or was cut short may go on. */
   protected static void awaitNoTasks() throws InterruptedException {
     int running = -1;

@@ -1,0 +1,135 @@
+package org.tilespark.spark.block;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Refuses to insert rows into a table whose column metadata says that it holds another spectrum, or
+ * a spectrum where the rows are none. The table keeps its metadata, so whoever reads it would undo
+ * the wrong transform. Rows of other extents may be inserted: what extents say is checked against
+ * the rows by whoever reads them.
+ */
+public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+  private final SparkSession session;
+
+  /** The check of a session's plans, when they are analysed. */
+  public InsertedSpectra(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public BoxedUnit apply(LogicalPlan plan) {
+    plan.foreach(
+        ScalaInterop.function(
+            node ->
+                ErrorBoundary.PLANNING.call(
+                    () -> {
+                      check(node);
+                      return null;
+                    })));
+    return BoxedUnit.UNIT;
+  }
+
+  private void check(LogicalPlan node) throws AnalysisException {
+    if (node instanceof V2WriteCommand write
+        && write.table() instanceof DataSourceV2Relation table) {
+      check(write.table().name(), table.schema(), table.table().properties(), write.query());
+    } else if (node instanceof InsertIntoHadoopFsRelationCommand insert
+        && insert.catalogTable().isDefined()) {
+      check(insert.catalogTable().get(), insert.query());
+    } else if (node instanceof CreateDataSourceTableAsSelectCommand save
+        && save.mode() == SaveMode.Append
+        && catalog().tableExists(save.table().identifier())) {
+      check(catalog().getTableMetadata(save.table().identifier()), save.query());
+    }
+  }
+
+  private SessionCatalog catalog() {
+    return ((org.apache.spark.sql.classic.SparkSession) session).sessionState().catalog();
+  }
+
+  private static void check(CatalogTable table, LogicalPlan query) {
+    check(
+        table.identifier().unquotedString(),
+        table.schema(),
+        ScalaInterop.javaMap(table.properties()),
+        query);
+  }
+
+  private static void check(
+      String table, StructType columns, Map<String, String> properties, LogicalPlan query) {
+    for (StructField column : columns.fields()) {
+      ArrayMetadata stored = StoredMetadata.stated(ArrayMetadata.of(column.metadata()), properties);
+      if (stored.spectrum().isPresent()) {
+        inserted(query).stream()
+            .filter(each -> each.name().equalsIgnoreCase(column.name()))
+            .forEach(each -> check(table, stored, rows(each, column)));
+      }
+    }
+  }
+
+  private static List<? extends NamedExpression> inserted(LogicalPlan query) {
+    return query instanceof Project project
+        ? ScalaInterop.<NamedExpression>list(project.projectList())
+        : ScalaInterop.<Attribute>list(query.output());
+  }
+
+  /**
+   * What rows say of a column before they are inserted: Spark may have put a projection over them
+   * that gives them the metadata of the table's column.
+   */
+  private static ArrayMetadata rows(NamedExpression inserted, StructField column) {
+    return inserted instanceof Alias alias && alias.explicitMetadata().contains(column.metadata())
+        ? Attributes.usedBy(alias.child()).stream()
+            .map(read -> ArrayMetadata.of(read.metadata()))
+            .findFirst()
+            .orElse(ArrayMetadata.empty())
+        : ArrayMetadata.of(inserted.metadata());
+  }
+
+  private static void check(String table, ArrayMetadata stored, ArrayMetadata rows) {
+    if (stored.spectrum().isPresent() && !stored.isSameSpectrum(rows)) {
+      throw new IllegalArgumentException(
+          ("INSERT INTO %s: the table holds the spectrum %s by its column metadata %s, the rows are"
+                  + " %s; whoever reads the table would undo the wrong transform. Insert what the"
+                  + " same transform made, replace the table (CREATE OR REPLACE TABLE ... AS, or"
+                  + " DROP TABLE before), or let it forget the transform: ALTER TABLE %s SET"
+                  + " TBLPROPERTIES ('%s' = '%s')")
+              .formatted(
+                  table,
+                  text(stored),
+                  ArrayMetadata.SPECTRUM,
+                  rows.spectrum().isPresent() ? text(rows) : "none",
+                  table,
+                  ArrayMetadata.SPECTRUM,
+                  ArrayMetadata.UNKNOWN));
+    }
+  }
+
+  private static String text(ArrayMetadata known) {
+    return String.join(
+        " of axes ",
+        List.of("'" + known.spectrum().orElseThrow() + "'", known.axes().orElse("xyz")));
+  }
+}

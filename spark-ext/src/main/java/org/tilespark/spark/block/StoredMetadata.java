@@ -1,0 +1,160 @@
+package org.tilespark.spark.block;
+
+import java.io.IOException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.format.converter.ParquetMetadataConverter;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
+
+/**
+ * What is known of an array in a table or in files: what the column metadata of the relation says,
+ * unless one of these says something else.
+ *
+ * <ul>
+ *   <li>The properties of the table, by the keys of the metadata: {@code tilespark.extents}, as the
+ *       option {@code extents} is written, and {@code tilespark.spectrum}, which can be {@code
+ *       'unknown'} alone.
+ *   <li>Of a spectrum in Parquet, the other files: Spark reads the schema of one. They are taken as
+ *       the branches of a union.
+ * </ul>
+ */
+final class StoredMetadata {
+  private static final String SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata";
+  private static final TreeNodeTag<Boolean> FILES_AGREE = new TreeNodeTag<>("tilespark.filesAgree");
+
+  private StoredMetadata() {}
+
+  /**
+   * A leaf whose column {@code values} says what is known; empty if it does.
+   *
+   * @throws IllegalArgumentException if a property cannot be read; with its condition
+   */
+  static Optional<LogicalPlan> reconciled(LogicalPlan leaf) {
+    Map<String, String> properties = properties(leaf);
+    Map<ExprId, ArrayMetadata> said = new HashMap<>();
+    for (Attribute column : ScalaInterop.<Attribute>list(leaf.output())) {
+      ArrayMetadata known = ArrayMetadata.of(column.metadata());
+      if (column.name().equalsIgnoreCase(BlockKind.VALUES)) {
+        known =
+            ErrorBoundary.PLANNING.call(
+                () -> stated(ArrayMetadata.of(column.metadata()), properties));
+      }
+      if (isSpectrum(known) && leaf instanceof LogicalRelation relation) {
+        known = inFiles(relation, column.name(), known);
+      }
+      said.put(column.exprId(), known);
+    }
+    return ReconcileMetadata.saying(leaf, said);
+  }
+
+  private static boolean isSpectrum(ArrayMetadata known) {
+    return known.toMetadata().contains(ArrayMetadata.SPECTRUM);
+  }
+
+  // ---- properties of tables
+
+  /** The properties of the table that a leaf reads. */
+  static Map<String, String> properties(LogicalPlan leaf) {
+    if (leaf instanceof LogicalRelation relation && relation.catalogTable().isDefined()) {
+      return ScalaInterop.javaMap(relation.catalogTable().get().properties());
+    }
+    return leaf instanceof DataSourceV2Relation relation ? relation.table().properties() : Map.of();
+  }
+
+  /** What the metadata says, with what a table's properties say in place of it. */
+  static ArrayMetadata stated(ArrayMetadata known, Map<String, String> properties) {
+    ArrayMetadata stated = known;
+    String extents = properties.get(ArrayMetadata.EXTENTS);
+    if (extents != null) {
+      int rank = extents.split(",", -1).length;
+      stated =
+          stated
+              .stating("Table property " + ArrayMetadata.EXTENTS, extents, rank)
+              .withoutBlockShape();
+    }
+    String spectrum = properties.get(ArrayMetadata.SPECTRUM);
+    if (spectrum != null) {
+      if (!spectrum.trim().toLowerCase(Locale.ROOT).equals(ArrayMetadata.UNKNOWN)) {
+        throw new IllegalArgumentException(
+            "Table property %s is '%s'; expected '%s', which forgets what the column metadata says"
+                .formatted(ArrayMetadata.SPECTRUM, spectrum, ArrayMetadata.UNKNOWN));
+      }
+      stated = stated.withSpectrum(Optional.empty());
+    }
+    return stated;
+  }
+
+  // ---- files
+
+  /** What all files of a relation say of a column. */
+  private static ArrayMetadata inFiles(
+      LogicalRelation relation, String column, ArrayMetadata known) {
+    if (relation.getTagValue(FILES_AGREE).isDefined()
+        || !(relation.relation() instanceof HadoopFsRelation files)
+        || files.fileFormat().getClass() != ParquetFileFormat.class) {
+      return known;
+    }
+    String[] paths = files.location().inputFiles();
+    List<ArrayMetadata> all = new ArrayList<>();
+    all.add(known);
+    if (paths.length > 1) {
+      Configuration configuration =
+          files.sparkSession().sessionState().newHadoopConfWithOptions(files.options());
+      all.addAll(
+          Arrays.stream(paths)
+              .parallel()
+              .map(path -> inFile(path, column, configuration))
+              .toList());
+    }
+    ArrayMetadata agreed = ArrayMetadata.agreed(all);
+    if (agreed.saysTheSame(known)) {
+      relation.setTagValue(FILES_AGREE, true);
+    }
+    return agreed;
+  }
+
+  /** What one file says of a column: nothing if it cannot be read, or Spark did not write it. */
+  private static ArrayMetadata inFile(String path, String column, Configuration configuration) {
+    Path file = new Path(URI.create(path));
+    try (ParquetFileReader reader =
+        ParquetFileReader.open(
+            HadoopInputFile.fromPath(file, configuration),
+            HadoopReadOptions.builder(configuration, file)
+                .withMetadataFilter(ParquetMetadataConverter.SKIP_ROW_GROUPS)
+                .build())) {
+      String schema = reader.getFileMetaData().getKeyValueMetaData().get(SPARK_SCHEMA);
+      if (schema != null && DataType.fromJson(schema) instanceof StructType columns) {
+        return Arrays.stream(columns.fields())
+            .filter(field -> field.name().equalsIgnoreCase(column))
+            .map(field -> ArrayMetadata.of(field.metadata()))
+            .findFirst()
+            .orElse(ArrayMetadata.empty());
+      }
+    } catch (IOException | RuntimeException e) {
+      return ArrayMetadata.empty(); // who reads the rows says what is wrong with the file
+    }
+    return ArrayMetadata.empty();
+  }
+}

@@ -1,0 +1,264 @@
+package org.tilespark.spark.block;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestField;
+
+/**
+ * What column metadata says after unions, views, tables and files: what all rows say, or an error.
+ */
+class ReconcileMetadataTest extends SparkTest {
+  private static final ElementType DOUBLE = ElementType.FLOAT64;
+  private static final TestField FIELD = TestField.random(91, true, 2, 3, 4);
+  private static final FftOptions NATURAL = FftOptions.defaults().withOutput("natural");
+  private static final String MIXED = "the rows come from different transforms, or some from none";
+
+  @TempDir Path directory;
+
+  private Dataset<Row> volume;
+  private Dataset<Row> backward;
+  private Dataset<Row> ortho;
+
+  @BeforeEach
+  void frames() {
+    volume = VolumeBlocks.withExtents(FIELD.blocks(spark, DOUBLE, true, 2, 3, 4), 2, 3, 4);
+    backward = VolumeBlocks.fft(volume, NATURAL);
+    ortho = VolumeBlocks.fft(volume, NATURAL.withNorm("ortho"));
+    volume.createOrReplaceTempView("volume");
+    backward.createOrReplaceTempView("backward");
+    ortho.createOrReplaceTempView("ortho");
+  }
+
+  @AfterEach
+  void dropTables() {
+    for (String view : List.of("stored_view", "text_view", "volume", "backward", "ortho")) {
+      spark.sql("DROP VIEW IF EXISTS " + view);
+    }
+    spark.sql("DROP TABLE IF EXISTS stored");
+  }
+
+  // ---- unions
+
+  @Test
+  void aUnionSaysWhatAllBranchesSay() {
+    Dataset<Row> one = volume.where("x = 0");
+    assertSame(volume, one.union(volume.where("x > 0")));
+    // Rows behind the first branch's extents: those are unknown, and found.
+    Dataset<Row> upper =
+        VolumeBlocks.withExtents(
+            volume.selectExpr("x + 2 AS x", "y", "z", "nx", "ny", "nz", "values", "imag"), 4, 3, 4);
+    Dataset<Row> both = volume.union(upper);
+    assertEquals(Optional.empty(), known(both).extents(3));
+    assertEquals(
+        "unknown", both.schema().apply("values").metadata().getString(ArrayMetadata.EXTENTS));
+    assertEquals(Optional.of(Shape.of(4, 3, 4)), known(VolumeBlocks.fft(both, NATURAL)).extents(3));
+    assertEquals(2, VolumeBlocks.permute(both, "zyx").count());
+    // What stands above the union in the same query says the same.
+    Dataset<Row> above =
+        spark.sql(
+            "SELECT x, values AS v FROM (SELECT * FROM (SELECT * FROM volume UNION ALL"
+                + " SELECT x, y, z, nx, ny, nz, reverse(values), imag FROM volume) ORDER BY x)");
+    assertEquals("unknown", above.schema().apply("v").metadata().getString(ArrayMetadata.EXTENTS));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "SELECT * FROM ortho UNION ALL SELECT * FROM backward",
+        "SELECT * FROM ortho UNION SELECT * FROM backward",
+        "SELECT * FROM ortho UNION ALL SELECT * FROM volume",
+        "SELECT * FROM volume UNION ALL SELECT * FROM ortho",
+        "SELECT * FROM ortho UNION ALL SELECT * FROM volume_permute(TABLE(ortho), 'zyx')",
+        "SELECT * FROM (SELECT * FROM ortho UNION ALL SELECT * FROM ortho) UNION ALL"
+            + " SELECT * FROM backward",
+      })
+  void aUnionOfDifferentSpectraIsNone(String union) {
+    assertMixed("TABLE(" + union + ")", "");
+    assertMixed("TABLE(c)", "WITH c AS (" + union + ") ");
+    spark.sql("CREATE OR REPLACE TEMP VIEW text_view AS " + union);
+    assertMixed("TABLE(text_view)", "");
+    // A copy of the rows does not say more.
+    Dataset<Row> copied = spark.sql(union).localCheckpoint();
+    assertFails(() -> VolumeBlocks.ifft(copied), MIXED);
+    assertFails(() -> VolumeBlocks.add(copied, copied), MIXED);
+    assertFails(() -> VolumeBlocks.multiplyPointwise(ortho, copied), MIXED);
+  }
+
+  private static void assertMixed(String table, String with) {
+    for (String call :
+        List.of(
+            "volume_ifft(" + table + ")",
+            "volume_low_pass(" + table + ", 1)",
+            "volume_frequencies(" + table + ")",
+            "volume_radial_average(" + table + ")")) {
+      assertFails(() -> spark.sql(with + "SELECT * FROM " + call), call.split("\\(")[0], MIXED);
+    }
+  }
+
+  @Test
+  void branchesOfOneSpectrumAreOne() {
+    Dataset<Row> slabs = VolumeBlocks.reblock(ortho, 1, 3, 4);
+    assertBack(
+        slabs
+            .where("x = 1")
+            .unionByName(
+                slabs.where("x = 0").select("imag", "x", "y", "z", "nx", "ny", "nz", "values")));
+    // A user who knows better says so.
+    Dataset<Row> unsaid =
+        slabs
+            .where("x = 1")
+            .selectExpr("x", "y", "z", "nx", "ny", "nz", "concat(values) AS values", "imag");
+    Dataset<Row> union = slabs.where("x = 0").union(unsaid);
+    assertFails(() -> VolumeBlocks.ifft(union), MIXED);
+    TestField.of(
+            VolumeBlocks.ifft(union, FftOptions.defaults().withAxes("xyz").withNorm("ortho")),
+            new int[] {2, 3, 4})
+        .assertNear(FIELD, DOUBLE, "axes and norm stated");
+    // Of a transform of mixed rows the inverse is known.
+    Dataset<Row> mixed =
+        ortho.withColumn("s", functions.lit(0)).union(backward.withColumn("s", functions.lit(1)));
+    Dataset<Row> twice = VolumeBlocks.ifft(VolumeBlocks.fft(mixed, NATURAL));
+    TestField.of(
+            VolumeBlocks.ifft(twice.where("s = 1").drop("s"), NATURAL_BACK), new int[] {2, 3, 4})
+        .assertNear(FIELD, DOUBLE, "undone");
+    assertFails(() -> VolumeBlocks.ifft(twice), MIXED);
+  }
+
+  private static final FftOptions NATURAL_BACK = FftOptions.defaults().withAxes("xyz");
+
+  // ---- tables
+
+  @ParameterizedTest
+  @ValueSource(strings = {"parquet", "orc"})
+  void aTableKeepsTheSpectrumThatItWasMadeOf(String format) {
+    spark.sql("CREATE TABLE stored USING " + format + " AS SELECT * FROM ortho");
+    assertSame(ortho, spark.table("stored"));
+    spark.sql("INSERT OVERWRITE stored SELECT * FROM ortho");
+    String refused =
+        "INSERT INTO spark_catalog.default.stored: the table holds the spectrum 'axes=xyz;";
+    for (String other : List.of("backward", "volume", "volume_permute(TABLE(ortho), 'zyx')")) {
+      for (String insert : List.of("INSERT OVERWRITE", "INSERT INTO")) {
+        assertFails(
+            () -> spark.sql(insert + " stored SELECT * FROM " + other),
+            refused,
+            other.equals("volume") ? "the rows are none" : "",
+            "SET TBLPROPERTIES ('tilespark.spectrum' = 'unknown')");
+      }
+    }
+    assertFails(() -> backward.write().insertInto("stored"), refused);
+    assertFails(
+        () -> backward.write().format(format).mode(SaveMode.Append).saveAsTable("stored"), refused);
+    ortho.write().format(format).mode(SaveMode.Append).saveAsTable("stored");
+    assertEquals(2, spark.table("stored").count());
+    // What the message says helps.
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.spectrum' = 'unknown')");
+    spark.sql("INSERT OVERWRITE stored SELECT * FROM backward");
+    assertEquals(Optional.empty(), known(spark.table("stored")).spectrum());
+    assertFails(
+        () -> spark.sql("SELECT * FROM volume_ifft(TABLE(stored))"),
+        "does not tell which transform made the spectrum");
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.spectrum' = 'ortho')");
+    assertFails(
+        () -> spark.table("stored"),
+        "Table property tilespark.spectrum is 'ortho'; expected 'unknown'");
+  }
+
+  @Test
+  void aSpectrumComesBackFromATable() {
+    spark.sql(
+        "CREATE TABLE stored USING parquet AS SELECT * FROM volume_reblock(TABLE(ortho), 1, 3, 4)");
+    assertBack(spark.sql("SELECT * FROM stored"));
+    // Views say what the table says now.
+    spark.sql("CREATE VIEW stored_view AS SELECT * FROM stored");
+    spark.sql("CREATE TEMP VIEW text_view AS SELECT * FROM stored");
+    spark.sql("DROP TABLE stored");
+    spark.sql("CREATE TABLE stored USING parquet AS SELECT * FROM backward");
+    for (String view : List.of("stored_view", "text_view")) {
+      assertSame(backward, spark.table(view));
+      assertBack(spark.table(view));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"parquet", "orc"})
+  void staleExtentsOfATableAreMendedByOneStatement(String format) {
+    spark.sql("CREATE TABLE stored USING " + format + " AS SELECT * FROM volume");
+    spark.sql(
+        "INSERT OVERWRITE stored SELECT x + 2, y, z, nx, ny, nz, values, imag FROM volume"
+            + " UNION ALL SELECT * FROM volume");
+    String fft = "SELECT * FROM volume_scale(TABLE(SELECT * FROM stored ORDER BY x), 1)";
+    assertFails(
+        () -> spark.sql(fft).collectAsList(),
+        "block at x 2, y 0, z 0: it ends at x 4, the column metadata tilespark.extents says [2, 3, 4]",
+        "extents='unknown'",
+        "ALTER TABLE t SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
+    assertEquals(Optional.empty(), known(spark.table("stored")).extents(3));
+    assertEquals(2, spark.sql(fft).collectAsList().size());
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = '4, 3,4')");
+    assertEquals(Optional.of(Shape.of(4, 3, 4)), known(spark.table("stored")).extents(3));
+    assertEquals(2, spark.sql(fft).collectAsList().size());
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = 'many')");
+    assertFails(() -> spark.table("stored"), "Table property tilespark.extents is 'many'");
+  }
+
+  // ---- files
+
+  @Test
+  void filesOfDifferentSpectraAreMixed() {
+    String path = directory.resolve("spectrum").toString();
+    VolumeBlocks.reblock(ortho, 1, 3, 4).write().parquet(path);
+    assertBack(spark.read().parquet(path));
+    String other = directory.resolve("other").toString();
+    backward.write().parquet(other);
+    for (Dataset<Row> both :
+        List.of(spark.read().parquet(path, other), spark.read().parquet(other, path))) {
+      assertFails(() -> VolumeBlocks.ifft(both), MIXED);
+    }
+    backward.write().mode(SaveMode.Append).parquet(path);
+    assertFails(() -> VolumeBlocks.ifft(spark.read().parquet(path)), MIXED);
+    assertFails(
+        () -> VolumeBlocks.ifft(spark.read().option("mergeSchema", "true").parquet(path)), MIXED);
+    spark.sql("CREATE TABLE stored USING parquet LOCATION '" + path + "'");
+    assertFails(() -> spark.sql("SELECT * FROM volume_ifft(TABLE(stored))"), MIXED);
+    // Parquet of others, which says nothing.
+    volume
+        .drop("s")
+        .selectExpr("x", "y", "z", "nx", "ny", "nz", "concat(values) AS values", "imag")
+        .write()
+        .mode(SaveMode.Append)
+        .parquet(other);
+    assertFails(() -> VolumeBlocks.lowPass(spark.read().parquet(other), 1), ArrayMetadata.SPECTRUM);
+  }
+
+  private static void assertBack(Dataset<Row> spectrum) {
+    TestField.of(VolumeBlocks.ifft(spectrum), new int[] {2, 3, 4})
+        .assertNear(FIELD, DOUBLE, "back");
+  }
+
+  private static void assertSame(Dataset<Row> expected, Dataset<Row> found) {
+    assertEquals(known(expected).toMetadata(), known(found).toMetadata());
+  }
+
+  private static ArrayMetadata known(Dataset<Row> df) {
+    return ArrayMetadata.of(df.schema().apply("values").metadata());
+  }
+}
