@@ -6,11 +6,13 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.BlockManagerMaster;
 import org.apache.spark.storage.RDDBlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.Option;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
@@ -21,6 +23,9 @@ import scala.collection.Iterator;
  */
 final class StoredBatches extends RDD<CachedBatch> {
   private static final Logger LOG = LoggerFactory.getLogger(StoredBatches.class);
+
+  private static final long WAIT_MILLIS = 10;
+  private static final long MOST_WAIT_MILLIS = 5_000;
 
   private final int stored; // id of the RDD that Spark stores
 
@@ -97,22 +102,44 @@ final class StoredBatches extends RDD<CachedBatch> {
       return body.get();
     } catch (Throwable failure) {
       if (failure instanceof Exception && !task.isInterrupted()) {
-        drop(new RDDBlockId(stored, split.index()), failure);
+        drop(new RDDBlockId(stored, split.index()), task, failure);
       }
       throw failure;
     }
   }
 
-  /** Does nothing if the block is not stored: then what computes it has failed. */
-  private static void drop(RDDBlockId block, Throwable failure) {
+  /**
+   * Drops a block, and waits a moment until it is gone, since the next attempts follow at once.
+   * Does nothing if the block is not stored: then what computes it has failed.
+   */
+  private static void drop(RDDBlockId block, TaskContext task, Throwable failure) {
     try {
-      BlockManagerMaster master = SparkEnv.get().blockManager().master();
-      if (!master.getLocations(block).isEmpty()) {
-        LOG.warn("Cached block {} cannot be read; it is dropped", block, failure);
-        master.removeBlock(block); // once this task has released it
+      BlockManager manager = SparkEnv.get().blockManager();
+      BlockManagerMaster master = manager.master();
+      if (master.getLocations(block).isEmpty()) {
+        return;
       }
+      LOG.warn("Cached block {} cannot be read; it is dropped", block, failure);
+      release(manager, block, task); // else the removal waits for this task
+      master.removeBlock(block);
+      for (long waited = 0; waited < MOST_WAIT_MILLIS; waited += WAIT_MILLIS) {
+        if (master.getLocations(block).isEmpty()) {
+          return;
+        }
+        Thread.sleep(WAIT_MILLIS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     } catch (RuntimeException e) {
       failure.addSuppressed(e);
+    }
+  }
+
+  private static void release(BlockManager manager, RDDBlockId block, TaskContext task) {
+    try {
+      manager.releaseLock(block, Option.apply(task));
+    } catch (RuntimeException | AssertionError e) {
+      LOG.debug("This task did not hold block {}", block, e);
     }
   }
 }

@@ -222,8 +222,8 @@ final class StopUnderLoadJob {
   }
 
   /**
-   * Waits for the query's thread. Spark may never answer a job that is submitted while its scheduler
-   * stops; a thread that waits for that, in Spark's code, is interrupted.
+   * Waits for the query's thread. Spark may never answer a job that is submitted while its
+   * scheduler stops; a thread that waits for that, in Spark's code, is interrupted.
    */
   private static void endOfQuery(Thread work) throws InterruptedException {
     work.join(QUERY_MILLIS);
