@@ -1,5 +1,9 @@
 package org.tilespark.bench.soak;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -14,6 +18,7 @@ import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -143,6 +148,8 @@ final class RandomQuery {
   private final Dense a;
   private final String name;
 
+  private final Map<String, Path> tables = new HashMap<>(); // with the folders of their files
+  private final List<Dataset<Row>> cached = new ArrayList<>();
   private String details = "";
 
   private RandomQuery(long seed, Optional<Operator> operator, Optional<Setting> setting) {
@@ -188,16 +195,63 @@ final class RandomQuery {
   /** Runs it once; what is wrong with the result, or nothing. */
   Optional<String> run(SparkSession spark) {
     Query query = query();
-    return switch (setting) {
-      case PLAIN -> plain(spark, query);
-      case FILTERED -> filtered(spark, query);
-      case JOINED -> joined(spark, query);
-      case GROUPED -> grouped(spark, query);
-      case EMPTY -> empty(spark, query);
-      case DUPLICATE_COLUMNS -> duplicateColumns(spark, query);
-      case DOUBLED -> doubled(spark, query);
-      case PARTITIONED -> partitioned(spark, query);
-    };
+    try {
+      return switch (setting) {
+        case PLAIN -> plain(spark, query);
+        case FILTERED -> filtered(spark, query);
+        case JOINED -> joined(spark, query);
+        case GROUPED -> grouped(spark, query);
+        case EMPTY -> empty(spark, query);
+        case DUPLICATE_COLUMNS -> duplicateColumns(spark, query);
+        case DOUBLED -> doubled(spark, query);
+        case PARTITIONED -> partitioned(spark, query);
+      };
+    } finally {
+      cached.forEach(Dataset::unpersist);
+      tables.forEach(
+          (table, files) -> {
+            spark.sql("DROP TABLE " + table);
+            FileUtil.fullyDelete(files.toFile());
+          });
+    }
+  }
+
+  /**
+   * The same blocks, one time in four as a table that they are written into gives them, and one time
+   * in four some of them from a cache.
+   */
+  private Dataset<Row> maybeStored(Dataset<Row> blocks) {
+    int how = random.nextInt(4);
+    if (how == 0) {
+      return stored(blocks);
+    }
+    return how == 1 ? mixed(blocks) : blocks;
+  }
+
+  /** Cached blocks and others, often in one partition. */
+  private Dataset<Row> mixed(Dataset<Row> blocks) {
+    String some = "pmod(hash(" + blocks.columns()[0] + ", " + blocks.columns()[1] + "), 2) = 0";
+    Dataset<Row> kept = blocks.where(some).cache();
+    kept.count();
+    cached.add(kept);
+    Dataset<Row> union = kept.union(blocks.where("not (" + some + ")"));
+    int partitions = random.nextInt(4);
+    details += " some cached, " + partitions;
+    return partitions == 0 ? union : union.coalesce(partitions);
+  }
+
+  private Dataset<Row> stored(Dataset<Row> blocks) {
+    String format = oneOf("parquet", "orc");
+    String table = "soak_" + UUID.randomUUID().toString().replace('-', '_');
+    details += " stored in " + format;
+    try {
+      tables.put(table, Files.createTempDirectory("soak"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    String files = tables.get(table).resolve(table).toString();
+    blocks.write().format(format).option("path", files).saveAsTable(table);
+    return blocks.sparkSession().table(table);
   }
 
   private Optional<String> plain(SparkSession spark, Query query) {
@@ -431,9 +485,9 @@ final class RandomQuery {
   private List<Dataset<Row>> frames(SparkSession spark, Query query) {
     List<Dataset<Row>> frames = new ArrayList<>();
     for (Dense input : query.inputs()) {
-      frames.add(frame(spark, input, query.share(), Double.NaN));
+      frames.add(maybeStored(frame(spark, input, query.share(), Double.NaN).drop("g")));
     }
-    return stated(frames.stream().map(f -> f.drop("g")).toList(), query);
+    return stated(frames, query);
   }
 
   /** With the extents of the arrays, where blocks may be missing. */
@@ -478,9 +532,7 @@ final class RandomQuery {
       case PERMUTE -> {
         String axes = AXES[random.nextInt(AXES.length)];
         details += " " + axes;
-        yield exact(
-            x -> VolumeBlocks.permute(x, axes),
-            d -> d.permuted(axes.chars().map("xyz"::indexOf).toArray()));
+        yield exact(x -> VolumeBlocks.permute(x, axes), d -> d.permuted(places(axes)));
       }
       case REBLOCK -> {
         int rows = size(a.rows());
@@ -524,12 +576,26 @@ final class RandomQuery {
       case REPEATED_FFT -> repeatedFft();
       case ROUND_TRIP -> {
         boolean isHalf = !a.isComplex() && random.nextBoolean();
-        FftOptions forward = transform().withReal(isHalf).withAxes(transformed());
+        String transformed = transformed();
+        FftOptions forward = transform().withReal(isHalf).withAxes(transformed);
         FftOptions back = FftOptions.defaults().withDecomposition(oneOf(DECOMPOSITIONS));
-        details += " " + forward + ", back " + back;
+        String left = transformed.length() == 3 && !forward.natural() ? "yzx" : "xyz";
+        String order = random.nextBoolean() ? "xyz" : oneOf(AXES);
+        details += " " + forward + ", permuted " + order + ", back " + back;
         yield of(
-            x -> VolumeBlocks.ifft(VolumeBlocks.fft(x, forward), back),
-            d -> isHalf ? d : d.asComplex(),
+            x -> {
+              Dataset<Row> spectrum = VolumeBlocks.permute(VolumeBlocks.fft(x, forward), order);
+              boolean mayBeStored =
+                  setting != Setting.EMPTY && setting != Setting.DUPLICATE_COLUMNS;
+              return VolumeBlocks.ifft(mayBeStored ? maybeStored(spectrum) : spectrum, back);
+            },
+            d -> {
+              Dense volume = isHalf ? d : d.asComplex();
+              // The order that a transform left is undone, one that was asked for since is kept.
+              return order.equals("xyz")
+                  ? volume
+                  : volume.permuted(places(left)).permuted(places(order));
+            },
             d -> error(d.magnitude()));
       }
       case POINTWISE -> pointwise();
@@ -544,6 +610,10 @@ final class RandomQuery {
             d -> error(d.magnitude()));
       }
     };
+  }
+
+  private static int[] places(String axes) {
+    return axes.chars().map("xyz"::indexOf).toArray();
   }
 
   private Query exact(UnaryOperator<Dataset<Row>> operator, UnaryOperator<Dense> oracle) {
