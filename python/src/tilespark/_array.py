@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _transfer
+from ._arguments import flag, integer, integers, location, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._gaps import OPERATORS, gap, no_ufunc
@@ -33,6 +34,7 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"
+_EXPLAIN_MODES = ("simple", "extended", "codegen", "cost", "formatted")
 _BATCH = "batch"  # the column of a batch that from_numpy makes
 _escaped: dict[int, object] = {}  # kept until Python ends, by identity
 
@@ -236,7 +238,7 @@ class BlockArray:
                 if axis in names:
                     return names.index(axis)
         else:
-            (number,) = _blocks.integers("axis", axis)
+            number = integer("axis", axis)
             if -self.ndim <= number < self.ndim:
                 return number % self.ndim
         raise InvalidInputError(f"There is no axis {axis!r} in an array of {self.ndim} axes")
@@ -279,9 +281,16 @@ class BlockArray:
             missing: as of :meth:`rechunk`.
         """
         self._require_volume("pencils")
-        first, second = (None, None) if section is None else section
+        first, second = (None, None) if section is None else self._section(section)
         along = _LETTERS[self._axis(axis)]
         return self._called("pencils", self._labels, axis=along, first=first, second=second, missing=missing)
+
+    @staticmethod
+    def _section(section: Any) -> tuple[int, ...]:
+        sizes = integers("section", section)
+        if len(sizes) != 2:
+            raise InvalidInputError(f"section is {section!r}; expected two whole numbers, for the axes that are cut")
+        return sizes
 
     # Arithmetic
 
@@ -513,17 +522,26 @@ class BlockArray:
 
     def persist(self, storage_level: StorageLevel | None = None) -> BlockArray:
         """Keeps the blocks in Spark's cache from their first computation on. Returns this array."""
+        if storage_level is not None and not hasattr(storage_level, "useMemory"):
+            raise InvalidInputError(f"persist({storage_level!r}); expected a level of pyspark.StorageLevel")
         with translated():
             self._df = self._df.persist() if storage_level is None else self._df.persist(storage_level)
         return self
 
     def unpersist(self) -> BlockArray:
         """Frees what :meth:`persist` keeps. Returns this array."""
-        self._df.unpersist()
+        with translated():
+            self._df.unpersist()
         return self
 
     def explain(self, mode: str | bool | None = None) -> None:
-        """Prints the plan: which operator runs, on which backend and why."""
+        """Prints the plan: which operator runs, on which backend and why.
+
+        Args:
+            mode: as of Spark's ``DataFrame.explain``: ``"formatted"``, for example.
+        """
+        if not (mode is None or isinstance(mode, bool) or (isinstance(mode, str) and mode in _EXPLAIN_MODES)):
+            raise InvalidInputError(f"explain({mode!r}); expected one of {', '.join(_EXPLAIN_MODES)}, True or False")
         with translated():
             self._df.explain(mode)
 
@@ -559,7 +577,8 @@ class BlockArray:
                 f"{self!r} has {self.nbytes} bytes, more than a function of numpy may bring here without being asked to"
                 f" ({IMPLICIT_BYTES}); say .compute()"
             )
-        return self.compute() if dtype is None else self.compute().astype(dtype, copy=False)
+        target = None if dtype is None else numpy_dtype(dtype)
+        return self.compute() if target is None else self.compute().astype(target, copy=False)
 
     def to_npy(self, path: str | os.PathLike[str], *, dtype: Any = None, overwrite: bool = False) -> None:
         """Writes one ``.npy`` file, in parallel; it appears when it is whole. A vector or a scalar is written by this machine.
@@ -572,25 +591,32 @@ class BlockArray:
         Raises:
             UnsupportedError: if this is a vector or a scalar, and Spark runs elsewhere or the path is not local.
         """
+        file = location("path", path)
+        flag("overwrite", overwrite)
         if self._dropped:
-            return self._save(path, dtype, overwrite)
+            return self._save(file, dtype, overwrite)
         source = self._as_volume() if self._is_batch else self
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
         with translated():
             writer = source._df.write.format("npy").mode("overwrite" if overwrite else "error")
-            writer = writer.option("dtype", name)
-            writer.option("extents", numbers(source._extents)).save(str(path))
+            writer = writer.option("dtype", name).option("extents", numbers(source._extents))
+            try:
+                writer.save(file)
+            except Exception as error:
+                if "[PATH_ALREADY_EXISTS]" not in str(error):
+                    raise
+                raise _exists(file) from None
 
-    def _save(self, path: str | os.PathLike[str], dtype: Any, overwrite: bool) -> None:
+    def _save(self, path: str, dtype: Any, overwrite: bool) -> None:
         """Writes a vector or a scalar, which Spark holds as a matrix."""
         target = _transfer.local_path(self.spark, path)
         if target is None:
             raise UnsupportedError(
-                f"to_npy({os.fspath(path)!r}) of {self._what}: Spark writes files of 2 or 3 axes, and this path is not one of"
+                f"to_npy({path!r}) of {self._what}: Spark writes files of 2 or 3 axes, and this path is not one of"
                 " Python's own; use numpy.save(path, x.compute())"
             )
         if target.exists() and not overwrite:
-            raise InvalidInputError(f"The file {target} exists; to_npy(path, overwrite=True) replaces it")
+            raise _exists(target)
         array = (self if dtype is None else self.astype(dtype)).compute()
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
@@ -607,7 +633,8 @@ class BlockArray:
 
         dims, coords = self._labels.dims, self._labels.coords
         known = {key: value for key, value in coords.items() if set(value.dims) <= set(dims or ())}
-        return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=name or self._labels.name, attrs=self._labels.attrs)
+        own = self._labels.name if name is None else name
+        return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=own, attrs=self._labels.attrs)
 
     # How operators make new arrays
 
@@ -710,6 +737,10 @@ def _is_operand(value: Any) -> bool:
     return isinstance(value, BlockArray | np.ndarray)
 
 
+def _exists(file: object) -> InvalidInputError:
+    return InvalidInputError(f"The file {file} exists; to_npy(path, overwrite=True) replaces it")
+
+
 def _free_bytes() -> int | None:
     """Bytes that this machine, or the container of this process, can still give, where it says so."""
     available = re.search(r"MemAvailable:\s+(\d+)", _text("/proc/meminfo"))
@@ -757,7 +788,11 @@ def from_numpy(
         raise InvalidInputError(
             f"A masked array with {np.count_nonzero(a.mask)} masked elements; blocks have no masks: a.filled(value) puts a value there"
         )
-    array = np.asarray(a)
+    flag("batch", batch)
+    try:
+        array = np.asarray(a)
+    except ValueError as error:  # of rows of different lengths
+        raise InvalidInputError(f"from_numpy of {type(a).__name__}: numpy makes no array of it: {error}") from None
     dtype = _blocks.supported(array.dtype)
     if batch and array.ndim != 3:
         raise InvalidInputError(f"batch=True with an array of {array.ndim} axes; expected 3: (matrices, rows, columns)")
@@ -783,6 +818,11 @@ def from_numpy(
     return BlockArray(matrices, batch=_BATCH, count=array.shape[0], numbered=True, labels=labels, keep=tuple(keep))
 
 
+def is_dataframe(value: Any) -> bool:
+    """True for a DataFrame of Spark."""
+    return hasattr(value, "sparkSession") and hasattr(value, "schema")
+
+
 def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
     """A BlockArray, a DataFrame of blocks or a numpy array as a BlockArray.
 
@@ -799,7 +839,7 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
             return from_numpy(value, spark=like.spark)
         array = from_numpy(value, batch=True, spark=like.spark)
         return array._with_keys_of(like)
-    if hasattr(value, "sparkSession") and hasattr(value, "schema"):
+    if is_dataframe(value):
         check(value.sparkSession)
         return BlockArray(value)
     raise InvalidInputError(f"Expected a BlockArray, a numpy array or a DataFrame of blocks, found {type(value).__name__}")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arguments import integers, numpy_dtype
 from ._sql import numbers
 from .errors import InvalidInputError, UnsupportedError, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -83,7 +83,7 @@ def supported(dtype: Any) -> np.dtype[Any]:
     Raises:
         UnsupportedError: names the nearest dtypes that blocks hold.
     """
-    found: np.dtype[Any] = np.dtype(dtype)
+    found = numpy_dtype(dtype)
     if found.name in _COLUMN_OF:
         native: np.dtype[Any] = np.dtype(found.name)
         return native
@@ -99,23 +99,11 @@ def supported(dtype: Any) -> np.dtype[Any]:
     raise UnsupportedError(f"Blocks cannot hold {found.name}; expected one of {', '.join(_COLUMN_OF)}: {advice}")
 
 
-def integers(what: str, value: Any) -> tuple[int, ...]:
-    """A whole number, or a sequence of them, of Python's or numpy's types.
-
-    Raises:
-        InvalidInputError: if it is anything else; ``what`` names it.
-    """
-    try:
-        return tuple(operator.index(each) for each in ((value,) if np.ndim(value) == 0 else value))
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"{what} is {value!r}; expected whole numbers") from None
-
-
 def kind_of(schema: StructType) -> Kind:
     """Whether the columns are those of matrix blocks or of volume blocks."""
-    names = {name.lower() for name in schema.fieldNames()}
+    names = schema.fieldNames()
     for kind in (VOLUME, MATRIX):
-        if names.issuperset(kind.places) and "values" in names:
+        if all(column_of(names, column) is not None for column in (*kind.places, "values")):
             return kind
     raise InvalidInputError(
         "The DataFrame has no blocks: expected the columns (row, col, rows, cols, values) of a matrix or"
@@ -123,31 +111,44 @@ def kind_of(schema: StructType) -> Kind:
     )
 
 
+def column_of(names: Sequence[str], column: str) -> str | None:
+    """The name among ``names`` of a column of blocks, in lower or any other case; None if there is none.
+
+    Where Spark tells names by case there may be several; the one in lower case is meant.
+    """
+    return column if column in names else next((name for name in names if name.lower() == column), None)
+
+
 def further_columns(schema: StructType, kind: Kind) -> list[str]:
     """Columns that are none of a block's own: they tell several arrays apart."""
-    own = {*kind.places, "values", "imag"}
-    return [name for name in schema.fieldNames() if name.lower() not in own]
+    names = schema.fieldNames()
+    own = {column_of(names, column) for column in (*kind.places, "values", "imag")}
+    return [name for name in names if name not in own]
+
+
+def _field(schema: StructType, column: str) -> StructField | None:
+    name = column_of(schema.fieldNames(), column)
+    return None if name is None else schema[name]
 
 
 def _metadata(schema: StructType) -> dict[str, Any]:
-    for field in schema.fields:
-        if field.name.lower() == "values":
-            return dict(field.metadata or {})
-    return {}
+    field = _field(schema, "values")
+    return {} if field is None else dict(field.metadata or {})
 
 
 def dtype_of(schema: StructType) -> np.dtype[Any]:
     """The numpy type of the elements: the file's own where the column still holds it."""
-    fields = {field.name.lower(): field for field in schema.fields}
-    element = getattr(fields["values"].dataType, "elementType", None)
+    values, imag = _field(schema, "values"), _field(schema, "imag")
+    assert values is not None
+    element = getattr(values.dataType, "elementType", None)
     column = element.simpleString() if element is not None else "?"
     if column not in _DTYPE_OF:
         raise InvalidInputError(
-            f"Column values is {fields['values'].dataType.simpleString()}; expected an ARRAY of TINYINT, SMALLINT, INT,"
+            f"Column values is {values.dataType.simpleString()}; expected an ARRAY of TINYINT, SMALLINT, INT,"
             " BIGINT, FLOAT or DOUBLE"
         )
     own = _DTYPE_OF[column]
-    if "imag" in fields:
+    if imag is not None:
         own = _COMPLEX_OF.get(own, own)
     stated = _metadata(schema).get(_FILE_TYPE)
     if isinstance(stated, str):
@@ -155,7 +156,7 @@ def dtype_of(schema: StructType) -> np.dtype[Any]:
             file = np.dtype(stated)
         except TypeError:
             return np.dtype(own)
-        if _COLUMN_OF.get(file.name) == column and (file.kind == "c") == ("imag" in fields):
+        if _COLUMN_OF.get(file.name) == column and (file.kind == "c") == (imag is not None):
             return file
     return np.dtype(own)
 
@@ -232,7 +233,7 @@ def axis_order(before: StructType, after: StructType) -> tuple[int, ...]:
 
 def with_metadata(df: DataFrame, metadata: dict[str, Any]) -> DataFrame:
     """The DataFrame with other metadata on its values."""
-    return df.withMetadata(next(name for name in df.schema.fieldNames() if name.lower() == "values"), metadata)
+    return df.withMetadata(column_of(df.schema.fieldNames(), "values") or "values", metadata)
 
 
 def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) -> DataFrame:

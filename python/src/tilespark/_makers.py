@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _transfer
-from ._array import BlockArray, from_numpy
+from ._arguments import integers, location, numpy_dtype
+from ._array import BlockArray, from_numpy, is_dataframe
 from ._labels import Labels, checked_spacing, labels_of
 from ._session import check, session
 from ._sql import call, numbers
@@ -44,21 +45,21 @@ def read_npy(
     spark = session(spark)
     reader = spark.read.format("npy")
     if dtype is not None:
-        name = np.dtype(dtype).name
+        name = numpy_dtype(dtype).name
         wanted = {"float32": "float", "float64": "double"}.get(name)
         if wanted is None:
             raise UnsupportedError(f"read_npy(dtype={name!r}): expected float32 or float64; or .astype({name!r}) after reading")
         reader = reader.option("as", wanted)
-    location = str(path)
+    file = location("path", path)
     try:
         with translated():
-            df = reader.load(location)
+            df = reader.load(file)
             schema = df.schema
             if blocks is not None:
                 kind = _blocks.kind_of(schema)
                 extents = _blocks.stated_extents(schema, kind)
                 assert extents is not None
-                df = reader.option("blockShape", numbers(_blocks.stored_block_shape(blocks, extents, (), False))).load(location)
+                df = reader.option("blockShape", numbers(_blocks.stored_block_shape(blocks, extents, (), False))).load(file)
     except TileSparkError:
         vector = _vector(_transfer.local_path(spark, path))
         if vector is None:
@@ -73,7 +74,7 @@ def _vector(path: Path | None) -> NDArray | None:
     """The array of one axis in a file that Spark refuses, if it is one."""
     try:
         array = None if path is None else np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except Exception:  # whatever a damaged header makes numpy raise
         return None
     return array if isinstance(array, np.ndarray) and array.ndim == 1 else None
 
@@ -93,12 +94,14 @@ def from_dataframe(
     Raises:
         InvalidInputError: if the columns are none of blocks, or there are further ones that ``batch`` does not name.
     """
+    if not is_dataframe(df):
+        raise InvalidInputError(f"from_dataframe of {type(df).__name__}; expected a DataFrame of Spark")
     check(df.sparkSession)
     with translated():
         kind = _blocks.kind_of(df.schema)
         further = _blocks.further_columns(df.schema, kind)
         if shape is not None:
-            df = call(kind.function("with_extents"), {"input": df}, extents=numbers(_blocks.integers("shape", shape)))
+            df = call(kind.function("with_extents"), {"input": df}, extents=numbers(integers("shape", shape)))
     if further != ([] if batch is None else [batch]):
         raise InvalidInputError(
             f"The DataFrame has the further columns {further}, batch is {batch!r}; expected none, or one that batch names"

@@ -13,7 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import EXTENSIONS, PLUGIN, SETUP_HELP, SetupError
+from ._arguments import location
+from .errors import EXTENSIONS, PLUGIN, SETUP_HELP, InvalidInputError, SetupError, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,6 +58,10 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
         SetupError: if there is no jar; or Spark's JVM runs already, or will start, without it; or the builder names a remote
             server, whose settings are made where it starts.
     """
+    if not hasattr(builder, "_options"):
+        raise InvalidInputError(
+            f"configure of {type(builder).__name__}; expected SparkSession.builder, before getOrCreate() makes a session of it"
+        )
     options: dict[str, Any] = builder._options
     remote = str(options.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
     if remote and not remote.startswith("local"):
@@ -64,7 +69,7 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
             f"The session is one of the server {remote}, which has its settings already; start the server with"
             f" --jars {jar or 'tilespark.jar'} --conf spark.sql.extensions={EXTENSIONS} --conf spark.plugins={PLUGIN}"
         )
-    path = str(Path(jar).resolve()) if jar is not None else str(jar_path())
+    path = str(Path(location("jar", jar)).resolve()) if jar is not None else str(jar_path())
     running = _settings_of_running_jvm()
     arguments = _submit_arguments()
     for settings, where in ((running, "spark-submit, or an earlier session of this Python,"), (arguments, "PYSPARK_SUBMIT_ARGS")):
@@ -183,9 +188,12 @@ def check(spark: SparkSession) -> None:
     Raises:
         SetupError: that names what is missing and how to set it.
     """
+    if not hasattr(spark, "sql") or not hasattr(spark, "conf"):
+        raise InvalidInputError(f"spark is {spark!r}; expected a SparkSession")
     if spark in _checked:
         return
-    known = spark.sql("SHOW FUNCTIONS LIKE 'matrix_unpack'").count() > 0
+    with translated():
+        known = spark.sql("SHOW FUNCTIONS LIKE 'matrix_unpack'").count() > 0
     has_extension = EXTENSIONS in setting(spark, "spark.sql.extensions")
     has_plugin = PLUGIN in setting(spark, "spark.plugins")
     if not known:
@@ -202,6 +210,14 @@ def check(spark: SparkSession) -> None:
             stacklevel=4,
         )
     _checked.add(spark)
+
+
+def same_session(one: SparkSession, two: SparkSession) -> bool:
+    """True if both are one session of Spark's; Python may have several objects of it."""
+    if one is two:
+        return True
+    ids = [getattr(spark, "_jsparkSession", None) or getattr(spark, "session_id", None) for spark in (one, two)]
+    return ids[0] is not None and bool(ids[0] == ids[1])
 
 
 def setting(spark: SparkSession, key: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._deep import flat, made_of
-from .errors import translated
+from ._session import same_session
+from .errors import InvalidInputError, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,8 +26,12 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
         arguments: constants by parameter; those that are None are left out.
     """
     spark = next(iter(tables.values())).sparkSession
+    if not all(same_session(spark, df.sparkSession) for df in tables.values()):
+        raise InvalidInputError(
+            f"{function} of arrays of several Spark sessions; expected those of one: pass spark=... where they are made"
+        )
     terms = [f"TABLE({{{name}}})" for name in tables]
-    terms += [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
+    terms += [f"{name} => {literal(name, value)}" for name, value in arguments.items() if value is not None]
     with translated():
         # Spark makes a temporary view of each and drops it, which frees the cache of the view's plan: that must
         # not be the plan of a DataFrame that someone keeps.
@@ -36,8 +41,12 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
         return result
 
 
-def literal(value: str | int | float | bool) -> str:
-    """A constant in SQL; braces are doubled, as PySpark formats the statement."""
+def literal(name: str, value: Any) -> str:
+    """A constant in SQL; braces are doubled, as PySpark formats the statement.
+
+    Raises:
+        InvalidInputError: if it is no text, number or boolean; ``name`` names it.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
@@ -46,6 +55,8 @@ def literal(value: str | int | float | bool) -> str:
         return str(value)
     if isinstance(value, float):
         return f"double('{value!r}')"
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is {value!r}; expected a text, a number, True or False")
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from . import _blocks, _worker
 from ._blocks import MATRIX, VOLUME, Kind
+from ._arguments import location
 from ._session import is_local, setting
 from ._sql import call, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, translated
@@ -166,7 +167,7 @@ def shares_files(spark: SparkSession) -> bool:
 
 def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None:
     """The file that Spark and this Python both mean by a path; None if there is none."""
-    text = os.fspath(path)
+    text = location("path", path)
     if text.startswith("file:"):
         text = urlsplit(text).path
     elif "://" in text:
@@ -311,7 +312,8 @@ def collected(
     with translated(), rows_per_batch(packed.sparkSession, rows):
         table = packed.toArrow()
     for batch in table.to_batches():
-        columns = {name.lower(): column for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+        names = batch.schema.names
+        columns = {name: batch.column(names.index(_blocks.column_of(names, name))) for name in (*kind.places, "data")}
         places = zip(*(columns[name].to_pylist() for name in kind.offsets), strict=True)
         sizes = zip(*(columns[name].to_pylist() for name in kind.sizes), strict=True)
         for place, size, cell in zip(places, sizes, columns["data"], strict=True):

@@ -30,10 +30,15 @@ def block_mapper(
     def mapped(batch: Any) -> Any:
         import pyarrow as pa
 
-        names = [name.lower() for name in batch.schema.names]
-        shapes = zip(*(batch.column(names.index(name)).to_pylist() for name in sizes))
-        places = zip(*(batch.column(names.index(name)).to_pylist() for name in offsets))
-        data = names.index("data")
+        names = batch.schema.names
+        lower = [name.lower() for name in names]
+
+        def index(name: str) -> int:  # where names differ in case, the one in lower case
+            return names.index(name) if name in names else lower.index(name)
+
+        shapes = zip(*(batch.column(index(name)).to_pylist() for name in sizes))
+        places = zip(*(batch.column(index(name)).to_pylist() for name in offsets))
+        data = index("data")
         results = []
         for place, shape, cell in zip(places, shapes, batch.column(data)):
             shape = tuple(extent for axis, extent in enumerate(shape) if axis not in dropped)

@@ -27,6 +27,10 @@ _CONDITION = re.compile(
 # What _worker.py raises where a function of map_blocks fails; all other errors in Python workers are those of the user's functions.
 _MAP_BLOCKS = re.compile(r"^RuntimeError: (map_blocks: block at .*(?:\n  .*)*)", re.MULTILINE)
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(numpy|pyarrow)\b", re.MULTILINE)
+_STOPPED = re.compile(
+    r"stopped SparkContext|SparkContext was shut down|No active or default Spark session found"
+    r"|\[NO_ACTIVE_SESSION\]|\[INVALID_HANDLE\.SESSION_CLOSED\]"
+)
 _NO_FUNCTION = re.compile(
     r"\[UNRESOLVABLE_TABLE_VALUED_FUNCTION\].*?`((?:matrix|volume)_[a-z_]+)`"
     r"|\[DATA_SOURCE_NOT_FOUND\].*?data source: (npy)\b",
@@ -109,6 +113,12 @@ def from_spark(error: BaseException) -> TileSparkError | None:
                 " In local mode tilespark.configure(SparkSession.builder) names this Python before the first session is made",
                 jvm_trace=trace,
             )
+    if any(map(_STOPPED.search, texts)):
+        return SetupError(
+            "The Spark session was stopped, and its arrays with it. Make a session, with"
+            " tilespark.configure(SparkSession.builder).getOrCreate(), and the arrays in it anew",
+            jvm_trace=trace,
+        )
     missing = _NO_FUNCTION.search(texts[0])
     if missing:
         name = missing.group(1) or missing.group(2)

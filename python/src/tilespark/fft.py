@@ -10,6 +10,7 @@ import numpy as np
 from numpy.fft import fftfreq, rfftfreq
 
 from . import _blocks
+from ._arguments import flag, integers, many, number
 from ._array import BlockArray, as_array
 from ._blocks import VOLUME
 from ._sql import call, numbers
@@ -36,8 +37,8 @@ _LETTERS = "xyz"
 
 def fftn(
     x: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int | str] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | str | Sequence[int | str] | None = None,
     norm: str | None = None,
     *,
     permuted: bool = False,
@@ -53,8 +54,8 @@ def fftn(
 
     Args:
         x: a volume, or a numpy array of 3 axes.
-        s: extents to pad the transformed axes to with zeros.
-        axes: the axes to transform; by default all.
+        s: extents to pad the transformed axes to with zeros; -1 leaves an axis as long as it is.
+        axes: the axes to transform; by default all, or the last ones where ``s`` is given.
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
         permuted: whether the axes of the result come in the order (1, 2, 0), which saves an exchange of all values;
             :func:`ifftn`, :func:`low_pass` and :func:`radial_average` take either order.
@@ -74,8 +75,8 @@ def fftn(
 
 def rfftn(
     x: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int | str] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | str | Sequence[int | str] | None = None,
     norm: str | None = None,
     *,
     permuted: bool = False,
@@ -91,8 +92,8 @@ def rfftn(
 
 def ifftn(
     x: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int | str] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | str | Sequence[int | str] | None = None,
     norm: str | None = None,
     *,
     shift: bool | str | None = None,
@@ -121,8 +122,8 @@ def ifftn(
 
 def irfftn(
     x: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int | str] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | str | Sequence[int | str] | None = None,
     norm: str | None = None,
     *,
     shift: bool | str | None = None,
@@ -155,7 +156,7 @@ def low_pass(x: Any, cutoff: float) -> BlockArray:
         cutoff: in cycles per unit of the spacing; 0.5 is the highest frequency along an axis of spacing 1.
     """
     array = _spectrum("low_pass", x)
-    return array._of(call("volume_low_pass", {"input": array._df}, cutoff=float(cutoff)), array._labels)
+    return array._of(call("volume_low_pass", {"input": array._df}, cutoff=number("cutoff", cutoff)), array._labels)
 
 
 def power_spectrum(x: Any) -> BlockArray:
@@ -189,7 +190,7 @@ def radial_average(x: Any, width: float | None = None) -> RadialAverage:
         width: of a bin, in cycles per unit of the spacing; by default the finest step between frequencies.
     """
     array = _spectrum("radial_average", x)
-    df = call("volume_radial_average", {"input": array._df}, width=None if width is None else float(width))
+    df = call("volume_radial_average", {"input": array._df}, width=None if width is None else number("width", width))
     with translated():
         rows = df.select("frequency", "power", "count").orderBy("frequency").collect()
     frequency, power, count = zip(*rows, strict=True) if rows else ((), (), ())
@@ -215,8 +216,8 @@ def frequencies(x: Any) -> tuple[NDArray | None, ...]:
 
 def _forward(
     x: Any,
-    s: Sequence[int] | None,
-    axes: Sequence[int | str] | None,
+    s: int | Sequence[int] | None,
+    axes: int | str | Sequence[int | str] | None,
     norm: str | None,
     permuted: bool,
     shift: bool | str,
@@ -230,8 +231,8 @@ def _forward(
     array = _volume("rfftn" if real else "fftn", x)._floating()
     if real and array.dtype.kind == "c":
         raise InvalidInputError(f"rfftn of {array.dtype} values; expected real ones: fftn takes complex ones")
-    along = _axes(array, axes, s)
-    pad = None if s is None else _padding(array, along, s)
+    along, lengths = _axes(array, axes, s)
+    pad = None if lengths is None else _padding(array, along, lengths)
     spacing = array._labels.spacing
     df = call(
         "volume_fft",
@@ -239,11 +240,11 @@ def _forward(
         axes=None if axes is None and s is None else "".join(_LETTERS[axis] for axis in along),
         norm=norm,
         real=True if real else None,
-        output="permuted" if permuted else "natural",
+        output="permuted" if flag("permuted", permuted) else "natural",
         shift=_shift(shift),
         decomposition=decomposition,
         missing=missing,
-        window=window if window is None or isinstance(window, str) else ",".join(window),
+        window=_windows(window),
         detrend=detrend,
         padTo=pad,
         spacing=None if spacing is None else numbers(tuple(spacing[axis] for axis in along)),
@@ -259,8 +260,8 @@ def _shift(shift: bool | str | None) -> str | None:
 
 def _inverse(
     x: Any,
-    s: Sequence[int] | None,
-    axes: Sequence[int | str] | None,
+    s: int | Sequence[int] | None,
+    axes: int | str | Sequence[int | str] | None,
     norm: str | None,
     shift: bool | str | None,
     decomposition: str | None,
@@ -286,7 +287,7 @@ def _inverse(
         with translated():
             order = _blocks.axis_order(array._df.schema, df.schema)
         return BlockArray(df, labels=array._labels.of_axes().transposed(order), keep=array._keep)
-    along = _axes(array, axes, s)
+    along, lengths = _axes(array, axes, s)
     if len(along) == 3 and along != (0, 1, 2):  # the last one is halved, in a volume the axis z
         turned = _inverse(array.transpose(along), s, None, norm, shift, decomposition, missing, real=real)
         return turned.transpose(tuple(along.index(axis) for axis in range(3)))
@@ -294,13 +295,13 @@ def _inverse(
         raise InvalidInputError(f"{name} of {array.dtype} values; expected complex ones: a.astype('complex128') in numpy")
     half = None
     if real:
-        half = 2 * (array.shape[along[-1]] - 1) if s is None else _blocks.integers("s", s)[-1]
-    _require_extents(name, array, _blocks.Transform(along, half), along, s)
+        half = 2 * (array.shape[along[-1]] - 1) if lengths is None else lengths[-1]
+    _require_extents(name, array, _blocks.Transform(along, half), along, lengths)
     df = call(
         "volume_ifft",
         {"input": array._df},
         axes="".join(_LETTERS[axis] for axis in along),
-        norm=norm or "backward",
+        norm="backward" if norm is None else norm,
         real=True if real else None,
         realExtent=half,
         **options,
@@ -312,29 +313,29 @@ def _require_made(
     name: str,
     array: BlockArray,
     transform: _blocks.Transform,
-    s: Sequence[int] | None,
-    axes: Sequence[int | str] | None,
+    s: int | Sequence[int] | None,
+    axes: int | str | Sequence[int | str] | None,
 ) -> None:
     """Checks that an inverse is asked to undo the transform that made a spectrum."""
     if axes is None and s is None:
         return
-    along = _axes(array, axes, s)
+    along, lengths = _axes(array, axes, s)
     made = transform.axes
     if set(along) != set(made) or (transform.half is not None and along[-1] != made[-1]):
         raise UnsupportedError(f"{name} along the axes {along} of a spectrum made along {made}; expected those, or no axes and no s")
-    _require_extents(name, array, transform, along, s)
+    _require_extents(name, array, transform, along, lengths)
 
 
 def _require_extents(
-    name: str, array: BlockArray, transform: _blocks.Transform, along: tuple[int, ...], s: Sequence[int] | None
+    name: str, array: BlockArray, transform: _blocks.Transform, along: tuple[int, ...], lengths: tuple[int, ...] | None
 ) -> None:
     """Checks that ``s`` neither pads nor crops."""
     extents = [array.shape[axis] for axis in along]
     if transform.half is not None:
         extents[-1] = transform.half
-    if s is not None and _blocks.integers("s", s) != tuple(extents):
+    if lengths is not None and lengths != tuple(extents):
         raise UnsupportedError(
-            f"{name} with s {tuple(s)} along the axes {along} of an array of shape {array.shape};"
+            f"{name} with s {lengths} along the axes {along} of an array of shape {array.shape};"
             f" expected {tuple(extents)}: pad or crop the spectrum in numpy before"
         )
 
@@ -362,21 +363,33 @@ def _spectrum(operator: str, x: Any) -> BlockArray:
     return array
 
 
-def _axes(array: BlockArray, axes: Sequence[int | str] | None, s: Sequence[int] | None) -> tuple[int, ...]:
+def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Numbers of the axes, and the length along each that ``s`` gives, where it is not None; a single number is one axis."""
+    lengths = None if s is None else integers("s", s)
     if axes is None:
-        rank = array.ndim if s is None else len(s)
+        rank = array.ndim if lengths is None else len(lengths)
         along = tuple(range(array.ndim - rank, array.ndim)) if rank <= array.ndim else ()
     else:
-        along = tuple(array._axis(axis) for axis in axes)
-    if not along or len(set(along)) != len(along) or (s is not None and len(s) != len(along)):
+        along = tuple(array._axis(axis) for axis in (axes if isinstance(axes, str) else many(axes)))
+    if not along or len(set(along)) != len(along) or (lengths is not None and len(lengths) != len(along)):
         raise InvalidInputError(f"axes {axes} and s {s} of an array of {array.ndim} axes; expected each axis once, s one for each")
-    return along
+    if lengths is None:
+        return along, None
+    if any(length < 1 and length != -1 for length in lengths):
+        raise InvalidInputError(f"s is {s}; expected lengths of 1 or more, or -1 for an axis as long as it is")
+    return along, tuple(array.shape[axis] if length == -1 else length for axis, length in zip(along, lengths, strict=True))
 
 
-def _padding(array: BlockArray, along: tuple[int, ...], s: Sequence[int]) -> str:
-    extents = list(array.shape)
-    for axis, extent in zip(along, _blocks.integers("s", s), strict=True):
-        if extent < extents[axis]:
-            raise UnsupportedError(f"s {tuple(s)} of an array of shape {array.shape} crops it; expected extents not below its own")
-        extents[axis] = extent
-    return numbers(tuple(extents[axis] for axis in along))
+def _padding(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...]) -> str:
+    if any(length < array.shape[axis] for axis, length in zip(along, lengths, strict=True)):
+        raise UnsupportedError(f"s {lengths} of an array of shape {array.shape} crops it; expected extents not below its own")
+    return numbers(lengths)
+
+
+def _windows(window: Any) -> str | None:
+    if window is None:
+        return None
+    names = many(window)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(f"window is {window!r}; expected a name, or one for each transformed axis")
+    return ",".join(names)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._arguments import integer, integers
 from ._array import BlockArray, as_array
-from ._blocks import integers
 from ._sql import call, numbers
 from .errors import InvalidInputError, translated
 
@@ -102,7 +102,7 @@ def pca(a: Any, k: int) -> PrincipalComponents:
         InvalidInputError: if ``a`` is no matrix of two rows or more or has NaN or infinity, or ``k`` is out of range.
     """
     array = _floating_matrix("pca", a)
-    (count,) = integers("k", k)[:1] or (0,)
+    count = integer("k", k)
     if array.ndim != 2 or array.shape[0] < 2 or not 1 <= count <= array.shape[1]:
         raise InvalidInputError(
             f"pca of an array of shape {array.shape} with k={k};"

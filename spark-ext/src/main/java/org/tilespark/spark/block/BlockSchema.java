@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -214,18 +215,28 @@ public record BlockSchema(
   }
 
   private static int indexOf(StructType schema, String name, String operator) {
-    int index = -1;
-    StructField[] fields = schema.fields();
-    for (int i = 0; i < fields.length; i++) {
-      if (fields[i].name().equalsIgnoreCase(name)) {
-        if (index >= 0) {
-          throw new IllegalArgumentException(
-              operator + ": the input has two columns " + name + "; drop or rename one");
-        }
-        index = i;
-      }
+    List<Integer> found = named(schema, name);
+    if (found.size() > 1) {
+      throw new IllegalArgumentException(
+          operator + ": the input has two columns " + name + "; drop or rename one");
     }
-    return index;
+    return found.isEmpty() ? -1 : found.get(0);
+  }
+
+  /**
+   * Positions of the columns that a name means: those of that name, whatever their case; if Spark
+   * tells names by case and one has the name's own, that one.
+   */
+  public static List<Integer> named(StructType schema, String name) {
+    String[] names = schema.fieldNames();
+    List<Integer> exact =
+        IntStream.range(0, names.length).filter(i -> names[i].equals(name)).boxed().toList();
+    return !exact.isEmpty() && SQLConf.get().caseSensitiveAnalysis()
+        ? exact
+        : IntStream.range(0, names.length)
+            .filter(i -> names[i].equalsIgnoreCase(name))
+            .boxed()
+            .toList();
   }
 
   private static String columns(StructType schema) {

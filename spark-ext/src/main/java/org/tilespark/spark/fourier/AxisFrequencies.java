@@ -45,6 +45,11 @@ public record AxisFrequencies(long extent, double spacing, boolean isHalf, boole
     return cycles(index) / (extent * spacing);
   }
 
+  /** The largest absolute value of a frequency. */
+  public double highest() {
+    return extent / 2 / (extent * Math.abs(spacing));
+  }
+
   /**
    * How often the full spectrum holds what a half one holds once at an index: 2 where the mirrored
    * frequency was left out, else 1.

@@ -23,6 +23,9 @@ import org.tilespark.spark.rows.BlockArguments;
 
 /** The logical plans of what is read off a spectrum. They consist of Spark's own nodes. */
 public final class SpectrumPlans {
+  /** Rings of a radial average: each task holds 16 bytes for each. */
+  private static final int MOST_RINGS = 1 << 24;
+
   private SpectrumPlans() {}
 
   /**
@@ -64,8 +67,8 @@ public final class SpectrumPlans {
    * The mean power at each absolute value of the frequency: one aggregate over the blocks.
    *
    * @param width of a ring in units of frequency; by default the finest step of any axis
-   * @throws IllegalArgumentException if the width is not above 0, or the metadata does not say that
-   *     this is a spectrum
+   * @throws IllegalArgumentException if the width is not above 0, or makes too many rings, or the
+   *     metadata does not say that this is a spectrum
    */
   public static LogicalPlan radialAverage(
       LogicalPlan input, OptionalDouble width, FourierPlans.Context context) {
@@ -81,6 +84,13 @@ public final class SpectrumPlans {
                     .orElseThrow());
     if (!(ring > 0) || Double.isInfinite(ring)) {
       throw new IllegalArgumentException(operator + ": width is " + ring + "; expected above 0");
+    }
+    double highest =
+        Math.sqrt(axes.values().stream().mapToDouble(axis -> square(axis.highest())).sum());
+    if (highest / ring > MOST_RINGS) {
+      throw new IllegalArgumentException(
+          "%s: width is %s and the highest frequency %s, which makes more than %d rings; expected %s or more"
+              .formatted(operator, ring, highest, MOST_RINGS, highest / MOST_RINGS));
     }
     BlockFrame frame = BlockFrame.of(input, BlockKind.VOLUME, operator);
     BlockSchema blocks = frame.blocks();
@@ -98,5 +108,9 @@ public final class SpectrumPlans {
             "rings")
         .inlined(RadialPower.RING)
         .plan();
+  }
+
+  private static double square(double value) {
+    return value * value;
   }
 }

@@ -12,20 +12,20 @@ import org.tilespark.spark.error.Suggestions;
 
 /** The element types of numpy arrays that blocks can hold. */
 public enum NpyType {
-  INT8("|i1", "int8", 1, ElementType.INT8),
-  INT16("<i2", "int16", 2, ElementType.INT16),
-  INT32("<i4", "int32", 4, ElementType.INT32),
-  INT64("<i8", "int64", 8, ElementType.INT64),
-  UINT8("|u1", "uint8", 1, ElementType.INT16),
-  UINT16("<u2", "uint16", 2, ElementType.INT32),
-  UINT32("<u4", "uint32", 4, ElementType.INT64),
-  FLOAT16("<f2", "float16", 2, ElementType.FLOAT32),
-  FLOAT32("<f4", "float32", 4, ElementType.FLOAT32),
-  FLOAT64("<f8", "float64", 8, ElementType.FLOAT64),
-  COMPLEX64("<c8", "complex64", 4, ElementType.FLOAT32),
-  COMPLEX128("<c16", "complex128", 8, ElementType.FLOAT64),
+  INT8("|i1", "int8", 1, ElementType.INT8, "b byte"),
+  INT16("<i2", "int16", 2, ElementType.INT16, "h short"),
+  INT32("<i4", "int32", 4, ElementType.INT32, "i intc"),
+  INT64("<i8", "int64", 8, ElementType.INT64, "q l p n longlong long int int_ intp"),
+  UINT8("|u1", "uint8", 1, ElementType.INT16, "B ubyte"),
+  UINT16("<u2", "uint16", 2, ElementType.INT32, "H ushort"),
+  UINT32("<u4", "uint32", 4, ElementType.INT64, "I uintc"),
+  FLOAT16("<f2", "float16", 2, ElementType.FLOAT32, "e half"),
+  FLOAT32("<f4", "float32", 4, ElementType.FLOAT32, "f single"),
+  FLOAT64("<f8", "float64", 8, ElementType.FLOAT64, "d double float"),
+  COMPLEX64("<c8", "complex64", 4, ElementType.FLOAT32, "F csingle"),
+  COMPLEX128("<c16", "complex128", 8, ElementType.FLOAT64, "D cdouble complex"),
   /** False and True; in columns 0 and 1. As numpy does, reading takes every byte but 0 for True. */
-  BOOL("|b1", "bool", 1, ElementType.INT8);
+  BOOL("|b1", "bool", 1, ElementType.INT8, "? bool_");
 
   /** What messages say is readable and writable. */
   public static final String SUPPORTED =
@@ -35,12 +35,17 @@ public enum NpyType {
   private final String numpyName;
   private final int partBytes;
   private final ElementType columnType;
+  private final List<String> aliases;
 
-  NpyType(String descr, String numpyName, int partBytes, ElementType columnType) {
+  /**
+   * @param aliases what else numpy takes for it on 64-bit Linux: characters, then names
+   */
+  NpyType(String descr, String numpyName, int partBytes, ElementType columnType, String aliases) {
     this.descr = descr;
     this.numpyName = numpyName;
     this.partBytes = partBytes;
     this.columnType = columnType;
+    this.aliases = List.of(aliases.split(" "));
   }
 
   /** The type as numpy writes it in a header on a little-endian machine: {@code "<f4"}. */
@@ -141,6 +146,28 @@ public enum NpyType {
               .formatted(option, BlockSchema.sparkType(columnType).sql().toUpperCase(Locale.ROOT)));
     }
     return own;
+  }
+
+  /**
+   * The type that numpy reads from a description in a file's header: {@code "<f4"}, {@code "f4"},
+   * {@code "<f"}, {@code "float32"}, {@code "single"}. Case matters.
+   *
+   * @return the type, or null if the text names none of these types
+   */
+  public static NpyType ofDescr(String text) {
+    boolean ordered = !text.isEmpty() && "<>=|".indexOf(text.charAt(0)) >= 0;
+    String code = ordered ? text.substring(1) : text;
+    for (NpyType type : values()) {
+      boolean isCode =
+          type.descr.substring(1).equals(code)
+              || (code.length() == 1 && type.aliases.contains(code));
+      // Names go without a byte order. '|' says that there is none: right for single bytes only.
+      boolean isName = type.numpyName.equals(text) || type.aliases.contains(text);
+      if (isName || (isCode && !(text.charAt(0) == '|' && type.partBytes > 1))) {
+        return type;
+      }
+    }
+    return null;
   }
 
   /**

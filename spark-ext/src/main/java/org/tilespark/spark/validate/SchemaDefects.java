@@ -45,15 +45,11 @@ final class SchemaDefects {
 
   private static StructField column(
       StructType found, String name, String type, boolean needed, List<Row> defects) {
-    StructField only = null;
-    for (StructField field : found.fields()) {
-      if (field.name().equalsIgnoreCase(name)) {
-        if (only != null) {
-          defects.add(row("doubledColumn", "two columns " + name, "one"));
-          return only;
-        }
-        only = field;
-      }
+    List<Integer> named = BlockSchema.named(found, name);
+    StructField only = named.isEmpty() ? null : found.fields()[named.get(0)];
+    if (named.size() > 1) {
+      defects.add(row("doubledColumn", "two columns " + name, "one"));
+      return only;
     }
     if (only == null && needed) {
       defects.add(

@@ -3,7 +3,9 @@ package org.tilespark.spark.permute;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -112,6 +114,25 @@ class BadBlocksTest extends SparkTest {
     assertFails(
         () -> VolumeBlocks.permute(df, "yzz"),
         "VolumeBlocks.permute: axes is 'yzz'; expected each of x, y, z once, by letter or number");
+  }
+
+  @Test
+  void namesThatDifferInCaseWhereSparkTellsThem() {
+    Dataset<Row> df = MATRIX.toDataFrame(spark, 1);
+    with(
+        Map.of("spark.sql.caseSensitive", "true"),
+        () -> {
+          Dataset<Row> both = df.select(lit("Row").as("Row"), lit("VALUES").as("VALUES"), col("*"));
+          assertEquals(
+              MatrixBlocks.transpose(df).orderBy("row", "col").collectAsList(),
+              MatrixBlocks.transpose(both)
+                  .drop("Row", "VALUES")
+                  .orderBy("row", "col")
+                  .collectAsList());
+          assertEquals(MatrixBlocks.validate(df).count(), MatrixBlocks.validate(both).count());
+          Dataset<Row> upper = df.withColumnRenamed("row", "ROW");
+          assertEquals(df.count(), MatrixBlocks.transpose(upper).count());
+        });
   }
 
   @Test

@@ -115,7 +115,7 @@ public record NpyHeader(
             start,
             bytes.length - start,
             major == 3 ? StandardCharsets.UTF_8 : StandardCharsets.ISO_8859_1);
-    return new NpyHeaderParser(text).parse(bytes.length);
+    return new NpyHeaderParser(text, major < 3).parse(bytes.length);
   }
 
   /** The header of a little-endian file in C order, with the data aligned as numpy does. */

@@ -13,10 +13,15 @@ import org.tilespark.spark.numpy.NpyType;
  */
 final class NpyHeaderParser {
   private final String text;
+  private final boolean longSuffix;
   private int at;
 
-  NpyHeaderParser(String text) {
+  /**
+   * @param longSuffix whether numbers may end in {@code L}: in the formats that Python 2 wrote
+   */
+  NpyHeaderParser(String text, boolean longSuffix) {
     this.text = text;
+    this.longSuffix = longSuffix;
   }
 
   /**
@@ -69,18 +74,11 @@ final class NpyHeaderParser {
   }
 
   private static NpyType type(String descr) {
-    boolean ordered = !descr.isEmpty() && "<>=|".indexOf(descr.charAt(0)) >= 0;
-    String code = ordered ? descr.substring(1) : "";
-    for (NpyType type : NpyType.values()) {
-      if (type.descr().substring(1).equals(code)) {
-        // '|' means that there is no byte order to state: right for single bytes only.
-        if (descr.charAt(0) == '|' && type.partBytes() > 1) {
-          break;
-        }
-        return type;
-      }
+    NpyType type = NpyType.ofDescr(descr);
+    if (type != null) {
+      return type;
     }
-    String advice = code.isEmpty() ? "" : NpyType.advice(descr);
+    String advice = NpyType.advice(descr);
     throw new IllegalArgumentException(
         "elements of type '%s'%s; expected one of %s"
             .formatted(descr, advice.isEmpty() ? "" : " (" + advice + ")", NpyType.SUPPORTED));
@@ -154,8 +152,11 @@ final class NpyHeaderParser {
       at++;
     }
     String digits = text.substring(start, at);
-    if (at < text.length() && text.charAt(at) == 'L') {
+    if (longSuffix && at < text.length() && text.charAt(at) == 'L') {
       at++;
+    }
+    if (digits.matches("-?0\\d+")) {
+      throw error("the extent " + shorten(digits), "no zeros before it");
     }
     long value;
     try {

@@ -99,7 +99,11 @@ class NpyHeaderTest {
         "[('a', '<f4')]#structured",
         "'<f16'#'<f16'",
         "'|f4'#'|f4'",
-        "'f4'#'f4'",
+        "'|d'#'|d'",
+        "'<float32'#'<float32'",
+        "'F4'#'F4'",
+        "'f8,'#'f8,'",
+        "'g'#a.astype('float64')",
         "''#''",
       })
   void refusesOtherTypesByName(String descr, String named) {
@@ -118,6 +122,7 @@ class NpyHeaderTest {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (3)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': [3]}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (3 5)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (03, 5)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'x': 1}",
@@ -130,6 +135,51 @@ class NpyHeaderTest {
       })
   void refusesEverythingElse(String dict) {
     assertTrue(refusal(dict).startsWith("malformed header: found "), refusal(dict));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "f8, FLOAT64",
+    "<d, FLOAT64",
+    "=d, FLOAT64",
+    "d, FLOAT64",
+    "double, FLOAT64",
+    "float, FLOAT64",
+    "float64, FLOAT64",
+    "e, FLOAT16",
+    "<f, FLOAT32",
+    "single, FLOAT32",
+    "F, COMPLEX64",
+    ">D, COMPLEX128",
+    "complex, COMPLEX128",
+    "?, BOOL",
+    "|?, BOOL",
+    "bool, BOOL",
+    "b, INT8",
+    ">b, INT8",
+    "B, UINT8",
+    "|u1, UINT8",
+    "<h, INT16",
+    ">H, UINT16",
+    "i, INT32",
+    "I, UINT32",
+    "q, INT64",
+    "l, INT64",
+    "int_, INT64",
+    "intp, INT64"
+  })
+  void readsEverySpellingOfNumpys(String descr, NpyType type) {
+    NpyHeader header =
+        parse("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (3, 5), }");
+    assertEquals(type, header.type());
+    assertEquals(descr.startsWith(">"), header.bigEndian());
+  }
+
+  @Test
+  void version3HasNoNumbersOfPython2() {
+    String dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 5), }";
+    assertEquals(Shape.of(3, 5), NpyHeader.parse(NpyFixture.header(dict, 2)).shape());
+    assertThrows(IllegalArgumentException.class, () -> NpyHeader.parse(NpyFixture.header(dict, 3)));
   }
 
   @Test
