@@ -122,14 +122,14 @@ def test_wrong_arguments(given, name):
     ("call", "reason"),
     [
         (lambda g: ts.fft.radial_average(g.spectrum, 1e-300), r"width is 1.0E-300 .* more than 16777216 rings; expected .* or more"),
-        (lambda g: ts.fft.low_pass(g.spectrum, None), "cutoff is None; expected a number"),
+        (lambda g: ts.fft.low_pass(g.spectrum, None), "cutoff is None; expected a number"),  # type: ignore[arg-type]
         (lambda g: ts.fft.fftn(g.v, s=(-2, 8, 8)), r"s is \(-2, 8, 8\); expected lengths of 1 or more, or -1"),
         (lambda g: ts.fft.fftn(g.v, axes=7), "no axis 7"),
         (lambda g: ts.configure(g.x.spark), "configure of .*; expected SparkSession.builder, before"),
-        (lambda g: ts.configure(SparkSession.Builder(), jar=3), "jar is 3; expected the path of a file"),
+        (lambda g: ts.configure(SparkSession.Builder(), jar=3), "jar is 3; expected the path of a file"),  # type: ignore[arg-type]
         (lambda g: g.x.to_npy(g.file), r"a.npy exists; to_npy\(path, overwrite=True\) replaces it"),
         (lambda g: ts.from_numpy([[1, 2], [3]]), "from_numpy of list: numpy makes no array of it: .*inhomogeneous"),
-        (lambda g: ts.linalg.matmul(g.x, g.x.T, strategy=["broadcast"]), r"strategy is \['broadcast'\]; expected a text"),
+        (lambda g: ts.linalg.matmul(g.x, g.x.T, strategy=["broadcast"]), r"strategy is \['broadcast'\]; expected a text"),  # type: ignore[arg-type]
     ],
 )
 def test_reasons(given, call, reason):

@@ -309,7 +309,7 @@ class BlockArray:
         for array in (self, other):
             array._require_matrix("matmul")
         one, two = self._own_extents, other._own_extents
-        counts = {array._count for array in (self, other)} - {None}
+        counts = {array._count for array in (self, other) if array._count is not None}
         if one[-1] != two[0] or self._is_batch != other._is_batch or len(counts) > 1:
             raise InvalidInputError(
                 f"matmul of shapes {self.shape} and {other.shape}; expected the last axis of the first as long as the last but one"
