@@ -47,7 +47,8 @@ public record AxisFrequencies(long extent, double spacing, boolean isHalf, boole
 
   /** The largest absolute value of a frequency. */
   public double highest() {
-    return extent / 2 / (extent * Math.abs(spacing));
+    long half = extent / 2; // rounded down, as the index is
+    return half / (extent * Math.abs(spacing));
   }
 
   /**

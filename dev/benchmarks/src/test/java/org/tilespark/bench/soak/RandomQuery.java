@@ -217,8 +217,8 @@ final class RandomQuery {
   }
 
   /**
-   * The same blocks, one time in four as a table that they are written into gives them, and one time
-   * in four some of them from a cache.
+   * The same blocks, one time in four as a table that they are written into gives them, and one
+   * time in four some of them from a cache.
    */
   private Dataset<Row> maybeStored(Dataset<Row> blocks) {
     int how = random.nextInt(4);
