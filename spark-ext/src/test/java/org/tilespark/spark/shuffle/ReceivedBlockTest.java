@@ -105,7 +105,7 @@ class ReceivedBlockTest {
     for (int row = 1; row <= 3; row++) {
       assertTrue(images.next());
       HostMemory bytesOfRow = images.row();
-      assertEquals(40 * row, bytesOfRow.bytes());
+      assertEquals(40L * row, bytesOfRow.bytes());
       long last = bytesOfRow.offset() + bytesOfRow.bytes() - Long.BYTES;
       assertEquals(row, HostMemory.unsafe().getLong(last), "last value");
     }
