@@ -29,6 +29,7 @@ public final class TileSparkExtensions
     // Analysis: what is known of arrays, and names that SQL knows.
     extensions.injectResolutionRule(ScalaInterop.function(session -> new ReconcileMetadata()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new CommonTables()));
+    extensions.injectResolutionRule(ScalaInterop.function(session -> new InsertedSpectra.Merged()));
     extensions.injectCheckRule(ScalaInterop.function(InsertedSpectra::new));
     for (TableFunctions function : TableFunctions.values()) {
       function.inject(extensions);

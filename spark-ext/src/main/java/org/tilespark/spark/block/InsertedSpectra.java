@@ -9,10 +9,13 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -84,7 +87,7 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
       if (stored.spectrum().isPresent()) {
         inserted(query).stream()
             .filter(each -> each.name().equalsIgnoreCase(column.name()))
-            .forEach(each -> check(table, stored, rows(each, column)));
+            .forEach(each -> check("INSERT", table, stored, rows(each, column)));
       }
     }
   }
@@ -108,15 +111,55 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
         : ArrayMetadata.of(inserted.metadata());
   }
 
-  private static void check(String table, ArrayMetadata stored, ArrayMetadata rows) {
+  /**
+   * The same for rows that MERGE brings into a table. Spark hides these behind other commands
+   * later.
+   */
+  public static final class Merged extends Rule<LogicalPlan> {
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      if (plan instanceof Command && plan.children().size() == 2 && plan.resolved()) {
+        ErrorBoundary.PLANNING.run(
+            () -> check(plan, plan.children().apply(0), plan.children().apply(1)));
+      }
+      return plan;
+    }
+
+    private static void check(LogicalPlan merge, LogicalPlan target, LogicalPlan source) {
+      List<Attribute> given = ScalaInterop.list(source.output());
+      List<Attribute> merged =
+          ScalaInterop.<Expression>list(merge.expressions()).stream()
+              .flatMap(each -> Attributes.usedBy(each).stream())
+              .filter(each -> Attributes.indexOf(given, each) >= 0)
+              .toList();
+      for (Attribute column : ScalaInterop.<Attribute>list(target.output())) {
+        ArrayMetadata stored = ArrayMetadata.of(column.metadata());
+        if (stored.spectrum().isPresent()) {
+          merged.stream()
+              .filter(each -> each.name().equalsIgnoreCase(column.name()))
+              .forEach(
+                  each ->
+                      InsertedSpectra.check(
+                          "MERGE",
+                          StoredMetadata.name(target),
+                          stored,
+                          ArrayMetadata.of(each.metadata())));
+        }
+      }
+    }
+  }
+
+  private static void check(
+      String command, String table, ArrayMetadata stored, ArrayMetadata rows) {
     if (stored.spectrum().isPresent() && !stored.isSameSpectrum(rows)) {
       throw new IllegalArgumentException(
-          ("INSERT INTO %s: the table holds the spectrum %s by its column metadata %s, the rows are"
+          ("%s INTO %s: the table holds the spectrum %s by its column metadata %s, the rows are"
                   + " %s; whoever reads the table would undo the wrong transform. Insert what the"
                   + " same transform made, replace the table (CREATE OR REPLACE TABLE ... AS, or"
                   + " DROP TABLE before), or let it forget the transform: ALTER TABLE %s SET"
                   + " TBLPROPERTIES ('%s' = '%s')")
               .formatted(
+                  command,
                   table,
                   text(stored),
                   ArrayMetadata.SPECTRUM,

@@ -9,20 +9,28 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.format.converter.ParquetMetadataConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -42,6 +50,8 @@ import org.tilespark.spark.error.ErrorBoundary;
  */
 final class StoredMetadata {
   private static final String SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata";
+  private static final Set<String> OF_SPARK =
+      Set.of("parquet", "orc", "csv", "json", "text", "avro", "xml", "hive", "binaryfile");
   private static final TreeNodeTag<Boolean> FILES_AGREE = new TreeNodeTag<>("tilespark.filesAgree");
 
   private StoredMetadata() {}
@@ -52,11 +62,15 @@ final class StoredMetadata {
    * @throws IllegalArgumentException if a property cannot be read; with its condition
    */
   static Optional<LogicalPlan> reconciled(LogicalPlan leaf) {
+    List<Attribute> columns = ScalaInterop.list(leaf.output());
+    if (columns.stream().noneMatch(StoredMetadata::isValues)) {
+      return Optional.empty();
+    }
     Map<String, String> properties = properties(leaf);
     Map<ExprId, ArrayMetadata> said = new HashMap<>();
-    for (Attribute column : ScalaInterop.<Attribute>list(leaf.output())) {
+    for (Attribute column : columns) {
       ArrayMetadata known = ArrayMetadata.of(column.metadata());
-      if (column.name().equalsIgnoreCase(BlockKind.VALUES)) {
+      if (isValues(column)) {
         known =
             ErrorBoundary.PLANNING.call(
                 () -> stated(ArrayMetadata.of(column.metadata()), properties));
@@ -69,6 +83,11 @@ final class StoredMetadata {
     return ReconcileMetadata.saying(leaf, said);
   }
 
+  private static boolean isValues(Attribute column) {
+    return column.name().equalsIgnoreCase(BlockKind.VALUES)
+        && column.dataType() instanceof ArrayType;
+  }
+
   private static boolean isSpectrum(ArrayMetadata known) {
     return known.toMetadata().contains(ArrayMetadata.SPECTRUM);
   }
@@ -76,11 +95,44 @@ final class StoredMetadata {
   // ---- properties of tables
 
   /** The properties of the table that a leaf reads. */
-  static Map<String, String> properties(LogicalPlan leaf) {
+  private static Map<String, String> properties(LogicalPlan leaf) {
     if (leaf instanceof LogicalRelation relation && relation.catalogTable().isDefined()) {
-      return ScalaInterop.javaMap(relation.catalogTable().get().properties());
+      CatalogTable table = relation.catalogTable().get();
+      return relation.relation() instanceof HadoopFsRelation files && keepsProperties(table)
+          ? loaded((SparkSession) files.sparkSession(), table)
+          : ScalaInterop.javaMap(table.properties());
     }
     return leaf instanceof DataSourceV2Relation relation ? relation.table().properties() : Map.of();
+  }
+
+  /** True of formats that keep the properties of a table beside its files, as Delta does. */
+  private static boolean keepsProperties(CatalogTable table) {
+    return table
+        .provider()
+        .exists(ScalaInterop.function(name -> !OF_SPARK.contains(name.toLowerCase(Locale.ROOT))));
+  }
+
+  private static Map<String, String> loaded(SparkSession session, CatalogTable table) {
+    TableIdentifier name = table.identifier();
+    try {
+      String catalog = name.catalog().getOrElse(() -> "spark_catalog");
+      return session.sessionState().catalogManager().catalog(catalog) instanceof TableCatalog tables
+          ? tables
+              .loadTable(Identifier.of(new String[] {name.database().get()}, name.table()))
+              .properties()
+          : Map.of();
+    } catch (AnalysisException e) {
+      return Map.of(); // who reads the table says what is wrong with it
+    }
+  }
+
+  /** The name of the table that a plan reads, for messages. */
+  static String name(LogicalPlan plan) {
+    LogicalPlan leaf = (LogicalPlan) plan.collectLeaves().head();
+    if (leaf instanceof LogicalRelation relation && relation.catalogTable().isDefined()) {
+      return relation.catalogTable().get().identifier().unquotedString();
+    }
+    return leaf instanceof DataSourceV2Relation relation ? relation.name() : "a table";
   }
 
   /** What the metadata says, with what a table's properties say in place of it. */

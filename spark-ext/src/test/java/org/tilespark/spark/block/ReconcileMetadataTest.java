@@ -181,6 +181,25 @@ class ReconcileMetadataTest extends SparkTest {
         "Table property tilespark.spectrum is 'ortho'; expected 'unknown'");
   }
 
+  /**
+   * Parquet tables take no MERGE; it is refused for what it would bring before that is found out.
+   */
+  @Test
+  void mergesAreCheckedLikeInserts() {
+    spark.sql("CREATE TABLE stored USING parquet AS SELECT * FROM ortho");
+    for (String clause :
+        List.of(
+            "WHEN MATCHED THEN UPDATE SET *",
+            "WHEN MATCHED THEN UPDATE SET values = s.values",
+            "WHEN NOT MATCHED THEN INSERT *")) {
+      String merge = "MERGE INTO stored t USING %s s ON t.x = s.x " + clause;
+      assertFails(
+          () -> spark.sql(merge.formatted("backward")),
+          "MERGE INTO spark_catalog.default.stored: the table holds the spectrum 'axes=xyz;");
+      assertFails(() -> spark.sql(merge.formatted("ortho")), "MERGE INTO TABLE");
+    }
+  }
+
   @Test
   void aSpectrumComesBackFromATable() {
     spark.sql(
