@@ -244,7 +244,14 @@ builder._options.pop({setting!r})
 if {setting!r} != "spark.plugins":
     builder._options.pop("spark.plugins")  # it brings the extension; without the jar its class would not be found
 spark = builder.getOrCreate()
-print(tilespark.from_numpy(numpy.ones((2, 2)), spark=spark).map_blocks(numpy.sqrt).compute().sum())
+x = tilespark.from_numpy(numpy.ones((2, 2)), spark=spark)
+print(x.map_blocks(numpy.sqrt).compute().sum())
+spark.stop()
+for call in (x.compute, lambda: x.T, lambda: x + x, x.persist, lambda: tilespark.from_numpy(numpy.ones(2), spark=spark)):
+    try:
+        call()
+    except tilespark.SetupError as error:
+        print(error)
 """
     # Not the Python of the PATH, whatever that has.
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
@@ -259,7 +266,9 @@ print(tilespark.from_numpy(numpy.ones((2, 2)), spark=spark).map_blocks(numpy.sqr
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=300, env=environment
     )
     if setting == "spark.plugins":
-        assert reason in done.stderr and done.stdout.strip().endswith("4.0"), done.stderr
+        total, *stopped = done.stdout.strip().splitlines()
+        assert reason in done.stderr and total == "4.0", done.stderr
+        assert len(stopped) == 5 and all(line.startswith("The Spark session was stopped") for line in stopped), done.stdout
     else:
         line = done.stderr.strip().splitlines()[-1]
         assert line.startswith("tilespark.errors.SetupError: ") and reason in line and "configure" in line, done.stderr

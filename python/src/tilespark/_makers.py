@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,9 @@ def read_npy(
 def _vector(path: Path | None) -> NDArray | None:
     """The array of one axis in a file that Spark refuses, if it is one."""
     try:
-        array = None if path is None else np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():  # numpy warns of sizes that overflow before it refuses them
+            warnings.simplefilter("ignore")
+            array = None if path is None else np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception:  # whatever a damaged header makes numpy raise
         return None
     return array if isinstance(array, np.ndarray) and array.ndim == 1 else None

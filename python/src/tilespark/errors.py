@@ -113,7 +113,7 @@ def from_spark(error: BaseException) -> TileSparkError | None:
                 " In local mode tilespark.configure(SparkSession.builder) names this Python before the first session is made",
                 jvm_trace=trace,
             )
-    if any(map(_STOPPED.search, texts)):
+    if any(map(_STOPPED.search, texts)) or _has_no_context(error):
         return SetupError(
             "The Spark session was stopped, and its arrays with it. Make a session, with"
             " tilespark.configure(SparkSession.builder).getOrCreate(), and the arrays in it anew",
@@ -128,6 +128,15 @@ def from_spark(error: BaseException) -> TileSparkError | None:
             jvm_trace=trace,
         )
     return None
+
+
+def _has_no_context(error: BaseException) -> bool:
+    """Whether an error of a classic session came when the process had no context any more."""
+    if not type(error).__module__.startswith(("py4j", "pyspark.errors.exceptions.captured")):
+        return False
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is None
 
 
 @contextmanager
