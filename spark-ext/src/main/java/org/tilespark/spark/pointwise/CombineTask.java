@@ -57,9 +57,9 @@ final class CombineTask
   }
 
   private static final String HINT =
-      ", as the column metadata %s says; if it is stale (after a union, say), drop it with"
+      "; if the column metadata %s is stale (after a union, say), drop it with withoutExtents(df)"
               .formatted(ArrayMetadata.BLOCK_SHAPE)
-          + " withoutExtents(df) or the option extents='unknown'";
+          + " or the option extents='unknown'";
 
   private final CombineSpec spec;
   private final Side left;
@@ -187,7 +187,7 @@ final class CombineTask
         throw BoxList.bad(
             kind,
             only.check.offset(),
-            "only the %s %s has a block there (%s); expected both to be cut alike, without holes%s"
+            "only the %s %s has a block there (%s); expected both to have each block%s"
                 .formatted(
                     only == first ? "first" : "second",
                     kind.label(),

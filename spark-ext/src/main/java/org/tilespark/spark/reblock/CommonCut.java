@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.catalyst.Attributes;
@@ -47,8 +48,6 @@ import org.tilespark.spark.options.Missing;
  * @param second the same blocks of the second, with the first one's extents
  */
 public record CommonCut(BlockFrame first, BlockFrame second) {
-  private static final long USUAL_EXTENT = 1024;
-
   /**
    * Cuts two arrays alike.
    *
@@ -98,33 +97,52 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
     BlockFrame a = stating(first, extents);
     BlockFrame b = stating(second, extents);
     if (!one.isTiled() || !one.hasCutOf(two)) {
-      return cut(a, b, one.largest().or(two::largest).orElseGet(() -> anyShape(a)), missing);
+      return cut(a, b, shape(a, one.hasBlocks() ? one : two), missing);
     }
     return one.isGrid() && extents.isPresent()
-        ? new CommonCut(inBlocks(a, one.largest().get()), b)
+        ? new CommonCut(inBlocks(a, Shape.of(one.largest)), b)
         : new CommonCut(first, second);
   }
 
-  /** A shape for arrays without any block. */
-  private static Shape anyShape(BlockFrame frame) {
+  /**
+   * A shape for blocks: the largest extents of the blocks that are there, as far as blocks do not
+   * become too large: some may be long along one axis, and others along another.
+   */
+  private static Shape shape(BlockFrame frame, Found found) {
     long[] shape = new long[frame.kind().rank()];
-    Arrays.setAll(
-        shape,
-        axis ->
-            frame.extents().isEmpty()
-                ? USUAL_EXTENT
-                : Math.max(1, Math.min(frame.extents().get().extent(axis), USUAL_EXTENT)));
+    for (int axis = 0; axis < shape.length; axis++) {
+      long extent =
+          frame.extents().isPresent() ? frame.extents().get().extent(axis) : Long.MAX_VALUE;
+      shape[axis] = Math.max(1, Math.min(found.hasBlocks() ? found.largest[axis] : extent, extent));
+    }
+    long most =
+        BlockShapes.USUAL_BLOCK_BYTES
+            / ((long) frame.blocks().elementType().bytes() * frame.blocks().planes().size());
+    while (Arrays.stream(shape).reduce(1, Bytes::product) > most) {
+      int longest = 0;
+      for (int axis = 1; axis < shape.length; axis++) {
+        longest = shape[axis] > shape[longest] ? axis : longest;
+      }
+      shape[longest] = shape[longest] / 2 + shape[longest] % 2;
+    }
     return Shape.of(shape);
   }
 
-  /** Both in blocks of one shape. */
+  /**
+   * Both in blocks of one shape. Which arrays there are, and where they end, is looked up in both;
+   * where that is known and nothing may be missing, in each alone, which reads less.
+   */
   private static CommonCut cut(BlockFrame first, BlockFrame second, Shape shape, Missing missing) {
-    LogicalPlan places =
+    if (missing == Missing.ERROR && first.extents().isPresent()) {
+      return new CommonCut(
+          cut(first, shape, missing, first.plan()), cut(second, shape, missing, second.plan()));
+    }
+    LogicalPlan both =
         new Union(
             ScalaInterop.<LogicalPlan>seq(places(first, first), places(second, first)),
             false,
             false);
-    return new CommonCut(cut(first, shape, missing, places), cut(second, shape, missing, places));
+    return new CommonCut(cut(first, shape, missing, both), cut(second, shape, missing, both));
   }
 
   private static BlockFrame cut(
@@ -226,8 +244,9 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
    * @param digest equal for equal cuts of arrays with the same further columns
    * @param ends the farthest end of any array, per axis
    * @param endAlike true if all end there
-   * @param largest elements of the largest block, per axis; empty if there is none
+   * @param largest elements of the largest block, per axis; zeros if there is none
    */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Found(
       long arrays,
       boolean isTiled,
@@ -235,7 +254,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
       long digest,
       long[] ends,
       boolean endAlike,
-      Optional<Shape> largest) {
+      long[] largest) {
     static Found of(Row row, int rank) {
       boolean isNone = row.getLong(1) == 0; // then all aggregates are null
       long[] most = new long[2 * rank];
@@ -255,7 +274,11 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
           isNone ? 0 : row.getLong(4),
           Arrays.copyOf(most, rank),
           Arrays.equals(most, 0, rank, least, 0, rank),
-          largest[0] > 0 ? Optional.of(Shape.of(largest)) : Optional.empty());
+          largest);
+    }
+
+    boolean hasBlocks() {
+      return largest[0] > 0;
     }
 
     boolean hasCutOf(Found other) {

@@ -41,19 +41,22 @@ public final class CutSummary extends BoxAggregate {
     this.extents = extents;
   }
 
-  /** A bad block becomes a box without elements. */
+  /** A bad block, or one of more elements than an array has, becomes a box without elements. */
   @Override
   long[] box(Long[] offset, Integer[] size) {
     int rank = rank();
     long[] box = new long[2 * rank];
+    long elements = 1;
     for (int axis = 0; axis < rank; axis++) {
       if (offset[axis] == null
           || size[axis] == null
           || offset[axis] < 0
           || size[axis] < 1
-          || offset[axis] > Long.MAX_VALUE - size[axis]) {
+          || offset[axis] > Long.MAX_VALUE - size[axis]
+          || elements * size[axis] > Integer.MAX_VALUE) {
         return new long[2 * rank];
       }
+      elements *= size[axis];
       box[axis] = offset[axis];
       box[rank + axis] = size[axis];
     }

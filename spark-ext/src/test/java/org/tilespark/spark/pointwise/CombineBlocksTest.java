@@ -142,6 +142,28 @@ class CombineBlocksTest extends SparkTest {
         "second matrix");
   }
 
+  @Test
+  void anArrayThatOneLacksIsAnErrorThatNamesABlock() {
+    double[][] x = TestMatrix.random(6, 4, 0, new Random(9));
+    Dataset<Row> a =
+        MatrixBlocks.withExtents(
+            samples(TestMatrix.cut(x, 4, 4), "x").union(samples(TestMatrix.cut(x, 4, 4), "y")),
+            6,
+            4);
+    Dataset<Row> b =
+        MatrixBlocks.withExtents(
+            samples(TestMatrix.cut(x, 3, 2), "x").union(samples(TestMatrix.cut(x, 3, 2), "y")),
+            6,
+            4);
+    assertDoubled(x, TestMatrix.collect(MatrixBlocks.add(a, b).where("sample = 'y'"), 6, 4));
+    assertFails(
+        () -> MatrixBlocks.add(a, b.where("sample = 'x'")).collectAsList(),
+        "only the first matrix has a block there");
+    assertFails(
+        () -> MatrixBlocks.add(a.where("sample = 'x'"), b).collectAsList(),
+        "only the second matrix has a block there");
+  }
+
   private static void assertDoubled(double[][] values, double[][] found) {
     for (int i = 0; i < values.length; i++) {
       for (int j = 0; j < values[i].length; j++) {
@@ -241,6 +263,29 @@ class CombineBlocksTest extends SparkTest {
       assertArrayEquals(zeros, java.util.Arrays.copyOf(row, 4));
       assertEquals(2 * values[5][4], row[4]);
       assertFails(() -> MatrixBlocks.add(hole, hole).collectAsList(), "at row 4, col 0");
+    }
+  }
+
+  /** Sizes that no block can have do not become the shape of blocks. */
+  @Test
+  void sizesThatAreNoneAreErrorsThatNameTheBlock() {
+    TestField a = TestField.random(10, true, 5, 4, 6);
+    Dataset<Row> good = a.blocks(spark, DOUBLE, true, 2, 4, 6);
+    for (int size : new int[] {Integer.MAX_VALUE, 1 << 20, 0, -1}) {
+      Dataset<Row> bad = good;
+      for (String column : List.of("nx", "ny", "nz")) {
+        bad =
+            bad.withColumn(
+                column,
+                functions.when(functions.col("x").equalTo(2), size).otherwise(good.col(column)));
+      }
+      Dataset<Row> wrong = bad;
+      assertFails(
+          () -> VolumeBlocks.multiplyPointwise(wrong, good).collectAsList(),
+          "block at x 2, y 0, z 0");
+      assertFails(
+          () -> VolumeBlocks.add(good, wrong, Missing.ZERO).collectAsList(),
+          "block at x 2, y 0, z 0");
     }
   }
 
