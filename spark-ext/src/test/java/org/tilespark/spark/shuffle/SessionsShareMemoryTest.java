@@ -13,6 +13,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.storage.BlockId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -20,6 +21,7 @@ import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -46,7 +48,15 @@ class SessionsShareMemoryTest extends SparkTest {
       outputs().forget(shuffle);
     }
     StoreBudget budget = outputs().budget();
-    assertEquals(0, budget.usedBytes());
+    assertEquals(
+        0,
+        budget.usedBytes(),
+        () ->
+            "cached: "
+                + spark.sparkContext().getPersistentRDDs()
+                + SparkEnv.get()
+                    .blockManager()
+                    .getMatchingBlockIds(ScalaInterop.function(id -> ((BlockId) id).isRDD())));
     taken = budget.limitBytes() - LEFT_BYTES;
     assertTrue(budget.take(taken));
   }
