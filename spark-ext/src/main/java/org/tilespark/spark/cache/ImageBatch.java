@@ -1,7 +1,6 @@
 package org.tilespark.spark.cache;
 
 import com.esotericsoftware.kryo.DefaultSerializer;
-import com.esotericsoftware.kryo.KryoException;
 import com.esotericsoftware.kryo.serializers.ExternalizableSerializer;
 import java.io.EOFException;
 import java.io.Externalizable;
@@ -228,7 +227,7 @@ public final class ImageBatch
         all.add(row);
       }
       take(all.toArray(byte[][]::new));
-    } catch (EOFException | KryoException e) { // after which Spark would see a shorter partition
+    } catch (EOFException | RuntimeException e) { // after which Spark would see a shorter partition
       CorruptDataException corrupt = new CorruptDataException("A cached batch ends early");
       corrupt.addSuppressed(e);
       throw corrupt;
