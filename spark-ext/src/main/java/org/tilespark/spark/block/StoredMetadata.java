@@ -34,6 +34,7 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.Catalogs;
 import org.tilespark.spark.error.ErrorBoundary;
 
 /**
@@ -116,7 +117,7 @@ final class StoredMetadata {
     TableIdentifier name = table.identifier();
     try {
       String catalog = name.catalog().getOrElse(() -> "spark_catalog");
-      return session.sessionState().catalogManager().catalog(catalog) instanceof TableCatalog tables
+      return Catalogs.of(session, catalog) instanceof TableCatalog tables
           ? tables
               .loadTable(Identifier.of(new String[] {name.database().get()}, name.table()))
               .properties()

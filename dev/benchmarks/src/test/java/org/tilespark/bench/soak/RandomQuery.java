@@ -210,7 +210,7 @@ final class RandomQuery {
       cached.forEach(Dataset::unpersist);
       tables.forEach(
           (table, files) -> {
-            spark.sql("DROP TABLE " + table);
+            spark.sql("DROP TABLE IF EXISTS " + table); // an error may have come first
             FileUtil.fullyDelete(files.toFile());
           });
     }
