@@ -6,7 +6,6 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.NoSuchElementException;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -17,6 +16,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.TaskCompletionListener;
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.MergedRows;
 import org.tilespark.spark.rows.RetainableRows;
 import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.rows.SharedUse;
@@ -61,7 +61,7 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
         return inPlace;
       }
       Iterator<InternalRow> copied = ScalaInterop.iterator(copies.sort());
-      return views.isEmpty() ? copied : new Merged(inPlace, copied, ordering);
+      return views.isEmpty() ? copied : new MergedRows(inPlace, copied, ordering);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -100,46 +100,6 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
       }
       given.pointTo(view.getBaseObject(), view.getBaseOffset(), view.getSizeInBytes());
       return given;
-    }
-  }
-
-  /** Two sorted iterators as one. */
-  private static final class Merged implements Iterator<InternalRow> {
-    private final Iterator<InternalRow> first;
-    private final Iterator<InternalRow> second;
-    private final Ordering<InternalRow> ordering;
-    private InternalRow nextFirst; // null where the next one is to be asked for, and at the end
-    private InternalRow nextSecond; // the same
-
-    Merged(
-        Iterator<InternalRow> first, Iterator<InternalRow> second, Ordering<InternalRow> ordering) {
-      this.first = first;
-      this.second = second;
-      this.ordering = ordering;
-    }
-
-    @Override
-    public boolean hasNext() {
-      if (nextFirst == null && first.hasNext()) {
-        nextFirst = first.next();
-      }
-      if (nextSecond == null && second.hasNext()) {
-        nextSecond = second.next();
-      }
-      return nextFirst != null || nextSecond != null;
-    }
-
-    @Override
-    public InternalRow next() {
-      if (!hasNext()) {
-        throw new NoSuchElementException();
-      }
-      boolean fromFirst =
-          nextSecond == null || (nextFirst != null && ordering.compare(nextFirst, nextSecond) <= 0);
-      InternalRow next = fromFirst ? nextFirst : nextSecond;
-      nextFirst = fromFirst ? null : nextFirst;
-      nextSecond = fromFirst ? nextSecond : null;
-      return next;
     }
   }
 

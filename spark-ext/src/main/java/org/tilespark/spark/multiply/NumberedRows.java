@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.MergedRows;
 import org.tilespark.spark.rows.RetainableRows;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
@@ -115,7 +116,8 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
       return task.apply(
           partition,
           ScalaInterop.iterator(
-              new MergedPieces(pieces(first, partition, 0), pieces(second, partition, 1), labels)));
+              new MergedRows(
+                  pieces(first, partition, 0), pieces(second, partition, 1), labels.order())));
     }
 
     private java.util.Iterator<InternalRow> pieces(

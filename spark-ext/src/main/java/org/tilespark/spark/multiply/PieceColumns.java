@@ -2,6 +2,7 @@ package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -70,6 +71,13 @@ public final class PieceColumns {
 
     int side(InternalRow piece) {
       return piece.getInt(sideAt);
+    }
+
+    /** By cuboid, place along K and side. */
+    Comparator<InternalRow> order() {
+      return Comparator.<InternalRow>comparingInt(this::key)
+          .thenComparingLong(piece -> piece.getLong(INNER))
+          .thenComparingInt(this::side);
     }
   }
 

@@ -71,7 +71,7 @@ public enum Combination {
    * Combines the first {@code count} elements.
    *
    * @param a (planes of the result, elements)
-   * @param b the same of the second operand
+   * @param b the second operand's, as {@code a}
    * @param result as many planes
    */
   abstract void floats(float[][] a, float[][] b, float[][] result, int count);
