@@ -2,6 +2,8 @@ package org.tilespark.arrow.store;
 
 import java.util.zip.CRC32C;
 import org.tilespark.arrow.store.MapOutput.RangeSink;
+import org.tilespark.kernels.memory.HostMemory;
+import sun.misc.Unsafe;
 
 /** CRC32C of memory outside the heap, and of two neighbours whose checksums are known. */
 public final class Crc32c implements RangeSink<RuntimeException> {
@@ -35,6 +37,21 @@ public final class Crc32c implements RangeSink<RuntimeException> {
   public void update(long address, long bytes) {
     for (long at = 0; at < bytes; at += MOST_BYTES) {
       sum.update(RowImage.view(address + at, (int) Math.min(MOST_BYTES, bytes - at)));
+    }
+  }
+
+  /** Adds bytes of an array. */
+  public void update(byte[] bytes, int offset, int length) {
+    sum.update(bytes, offset, length);
+  }
+
+  /** Adds bytes outside the heap or in an array of bytes. */
+  public void update(HostMemory bytes) {
+    if (bytes.isOffHeap()) {
+      update(bytes.offset(), bytes.bytes());
+    } else {
+      long first = bytes.offset() - Unsafe.ARRAY_BYTE_BASE_OFFSET;
+      update((byte[]) bytes.base(), (int) first, (int) bytes.bytes());
     }
   }
 

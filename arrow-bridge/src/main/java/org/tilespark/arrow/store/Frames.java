@@ -6,8 +6,9 @@ import org.tilespark.arrow.store.MapOutput.PartitionSink;
 import org.tilespark.arrow.store.MapOutput.RangeSink;
 
 /**
- * The images of one partition in memory, in the frames in which they leave it. Checksums are
- * computed when this is made. Immutable; valid while the memory of the images is.
+ * The images of one partition in memory, in the frames in which they leave it. A frame's checksum
+ * is computed when it is first asked for, which is right before its bytes are given: they are read
+ * from memory once. For several threads; valid while the memory of the images is.
  */
 final class Frames {
   /** About the bytes of a frame; it ends with the image that reaches them. */
@@ -15,8 +16,29 @@ final class Frames {
 
   private static final int MOST_RANGE_BYTES = 1 << 30;
 
-  /** Images {@code first} to {@code end}, exclusive. */
-  private record Frame(int first, int end, CheckedHeader header) {}
+  private final class Frame {
+    final int first;
+    final int end; // exclusive
+    final long bytes;
+    private CheckedHeader header; // null until it is asked for; two threads may compute the same
+
+    Frame(int first, int end, long bytes) {
+      this.first = first;
+      this.end = end;
+      this.bytes = bytes;
+    }
+
+    CheckedHeader header() {
+      CheckedHeader known = header;
+      if (known == null) {
+        Crc32c sum = new Crc32c();
+        ranges(first, end, sum);
+        known = new CheckedHeader(bytes, sum.value());
+        header = known;
+      }
+      return known;
+    }
+  }
 
   private final long[] images; // addresses; further elements are unused
   private final List<Frame> frames = new ArrayList<>();
@@ -30,9 +52,7 @@ final class Frames {
       while (end < count && bytes < FRAME_BYTES) {
         bytes += imageBytes(images[end++]);
       }
-      Crc32c sum = new Crc32c();
-      ranges(first, end, sum);
-      frames.add(new Frame(first, end, new CheckedHeader(bytes, sum.value())));
+      frames.add(new Frame(first, end, bytes));
       first = end;
     }
   }
@@ -44,7 +64,7 @@ final class Frames {
   /** Gives all frames in their order. */
   <E extends Exception> void giveTo(PartitionSink<E> sink) throws E {
     for (Frame frame : frames) {
-      sink.accept(frame.header.encoded());
+      sink.accept(frame.header().encoded());
       ranges(frame.first, frame.end, sink);
     }
   }
@@ -53,7 +73,7 @@ final class Frames {
   int checksum() {
     int sum = 0;
     for (Frame frame : frames) {
-      sum = checksum(sum, frame.header);
+      sum = checksum(sum, frame.header());
     }
     return sum;
   }

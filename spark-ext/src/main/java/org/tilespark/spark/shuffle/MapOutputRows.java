@@ -124,9 +124,11 @@ interface MapOutputRows extends AutoCloseable {
      * Rows of a file, which are read frame by frame.
      *
      * @param place what the partition's header has to say
+     * @param buffer for its frames; borrowed until this is closed
      * @throws IOException if the file has no such partition
      */
-    static Verified ofFile(ManagedBuffer file, int place) throws IOException {
+    static Verified ofFile(ManagedBuffer file, int place, PartitionFrames.Buffer buffer)
+        throws IOException {
       DataInputStream in = new DataInputStream(file.createInputStream());
       try {
         byte[] encoded = new byte[CheckedHeader.BYTES];
@@ -139,7 +141,7 @@ interface MapOutputRows extends AutoCloseable {
         }
         return new Verified(
             new PartitionFrames(
-                PartitionFrames.Source.of(in), header.bytes() - CheckedHeader.BYTES),
+                PartitionFrames.Source.of(in, buffer), header.bytes() - CheckedHeader.BYTES),
             checksum -> readAgain(file, checksum),
             in);
       } catch (IOException | RuntimeException e) {

@@ -22,6 +22,7 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.store.CheckedHeader;
 import org.tilespark.arrow.store.CorruptDataException;
 import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.arrow.store.PartitionFrames;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -125,6 +126,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     private final RemoteBlocks remote;
     private final MapOutputRows.Target target =
         new MapOutputRows.Target(row -> RetainableRows.given(row, this, context));
+    private final PartitionFrames.Buffer frames = new PartitionFrames.Buffer(); // of files
     private Block block; // that is read; null before the first
     private boolean ready; // target has the row that comes next
     // Guarded by this, since the task's thread closes what another one may read.
@@ -275,7 +277,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
                 ? FallbackStorage$.MODULE$.read(SparkEnv.get().conf(), block.id)
                 : resolver.getBlockData(block.id, ScalaInterop.none());
         countLocal(file.size());
-        return MapOutputRows.Verified.ofFile(file, block.place());
+        return MapOutputRows.Verified.ofFile(file, block.place(), frames);
       } catch (IOException | RuntimeException e) {
         throw failed(e);
       }

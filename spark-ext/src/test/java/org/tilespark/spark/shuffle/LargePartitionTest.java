@@ -20,6 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.arrow.store.PartitionFrames;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.testing.SparkTest;
@@ -129,7 +130,8 @@ class LargePartitionTest extends SparkTest {
     assertRows(
         MapOutputRows.Verified.ofFile(
             outputs().getBlockData(new ShuffleBlockId(SHUFFLE, 0, 0), ScalaInterop.none()),
-            ID.place(0)));
+            ID.place(0),
+            new PartitionFrames.Buffer()));
   }
 
   @Test
