@@ -70,12 +70,12 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   }
 
   @Override
-  public void begin(FourierChain chain) {
+  public void begin(BlockProgram program) {
     if (filling != null) {
       throw new IllegalStateException("The array before was not run");
     }
     user = Thread.currentThread();
-    filling = new FourierRun(chain, machine, lanes);
+    filling = new FourierRun(program, machine, lanes);
   }
 
   @Override

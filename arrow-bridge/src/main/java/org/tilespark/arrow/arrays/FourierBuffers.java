@@ -1,20 +1,9 @@
 package org.tilespark.arrow.arrays;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.LongFunction;
-import org.tilespark.arrow.arrays.FourierChain.State;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Moves;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Operation;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Pointwise;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Reorder;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Transform;
-import org.tilespark.arrow.arrays.FourierMoves.Move;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
-import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.transpose.TransposeProblem;
 
 /** The device's memory of one array, and what a plan does in it. */
 final class FourierBuffers implements AutoCloseable {
@@ -58,59 +47,23 @@ final class FourierBuffers implements AutoCloseable {
   int run(FourierDevicePlan plan, FourierMachine machine, CudaStream compute) {
     int at = 0;
     long vectorsOffset = 0;
-    for (Operation operation : plan.operations()) {
-      DeviceBuffer from = buffers[at];
-      at = operation.isInPlace() ? at : 1 - at;
-      DeviceBuffer to = buffers[at];
-      if (operation instanceof Transform transform) {
-        int area = transform.isInPlace() ? 1 - at : 2;
-        machine
-            .fourier()
-            .transform(
-                machine.fourier().plan(transform.problem(), transform.workLimit()),
-                from,
-                to,
-                buffers[area],
-                compute);
-      } else if (operation instanceof Reorder reorder) {
-        machine
-            .transposer()
-            .enqueue(
-                new TransposeProblem(
-                    reorder.before().shape(), reorder.permutation(), width(reorder.before())),
-                from,
-                0,
-                to,
-                0,
-                compute);
-      } else if (operation instanceof Moves moves) {
-        move(moves, from, to, machine, compute);
-      } else if (operation instanceof Pointwise pointwise) {
-        machine.fourier().pointwise(pointwise.program(), vectors, vectorsOffset, from, to, compute);
-        vectorsOffset += pointwise.program().vectorElements() * Double.BYTES;
+    for (DeviceOperation operation : plan.operations()) {
+      int to = operation.isInPlace() ? at : 1 - at;
+      operation.enqueue(
+          new DeviceOperation.Work(
+              machine,
+              buffers[at],
+              buffers[to],
+              buffers[FourierDevicePlan.area(operation, at)],
+              vectors,
+              vectorsOffset,
+              compute));
+      for (double[] vector : operation.vectors()) {
+        vectorsOffset += (long) vector.length * Double.BYTES;
       }
+      at = to;
     }
     return at;
-  }
-
-  /** Bytes of an element, complex or real. */
-  private static int width(State state) {
-    return state.type().bytes() * state.planes();
-  }
-
-  private static void move(
-      Moves moves, DeviceBuffer from, DeviceBuffer to, FourierMachine machine, CudaStream compute) {
-    int width = width(moves.before());
-    if (moves.leavesGaps()) {
-      compute.fill(to, (byte) 0);
-    }
-    List<DeviceTransposer.Part> boxes = new ArrayList<>();
-    for (Move move : moves.moves()) {
-      boxes.add(
-          new DeviceTransposer.Part(
-              move.problem(width), move.fromElement() * width, move.toElement() * width));
-    }
-    machine.transposer().enqueueAll(boxes, from, to, compute);
   }
 
   @Override

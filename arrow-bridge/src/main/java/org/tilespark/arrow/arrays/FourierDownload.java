@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
-import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.BlockProgram.State;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.DevicePlace;

@@ -17,8 +17,8 @@ final class FourierMemory {
   private FourierMemory() {}
 
   /** Bytes of one staging buffer: a small array needs no large one. */
-  static long stagingBytes(FourierChain chain) {
-    long bytes = Math.max(chain.input().bytes(), chain.output().bytes());
+  static long stagingBytes(BlockProgram program) {
+    long bytes = Math.max(program.input().bytes(), program.output().bytes());
     return Math.min(STAGING_BYTES, (bytes + SLACK_BYTES) / 256 * 256);
   }
 }

@@ -10,7 +10,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
 
 /**
- * The steps of a {@link FourierChain} that only move elements, as copies of boxes from one dense
+ * The steps of a {@link BlockProgram} that only move elements, as copies of boxes from one dense
  * array into another. Both twins run the same ones.
  */
 final class FourierMoves {
@@ -70,17 +70,17 @@ final class FourierMoves {
   }
 
   /** The array into a larger one. */
-  static Move pad(Shape array, ArrayStep.Pad pad) {
+  static Move pad(Shape array, Pad pad) {
     return new Move(array, array, new long[array.rank()], pad.shape(), array(pad.low()));
   }
 
   /** A part of the array. */
-  static Move crop(Shape array, ArrayStep.Crop crop) {
+  static Move crop(Shape array, Crop crop) {
     return new Move(crop.shape(), array, array(crop.low()), crop.shape(), new long[array.rank()]);
   }
 
   /** A roll: what stays together goes together, at most two pieces for each axis that moves. */
-  static List<Move> roll(Shape array, ArrayStep.Roll roll) {
+  static List<Move> roll(Shape array, Roll roll) {
     List<Move> moves = new ArrayList<>();
     int rank = array.rank();
     long[][] cuts = new long[rank][]; // where the input is cut along each axis
@@ -109,7 +109,7 @@ final class FourierMoves {
   }
 
   /** True if a roll moves nothing. */
-  static boolean isIdentity(Shape array, ArrayStep.Roll roll) {
+  static boolean isIdentity(Shape array, Roll roll) {
     for (int axis = 0; axis < array.rank(); axis++) {
       if (roll.shifts().get(axis) % array.extent(axis) != 0) {
         return false;

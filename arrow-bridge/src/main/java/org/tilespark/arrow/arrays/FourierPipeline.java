@@ -3,14 +3,14 @@ package org.tilespark.arrow.arrays;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
-import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.BlockProgram.State;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * One task's way of putting many arrays through a {@link FourierChain}, one after another: {@link
+ * One task's way of putting many arrays through a {@link BlockProgram}, one after another: {@link
  * #begin} an array, {@link #put} its parts, {@link #run} it, and {@link #take} parts of the result.
  * Between the first put and the last take the array stays where it is computed, in device memory
  * where there is a device. While one array computes or comes down, the next may be put; {@link
@@ -129,17 +129,17 @@ public interface FourierPipeline extends AutoCloseable {
   /**
    * Starts an array, all zero. The one before must have been run.
    *
-   * @param chain what happens to it
+   * @param program what happens to it
    * @throws org.tilespark.kernels.ResourceException if the array, with what the transforms need
    *     beside it, does not fit; says how much was asked for, how much there is, and what helps
    */
-  void begin(FourierChain chain);
+  void begin(BlockProgram program);
 
   /**
    * Puts a part of the array being started; no two parts may overlap. Planes without an owner have
    * been read when this returns; planes with one are retained until the array is done.
    *
-   * @param planes dense, row-major; one if {@link FourierChain#isComplex()} is false, else two
+   * @param planes dense, row-major; one if {@link BlockProgram#isComplex()} is false, else two
    * @throws IllegalArgumentException if the part is not inside the array, or a plane has another
    *     length
    */

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ReferenceManager;
-import org.tilespark.arrow.arrays.FourierChain.State;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Transform;
+import org.tilespark.arrow.arrays.BlockProgram.State;
+import org.tilespark.arrow.arrays.DeviceOperation.Transform;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.Buffers;
@@ -52,18 +52,18 @@ final class FourierRun implements AutoCloseable {
   private long bytesUp;
   private boolean settled;
 
-  /** An array to be put through {@code chain}; zero until parts are put. */
-  FourierRun(FourierChain chain, FourierMachine machine, FourierLanes lanes) {
+  /** An array to be put through {@code program}; zero until parts are put. */
+  FourierRun(BlockProgram program, FourierMachine machine, FourierLanes lanes) {
     this.machine = machine;
     this.lanes = lanes;
-    FourierDevicePlan fastest = FourierDevicePlan.of(chain, 1, this::workBytes);
+    FourierDevicePlan fastest = FourierDevicePlan.of(program, 1, this::workBytes);
     this.plan =
         fastest.deviceBytes() <= machine.place().governor().limitBytes()
             ? fastest
-            : FourierDevicePlan.of(chain, FourierMemory.SCARCE_SHARE, this::workBytes);
-    this.input = chain.input();
-    this.output = chain.output();
-    this.stagingBytes = FourierMemory.stagingBytes(chain);
+            : FourierDevicePlan.of(program, FourierMemory.SCARCE_SHARE, this::workBytes);
+    this.input = program.input();
+    this.output = program.output();
+    this.stagingBytes = FourierMemory.stagingBytes(program);
     this.load = newLoad();
     // Closed in the reverse order; acquire() adds device memory, which is closed first.
     scope.own(() -> Closing.emptied(clocks.values()));

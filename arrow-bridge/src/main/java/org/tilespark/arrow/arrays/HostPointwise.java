@@ -2,13 +2,13 @@ package org.tilespark.arrow.arrays;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.BlockProgram.State;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * The steps of a {@link FourierChain} that treat each element by itself, on the CPU, in place, in
+ * The steps of a {@link BlockProgram} that treat each element by itself, on the CPU, in place, in
  * double precision whatever the type. Arrays have three axes here, extents 1 first where there are
  * fewer.
  */

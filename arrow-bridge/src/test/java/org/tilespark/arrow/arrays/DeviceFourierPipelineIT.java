@@ -12,10 +12,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.arrays.ArrayStep.Direction;
-import org.tilespark.arrow.arrays.ArrayStep.Form;
-import org.tilespark.arrow.arrays.ArrayStep.Fourier;
-import org.tilespark.arrow.arrays.ArrayStep.Scale;
+import org.tilespark.arrow.arrays.Fourier.Direction;
+import org.tilespark.arrow.arrays.Fourier.Form;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.AllocationFaults;
@@ -167,21 +165,21 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
         };
     try (FourierPipeline heardPipeline =
         open(allocator, listener, governor, new DeviceTask(() -> heard[2]++))) {
-      FourierChain chain =
-          new FourierChain(
+      BlockProgram program =
+          new BlockProgram(
               shape,
               ElementType.FLOAT32,
               true,
               List.of(
                   new Scale(List.of(new double[40], new double[50], new double[60])),
                   new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
-      heardPipeline.begin(chain);
+      heardPipeline.begin(program);
       Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
       heardPipeline.put(Part.whole(shape), List.of(zeros, zeros));
       assertEquals(0, heard[2], "no turn before anything goes up");
       heardPipeline.run(List.of(Part.whole(shape)));
       assertEquals(1, heard[2], "one turn");
-      long foreseen = deviceBytes(chain, 1);
+      long foreseen = deviceBytes(program, 1);
       assertTrue(
           heard[5] <= foreseen && heard[5] >= foreseen - bytes * 2,
           () -> heard[5] + " bytes of device memory, foreseen were " + foreseen);
@@ -195,8 +193,8 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
   }
 
   /** What an array needs, with work areas as plans of cuFFT should have them. */
-  private static long deviceBytes(FourierChain chain, long workShare) {
-    return FourierDevicePlan.of(chain, workShare, FourierDevicePlan.Transform::workLimit)
+  private static long deviceBytes(BlockProgram program, long workShare) {
+    return FourierDevicePlan.of(program, workShare, DeviceOperation.Transform::workLimit)
         .deviceBytes();
   }
 
@@ -205,7 +203,7 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
     MemoryGovernor scarce = new MemoryGovernor(1 << 20, AllocationFaults.NONE, "advice");
     try (FourierPipeline refused =
         open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
-      refused.begin(new FourierChain(Shape.of(1 << 18), ElementType.FLOAT32, true, List.of()));
+      refused.begin(new BlockProgram(Shape.of(1 << 18), ElementType.FLOAT32, true, List.of()));
       ResourceException failure =
           assertThrows(
               ResourceException.class, () -> refused.run(List.of(Part.whole(Shape.of(1 << 18)))));
@@ -221,11 +219,11 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
     ElementType type = ElementType.FLOAT32;
     FourierArray array = FourierArray.random(shape, true, type, 50);
     Fourier transform = new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1);
-    FourierChain chain = new FourierChain(shape, type, true, List.of(transform));
+    BlockProgram program = new BlockProgram(shape, type, true, List.of(transform));
     MemoryGovernor scarce =
         new MemoryGovernor(
-            deviceBytes(chain, FourierMemory.SCARCE_SHARE), AllocationFaults.NONE, "none");
-    assertTrue(scarce.limitBytes() < deviceBytes(chain, 1), "less than is best");
+            deviceBytes(program, FourierMemory.SCARCE_SHARE), AllocationFaults.NONE, "none");
+    assertTrue(scarce.limitBytes() < deviceBytes(program, 1), "less than is best");
     FourierPipeline before = pipeline;
     try (FourierPipeline tight =
         open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
@@ -241,20 +239,20 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
   @Test
   void pipelinesOfOneTaskMakeRoomForEachOther() {
     Shape shape = Shape.of(64, 64, 64);
-    FourierChain chain =
-        new FourierChain(
+    BlockProgram program =
+        new BlockProgram(
             shape,
             ElementType.FLOAT32,
             true,
             List.of(new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
     MemoryGovernor scarce =
-        new MemoryGovernor(deviceBytes(chain, 1) * 5 / 2, AllocationFaults.NONE, "none");
+        new MemoryGovernor(deviceBytes(program, 1) * 5 / 2, AllocationFaults.NONE, "none");
     DeviceTask task = new DeviceTask(() -> {});
     Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
     try (FourierPipeline first = open(allocator, PipelineListener.NONE, scarce, task);
         FourierPipeline second = open(allocator, PipelineListener.NONE, scarce, task)) {
       for (FourierPipeline each : List.of(first, first, second, second)) {
-        each.begin(chain);
+        each.begin(program);
         each.put(Part.whole(shape), List.of(zeros, zeros));
         each.run(List.of(Part.whole(shape)));
       }

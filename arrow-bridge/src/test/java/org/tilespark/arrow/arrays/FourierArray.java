@@ -9,7 +9,7 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * An array in double precision and what the steps of a chain make of it, written down as they are
+ * An array in double precision and what the steps of a program make of it, written down as they are
  * defined: the transforms are sums over one axis after another. {@code im} is null for real values.
  */
 record FourierArray(Shape shape, double[] re, double[] im) {
@@ -41,15 +41,15 @@ record FourierArray(Shape shape, double[] re, double[] im) {
   }
 
   /** What the array is after a step. */
-  FourierArray after(ArrayStep step) {
-    if (step instanceof ArrayStep.Fourier fourier) {
+  FourierArray after(BlockStep step) {
+    if (step instanceof Fourier fourier) {
       return transformed(fourier);
-    } else if (step instanceof ArrayStep.Permute permute) {
+    } else if (step instanceof Permute permute) {
       Permutation permutation = permute.permutation();
       FourierArray out = ofShape(permutation.apply(shape));
       forEach(index -> move(index, permutation.apply(index), out));
       return out;
-    } else if (step instanceof ArrayStep.Subtract subtract) {
+    } else if (step instanceof Subtract subtract) {
       FourierArray out = ofShape(shape);
       forEach(
           index -> {
@@ -60,7 +60,7 @@ record FourierArray(Shape shape, double[] re, double[] im) {
             }
           });
       return out;
-    } else if (step instanceof ArrayStep.Scale scale) {
+    } else if (step instanceof Scale scale) {
       FourierArray out = ofShape(shape);
       forEach(
           index -> {
@@ -75,7 +75,7 @@ record FourierArray(Shape shape, double[] re, double[] im) {
             }
           });
       return out;
-    } else if (step instanceof ArrayStep.KeepUpTo keep) {
+    } else if (step instanceof KeepUpTo keep) {
       FourierArray out = ofShape(shape);
       forEach(
           index -> {
@@ -84,7 +84,7 @@ record FourierArray(Shape shape, double[] re, double[] im) {
             }
           });
       return out;
-    } else if (step instanceof ArrayStep.Pad pad) {
+    } else if (step instanceof Pad pad) {
       FourierArray out = ofShape(pad.shape());
       forEach(
           index -> {
@@ -93,9 +93,9 @@ record FourierArray(Shape shape, double[] re, double[] im) {
             move(index, to, out);
           });
       return out;
-    } else if (step instanceof ArrayStep.Crop crop) {
+    } else if (step instanceof Crop crop) {
       return part(new Part(crop.low(), Arrays.stream(crop.shape().toArray()).boxed().toList()));
-    } else if (step instanceof ArrayStep.Roll roll) {
+    } else if (step instanceof Roll roll) {
       FourierArray out = ofShape(shape);
       forEach(
           index -> {
@@ -106,7 +106,7 @@ record FourierArray(Shape shape, double[] re, double[] im) {
             move(index, to, out);
           });
       return out;
-    } else if (step instanceof ArrayStep.Power power) {
+    } else if (step instanceof Power power) {
       double[] squares = new double[re.length];
       Arrays.setAll(squares, i -> (re[i] * re[i] + im[i] * im[i]) * power.scale());
       return new FourierArray(shape, squares, null);
@@ -114,9 +114,9 @@ record FourierArray(Shape shape, double[] re, double[] im) {
     throw new AssertionError(step);
   }
 
-  FourierArray after(List<ArrayStep> steps) {
+  FourierArray after(List<BlockStep> steps) {
     FourierArray array = this;
-    for (ArrayStep step : steps) {
+    for (BlockStep step : steps) {
       array = array.after(step);
     }
     return array;
@@ -134,18 +134,18 @@ record FourierArray(Shape shape, double[] re, double[] im) {
     return out;
   }
 
-  private FourierArray transformed(ArrayStep.Fourier step) {
-    boolean inverse = step.direction() == ArrayStep.Direction.INVERSE;
+  private FourierArray transformed(Fourier step) {
+    boolean inverse = step.direction() == Fourier.Direction.INVERSE;
     FourierArray array =
         new FourierArray(shape, re.clone(), im == null ? new double[re.length] : im.clone());
     int halved = step.axes().get(step.axes().size() - 1);
-    if (step.form() == ArrayStep.Form.REAL && inverse) {
+    if (step.form() == Fourier.Form.REAL && inverse) {
       array = array.mirrored(step.axes(), halved, step.realExtent());
     }
     for (int axis : step.axes()) {
       array = array.along(axis, inverse);
     }
-    if (step.form() == ArrayStep.Form.REAL && !inverse) {
+    if (step.form() == Fourier.Form.REAL && !inverse) {
       long[] extents = array.shape.toArray();
       extents[halved] = extents[halved] / 2 + 1;
       array =
@@ -158,7 +158,7 @@ record FourierArray(Shape shape, double[] re, double[] im) {
       array.re[i] *= step.scale();
       array.im[i] *= step.scale();
     }
-    boolean real = step.form() == ArrayStep.Form.REAL && inverse;
+    boolean real = step.form() == Fourier.Form.REAL && inverse;
     return real ? new FourierArray(array.shape, array.re, null) : array;
   }
 

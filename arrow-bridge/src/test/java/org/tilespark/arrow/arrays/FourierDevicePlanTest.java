@@ -8,22 +8,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.arrays.ArrayStep.Crop;
-import org.tilespark.arrow.arrays.ArrayStep.Direction;
-import org.tilespark.arrow.arrays.ArrayStep.Form;
-import org.tilespark.arrow.arrays.ArrayStep.Fourier;
-import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
-import org.tilespark.arrow.arrays.ArrayStep.Pad;
-import org.tilespark.arrow.arrays.ArrayStep.Permute;
-import org.tilespark.arrow.arrays.ArrayStep.Power;
-import org.tilespark.arrow.arrays.ArrayStep.Roll;
-import org.tilespark.arrow.arrays.ArrayStep.Scale;
-import org.tilespark.arrow.arrays.ArrayStep.Subtract;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Moves;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Operation;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Pointwise;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Reorder;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Transform;
+import org.tilespark.arrow.arrays.Fourier.Direction;
+import org.tilespark.arrow.arrays.Fourier.Form;
+import org.tilespark.arrow.arrays.DeviceOperation.Moves;
+import org.tilespark.arrow.arrays.DeviceOperation.Pointwise;
+import org.tilespark.arrow.arrays.DeviceOperation.Reorder;
+import org.tilespark.arrow.arrays.DeviceOperation.Transform;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.pointwise.PointwiseProgram.End;
 import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
@@ -36,12 +26,12 @@ class FourierDevicePlanTest {
   private static final Shape CUBE = Shape.of(512, 512, 512);
   private static final long GIB = 1L << 30;
 
-  private static FourierDevicePlan plan(Shape shape, boolean isComplex, ArrayStep... steps) {
-    return FourierDevicePlan.of(chain(shape, isComplex, steps), 1, Transform::workLimit);
+  private static FourierDevicePlan plan(Shape shape, boolean isComplex, BlockStep... steps) {
+    return FourierDevicePlan.of(program(shape, isComplex, steps), 1, Transform::workLimit);
   }
 
-  private static FourierChain chain(Shape shape, boolean isComplex, ArrayStep... steps) {
-    return new FourierChain(shape, ElementType.FLOAT32, isComplex, List.of(steps));
+  private static BlockProgram program(Shape shape, boolean isComplex, BlockStep... steps) {
+    return new BlockProgram(shape, ElementType.FLOAT32, isComplex, List.of(steps));
   }
 
   private static Fourier complex(double scale, Integer... axes) {
@@ -71,16 +61,16 @@ class FourierDevicePlanTest {
 
   @Test
   void workAreasAreSmallerWhereMemoryIsScarce() {
-    FourierChain chain = chain(CUBE, true, complex(0.5, 0, 1, 2));
+    BlockProgram program = program(CUBE, true, complex(0.5, 0, 1, 2));
     FourierDevicePlan plan =
-        FourierDevicePlan.of(chain, FourierMemory.SCARCE_SHARE, Transform::workLimit);
+        FourierDevicePlan.of(program, FourierMemory.SCARCE_SHARE, Transform::workLimit);
     assertEquals(List.of(GIB, GIB / 8, 0L), plan.buffers());
   }
 
   @Test
   void workAreasThatAreTrulyLarger() {
     FourierDevicePlan plan =
-        FourierDevicePlan.of(chain(CUBE, true, complex(1, 0, 1, 2)), 1, transform -> 3 * GIB);
+        FourierDevicePlan.of(program(CUBE, true, complex(1, 0, 1, 2)), 1, transform -> 3 * GIB);
     assertEquals(List.of(GIB, 3 * GIB, 0L), plan.buffers());
   }
 
@@ -122,8 +112,8 @@ class FourierDevicePlanTest {
   @Test
   void soManyStepsAreSeveralPasses() {
     Shape shape = Shape.of(4);
-    ArrayStep[] steps =
-        Collections.nCopies(40, (ArrayStep) new Scale(vectors(shape))).toArray(ArrayStep[]::new);
+    BlockStep[] steps =
+        Collections.nCopies(40, (BlockStep) new Scale(vectors(shape))).toArray(BlockStep[]::new);
     FourierDevicePlan plan = plan(shape, false, steps);
     assertEquals(3, plan.operations().size());
     assertEquals(40 * 4 * 8L + 40 * 2 * 8, plan.vectorBytes());
@@ -163,21 +153,21 @@ class FourierDevicePlanTest {
 
   @Test
   void theMiddleAxisOfManySlices() {
-    List<Operation> many = plan(CUBE, true, complex(1, 1)).operations();
+    List<DeviceOperation> many = plan(CUBE, true, complex(1, 1)).operations();
     assertEquals(
         List.of(Reorder.class, Transform.class, Reorder.class),
         many.stream().map(Object::getClass).toList());
     assertEquals(List.of(2), assertInstanceOf(Transform.class, many.get(1)).problem().axes());
-    List<Operation> few = plan(Shape.of(8, 512, 512), true, complex(1, 1)).operations();
+    List<DeviceOperation> few = plan(Shape.of(8, 512, 512), true, complex(1, 1)).operations();
     assertEquals(1, few.size());
-    List<Operation> large = plan(Shape.of(64, 2048, 2048), true, complex(1, 1)).operations();
+    List<DeviceOperation> large = plan(Shape.of(64, 2048, 2048), true, complex(1, 1)).operations();
     assertEquals(1, large.size());
   }
 
   @Test
   void theHalvedAxisComesLast() {
     FourierDevicePlan plan = plan(Shape.of(4, 6, 8), false, real(2, 0));
-    List<Operation> operations = plan.operations();
+    List<DeviceOperation> operations = plan.operations();
     assertEquals(3, operations.size());
     FourierProblem problem = assertInstanceOf(Transform.class, operations.get(1)).problem();
     assertEquals(Shape.of(6, 8, 4), problem.shape());

@@ -16,17 +16,8 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.arrays.ArrayStep.Crop;
-import org.tilespark.arrow.arrays.ArrayStep.Direction;
-import org.tilespark.arrow.arrays.ArrayStep.Form;
-import org.tilespark.arrow.arrays.ArrayStep.Fourier;
-import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
-import org.tilespark.arrow.arrays.ArrayStep.Pad;
-import org.tilespark.arrow.arrays.ArrayStep.Permute;
-import org.tilespark.arrow.arrays.ArrayStep.Power;
-import org.tilespark.arrow.arrays.ArrayStep.Roll;
-import org.tilespark.arrow.arrays.ArrayStep.Scale;
-import org.tilespark.arrow.arrays.ArrayStep.Subtract;
+import org.tilespark.arrow.arrays.Fourier.Direction;
+import org.tilespark.arrow.arrays.Fourier.Form;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
@@ -237,7 +228,7 @@ abstract class FourierPipelineContract {
       for (ElementType type : TYPES) {
         for (boolean isComplex : new boolean[] {false, true}) {
           FourierArray array = FourierArray.random(shape, isComplex, type, 7);
-          for (ArrayStep step : otherSteps(shape, isComplex)) {
+          for (BlockStep step : otherSteps(shape, isComplex)) {
             assertSteps(array, type, step);
           }
         }
@@ -245,9 +236,9 @@ abstract class FourierPipelineContract {
     }
   }
 
-  private static List<ArrayStep> otherSteps(Shape shape, boolean isComplex) {
+  private static List<BlockStep> otherSteps(Shape shape, boolean isComplex) {
     int rank = shape.rank();
-    List<ArrayStep> steps = new ArrayList<>();
+    List<BlockStep> steps = new ArrayList<>();
     steps.add(new Subtract(vectors(shape, 1), isComplex ? vectors(shape, 2) : List.of()));
     steps.add(new Scale(vectors(shape, 3)));
     steps.add(new KeepUpTo(vectors(shape, 4), 0.3));
@@ -351,12 +342,12 @@ abstract class FourierPipelineContract {
             Shape.of(5000))) {
       for (ElementType type : TYPES) {
         for (boolean isComplex : new boolean[] {false, true}) {
-          for (List<ArrayStep> steps :
+          for (List<BlockStep> steps :
               List.of(
-                  List.<ArrayStep>of(),
-                  List.<ArrayStep>of(new Roll(Collections.nCopies(shape.rank(), 0L))))) {
+                  List.<BlockStep>of(),
+                  List.<BlockStep>of(new Roll(Collections.nCopies(shape.rank(), 0L))))) {
             List<byte[]> planes = bits(shape, type, isComplex, random);
-            pipeline.begin(new FourierChain(shape, type, isComplex, steps));
+            pipeline.begin(new BlockProgram(shape, type, isComplex, steps));
             for (Part part : FourierParts.shuffled(FourierParts.cut(shape, random), random)) {
               put(part, shape, type, planes, random.nextBoolean());
             }
@@ -392,7 +383,7 @@ abstract class FourierPipelineContract {
             new Part(List.of(90L, 1L, 0L), List.of(10L, 169L, 11L)),
             new Part(List.of(90L, 1L, 11L), List.of(10L, 169L, 178L)));
     for (boolean owned : new boolean[] {true, false}) {
-      pipeline.begin(new FourierChain(shape, type, true, List.of()));
+      pipeline.begin(new BlockProgram(shape, type, true, List.of()));
       for (Part part : FourierParts.shuffled(parts, random)) {
         put(part, shape, type, planes, owned);
       }
@@ -438,7 +429,7 @@ abstract class FourierPipelineContract {
                   HostMemory.ofAddress(room.memoryAddress() + 8, bytes),
                   HostMemory.ofAddress(room.memoryAddress() + 16 + bytes, bytes));
             };
-        pipeline.begin(new FourierChain(shape, type, true, List.of()));
+        pipeline.begin(new BlockProgram(shape, type, true, List.of()));
         put(Part.whole(shape), shape, type, planes, true);
         pipeline.run(outputs, made);
         for (int i = 0; i < outputs.size(); i++) {
@@ -467,7 +458,7 @@ abstract class FourierPipelineContract {
   @Test
   void roomsOfAnotherSizeAreRefused() {
     Shape shape = Shape.of(4, 5);
-    pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, false, List.of()));
+    pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, false, List.of()));
     try (ArrowBuf room = allocator.buffer(100)) {
       IllegalArgumentException refused =
           assertThrows(
@@ -495,11 +486,11 @@ abstract class FourierPipelineContract {
           Arrays.fill(plane, (byte) 0);
           FourierParts.undense(part, shape, type.bytes(), inside, plane);
         }
-        pipeline.begin(new FourierChain(shape, type, isComplex, List.of()));
+        pipeline.begin(new BlockProgram(shape, type, isComplex, List.of()));
         put(part, shape, type, planes, false);
         pipeline.run(List.of(Part.whole(shape)));
         assertTaken(Part.whole(shape), shape, type, planes);
-        pipeline.begin(new FourierChain(shape, type, isComplex, List.of()));
+        pipeline.begin(new BlockProgram(shape, type, isComplex, List.of()));
         pipeline.run(List.of(Part.whole(shape)));
         planes.forEach(plane -> Arrays.fill(plane, (byte) 0));
         assertTaken(Part.whole(shape), shape, type, planes);
@@ -515,7 +506,7 @@ abstract class FourierPipelineContract {
       FourierArray array = FourierArray.random(shape, true, type, 14);
       Fourier transform = new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 0.125);
       FourierArray expected = array.after(transform);
-      pipeline.begin(new FourierChain(shape, type, true, List.of(transform)));
+      pipeline.begin(new BlockProgram(shape, type, true, List.of(transform)));
       List<byte[]> planes = bytes(array, type);
       for (Part part : FourierParts.grid(shape, 3, 4, 5)) {
         put(part, shape, type, planes, random.nextBoolean());
@@ -546,7 +537,7 @@ abstract class FourierPipelineContract {
         taken++;
       }
       FourierArray array = FourierArray.random(shape, true, type, 20 + i);
-      pipeline.begin(new FourierChain(shape, type, true, List.of(transform)));
+      pipeline.begin(new BlockProgram(shape, type, true, List.of(transform)));
       put(Part.whole(shape), shape, type, bytes(array, type), i % 2 == 0);
       if (pipeline.inFlight() > 0) { // in the middle of the next array
         assertPart(expected.get(taken / outputs.size()), outputs.get(taken % outputs.size()));
@@ -572,7 +563,7 @@ abstract class FourierPipelineContract {
   @Test
   void partsThatDoNotFit() {
     Shape shape = Shape.of(4, 5, 6);
-    pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, true, List.of()));
+    pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of()));
     Plane ten = new Plane(HostMemory.ofArray(new float[10]));
     Part outside = new Part(List.of(3L, 0L, 0L), List.of(2L, 5L, 1L));
     assertThrows(IllegalArgumentException.class, () -> pipeline.put(outside, List.of(ten, ten)));
@@ -595,13 +586,13 @@ abstract class FourierPipelineContract {
     FourierArray array = FourierArray.random(shape, true, ElementType.FLOAT32, 30);
     Fourier transform = new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1);
     for (List<Part> outputs : List.of(List.<Part>of(), FourierParts.grid(shape, 4, 8, 8))) {
-      pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, true, List.of(transform)));
+      pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of(transform)));
       put(Part.whole(shape), shape, ElementType.FLOAT32, bytes(array, ElementType.FLOAT32), true);
       pipeline.run(outputs);
       assertEquals(outputs.isEmpty() ? 0 : 1, pipeline.inFlight());
     }
     taken(List.of(4L, 8L, 8L), ElementType.FLOAT32, true);
-    pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, true, List.of(transform)));
+    pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of(transform)));
     put(Part.whole(shape), shape, ElementType.FLOAT32, bytes(array, ElementType.FLOAT32), true);
     // and closed with one array half put and one half taken
   }
@@ -627,7 +618,7 @@ abstract class FourierPipelineContract {
     return 1e-6;
   }
 
-  void assertSteps(FourierArray array, ElementType type, ArrayStep... steps) {
+  void assertSteps(FourierArray array, ElementType type, BlockStep... steps) {
     FourierArray expected = array.after(List.of(steps));
     FourierArray found = run(array, type, List.of(steps));
     assertEquals(expected.shape(), found.shape());
@@ -638,16 +629,16 @@ abstract class FourierPipelineContract {
   }
 
   /** Puts an array through steps, whole. */
-  private FourierArray run(FourierArray array, ElementType type, List<ArrayStep> steps) {
-    FourierChain chain = new FourierChain(array.shape(), type, array.isComplex(), steps);
-    pipeline.begin(chain);
+  private FourierArray run(FourierArray array, ElementType type, List<BlockStep> steps) {
+    BlockProgram program = new BlockProgram(array.shape(), type, array.isComplex(), steps);
+    pipeline.begin(program);
     Part whole = Part.whole(array.shape());
     List<Plane> planes = new ArrayList<>();
     bytes(array, type).forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane))));
     pipeline.put(whole, planes);
-    Part result = Part.whole(chain.output().shape());
+    Part result = Part.whole(program.output().shape());
     pipeline.run(List.of(result));
-    return taken(result.size(), type, chain.output().isComplex());
+    return taken(result.size(), type, program.output().isComplex());
   }
 
   private void put(Part part, Shape shape, ElementType type, List<byte[]> planes, boolean owned) {

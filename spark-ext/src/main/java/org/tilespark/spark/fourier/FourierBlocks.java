@@ -10,6 +10,7 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
+import org.tilespark.arrow.arrays.ArrayProgram;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
@@ -23,7 +24,7 @@ import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
 
 /**
- * Puts every block through a {@link FourierProgram}, which does not look at other blocks: each is
+ * Puts every block through a {@link ArrayProgram}, which does not look at other blocks: each is
  * whole along the axes that are transformed. Or, if the spec says that volumes are gathered, puts
  * each volume through it as a whole.
  */
@@ -46,7 +47,7 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
    */
   static FourierBlocks of(
       LogicalPlan child,
-      FourierProgram program,
+      ArrayProgram program,
       Metadata metadata,
       Optional<Shape> gathered,
       Missing missing,

@@ -9,7 +9,10 @@ import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.arrow.arrays.ArrayProgram;
 import org.tilespark.arrow.arrays.ArrayStep;
+import org.tilespark.arrow.arrays.Permute;
+import org.tilespark.arrow.arrays.Power;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
@@ -19,8 +22,8 @@ import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
-import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
+import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
@@ -136,7 +139,7 @@ public final class FourierPlans {
       throw plans.volume.bad(
           "the blocks are real (no column imag); expected complex ones of a spectrum");
     }
-    return plans.pointwise(new ArrayStep.Power(1));
+    return plans.pointwise(new Power(1));
   }
 
   /**
@@ -150,8 +153,8 @@ public final class FourierPlans {
 
   /** One step for each element, of blocks of any shape. */
   private LogicalPlan pointwise(ArrayStep step) {
-    FourierProgram program =
-        new FourierProgram(
+    ArrayProgram program =
+        new ArrayProgram(
             known.extents(), blocks.elementType(), blocks.isComplex(), List.of(step));
     return FourierBlocks.of(
         input,
@@ -196,9 +199,9 @@ public final class FourierPlans {
       List<ArrayStep> list = new ArrayList<>(i == 0 ? steps.first() : List.of());
       list.addAll(steps.later().over(stage.axes(), extents));
       if (isLast && !transform.permutation().isIdentity()) {
-        list.add(new ArrayStep.Permute(transform.permutation()));
+        list.add(new Permute(transform.permutation()));
       }
-      FourierProgram program = new FourierProgram(extents, blocks.elementType(), isComplex, list);
+      ArrayProgram program = new ArrayProgram(extents, blocks.elementType(), isComplex, list);
       shape =
           isGathered ? Optional.of(planner.gatheredShape(program)) : shape.map(program::blockShape);
       at =
@@ -247,7 +250,7 @@ public final class FourierPlans {
    * @param blockShape of the result
    */
   private ArrayMetadata described(
-      ArrayMetadata like, FourierProgram program, Optional<Shape> blockShape, boolean isLast) {
+      ArrayMetadata like, ArrayProgram program, Optional<Shape> blockShape, boolean isLast) {
     ArrayMetadata result = like.withExtents(program.output().shape());
     if (blockShape.isPresent()) {
       result = result.withBlockShape(blockShape.get());

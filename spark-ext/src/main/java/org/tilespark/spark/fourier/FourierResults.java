@@ -11,8 +11,9 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.arrays.ArrayProgram;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
@@ -22,7 +23,7 @@ import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.CarriedColumns;
 
 /**
- * Runs a {@link FourierProgram} over the arrays of one partition, keeps as many under way as the
+ * Runs a {@link ArrayProgram} over the arrays of one partition, keeps as many under way as the
  * pipeline allows, and hands out the results, cut where that is asked for, one block or piece at a
  * time. Closed by the task at its end, whatever that end is, after the pipeline, which its maker
  * closes.
@@ -155,7 +156,7 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private void runArray() {
-    FourierProgram.Part part = spec.program().on(source.box(), trend());
+    ArrayProgram.Part part = spec.program().on(source.box(), trend());
     List<Label> labels = labels(part.place(), carried.kept(source.row()));
     begin(part);
     source.put(pipeline, spec.program().isComplex());
@@ -173,9 +174,9 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   /** Makes room for an array. A block far out makes it seem larger than any memory. */
-  private void begin(FourierProgram.Part part) {
+  private void begin(ArrayProgram.Part part) {
     try {
-      pipeline.begin(part.chain());
+      pipeline.begin(part.program());
     } catch (RuntimeException e) {
       source.check();
       throw e;

@@ -4,6 +4,7 @@ import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.tilespark.arrow.arrays.ArrayProgram;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Shape;
@@ -26,7 +27,7 @@ import scala.Option;
  * @param operator who asks, for messages: {@code "volume_fft"}
  */
 public record FourierSpec(
-    FourierProgram program,
+    ArrayProgram program,
     BlockSchema in,
     BlockSchema out,
     int trend,

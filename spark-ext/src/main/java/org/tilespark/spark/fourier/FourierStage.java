@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.ArrayProgram;
+import org.tilespark.arrow.arrays.BlockProgram.State;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
@@ -40,7 +41,7 @@ import scala.collection.immutable.Seq;
  * @param child what the stage reads
  */
 public record FourierStage(
-    FourierProgram program,
+    ArrayProgram program,
     Optional<Shape> gathered,
     Missing missing,
     String operator,
@@ -102,7 +103,7 @@ public record FourierStage(
     List<Attribute> inputs = columns.inputs();
     FourierStage stage =
         new FourierStage(
-            FourierProgram.reordering(spec.program().output(), last.spec().permutation()),
+            ArrayProgram.reordering(spec.program().output(), last.spec().permutation()),
             Optional.empty(),
             spec.missing(),
             spec.operator(),
@@ -258,7 +259,7 @@ public record FourierStage(
             permutation.inverse().apply(program.extents()), program.type(), program.isComplex());
     return Optional.of(
         new FourierStage(
-            FourierProgram.reordering(before, permutation).then(program),
+            ArrayProgram.reordering(before, permutation).then(program),
             gathered,
             missing,
             operator,

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.tilespark.arrow.arrays.ArrayProgram;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -233,7 +234,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   }
 
   /** The shape of the blocks of a program's result that come out of one task: slabs of axis 0. */
-  Shape gatheredShape(FourierProgram program) {
+  Shape gatheredShape(ArrayProgram program) {
     int cut = program.permutation().axis(0);
     long[] before = program.permutation().apply(program.extents()).toArray();
     long[] shape = program.output().shape().toArray();

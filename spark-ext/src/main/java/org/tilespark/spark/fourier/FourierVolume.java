@@ -12,15 +12,18 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.tilespark.arrow.arrays.ArrayStep;
-import org.tilespark.arrow.arrays.ArrayStep.Direction;
-import org.tilespark.arrow.arrays.ArrayStep.Form;
+import org.tilespark.arrow.arrays.Fourier.Direction;
+import org.tilespark.arrow.arrays.Fourier.Form;
+import org.tilespark.arrow.arrays.Fourier;
+import org.tilespark.arrow.arrays.Pad;
+import org.tilespark.arrow.arrays.Roll;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.fourier.FourierStages.Transform;
-import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
+import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Norm;
 import org.tilespark.spark.options.Shift;
 import org.tilespark.spark.options.Window;
@@ -107,18 +110,18 @@ record FourierVolume(
             toFront[axis] = shift.ofVolume() ? -(before.extent(axis) / 2) : 0;
             toMiddle[axis] = shift.ofSpectrum() && axis != halved ? grown[axis] / 2 : 0;
           }
-          add(list, new ArrayStep.Roll(ArraySource.boxed(toFront)));
+          add(list, new Roll(ArraySource.boxed(toFront)));
           if (!Shape.of(grown).equals(before)) {
-            list.add(new ArrayStep.Pad(Shape.of(grown)));
+            list.add(new Pad(Shape.of(grown)));
           }
           list.add(
-              new ArrayStep.Fourier(
+              new Fourier(
                   over,
                   over.contains(halved) ? Form.REAL : Form.COMPLEX,
                   Direction.FORWARD,
                   0,
                   norm.scale(elements, false)));
-          add(list, new ArrayStep.Roll(ArraySource.boxed(toMiddle)));
+          add(list, new Roll(ArraySource.boxed(toMiddle)));
           return list;
         };
     Spectrum spectrum =
@@ -206,15 +209,15 @@ record FourierVolume(
             toFront[axis] = spectrum.shift().ofSpectrum() && axis != halved ? -(extent / 2) : 0;
             toMiddle[axis] = spectrum.shift().ofVolume() ? extent / 2 : 0;
           }
-          add(list, new ArrayStep.Roll(ArraySource.boxed(toFront)));
+          add(list, new Roll(ArraySource.boxed(toFront)));
           list.add(
-              new ArrayStep.Fourier(
+              new Fourier(
                   over,
                   over.contains(halved) ? Form.REAL : Form.COMPLEX,
                   Direction.INVERSE,
                   over.contains(halved) ? spectrum.lastExtent() : 0,
                   spectrum.norm().scale(elements, true)));
-          add(list, new ArrayStep.Roll(ArraySource.boxed(toMiddle)));
+          add(list, new Roll(ArraySource.boxed(toMiddle)));
           return list;
         };
     return new Steps(
@@ -349,7 +352,7 @@ record FourierVolume(
     return letters.substring(axis, axis + 1);
   }
 
-  private static void add(List<ArrayStep> list, ArrayStep.Roll roll) {
+  private static void add(List<ArrayStep> list, Roll roll) {
     if (roll.shifts().stream().anyMatch(shift -> shift != 0)) {
       list.add(roll);
     }

@@ -5,7 +5,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.tilespark.arrow.arrays.ArrayStep;
-import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.BlockProgram.State;
+import org.tilespark.arrow.arrays.BlockStep;
+import org.tilespark.arrow.arrays.KeepUpTo;
+import org.tilespark.arrow.arrays.Scale;
+import org.tilespark.arrow.arrays.Subtract;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.options.Window;
 
@@ -26,8 +30,8 @@ sealed interface PositionDependentStep extends ArrayStep {
    */
   record Detrend() implements PositionDependentStep {
     @Override
-    public ArrayStep onPart(State before, Box part, double[] trend) {
-      return new ArrayStep.Subtract(
+    public BlockStep onPart(State before, Box part, double[] trend) {
+      return new Subtract(
           vectors(part, trend, 0),
           before.isComplex() ? vectors(part, trend, 1 + part.rank()) : List.of());
     }
@@ -59,7 +63,7 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
 
     @Override
-    public ArrayStep onPart(State before, Box part, double[] trend) {
+    public BlockStep onPart(State before, Box part, double[] trend) {
       List<double[]> factors = new ArrayList<>();
       for (int axis = 0; axis < part.rank(); axis++) {
         factors.add(
@@ -68,7 +72,7 @@ sealed interface PositionDependentStep extends ArrayStep {
                 .factors(
                     before.shape().extent(axis), part.low(axis), Math.toIntExact(part.size(axis))));
       }
-      return new ArrayStep.Scale(factors);
+      return new Scale(factors);
     }
 
     @Override
@@ -91,7 +95,7 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
 
     @Override
-    public ArrayStep onPart(State before, Box part, double[] trend) {
+    public BlockStep onPart(State before, Box part, double[] trend) {
       List<double[]> terms = new ArrayList<>();
       for (int axis = 0; axis < part.rank(); axis++) {
         double[] squares = new double[Math.toIntExact(part.size(axis))];
@@ -102,7 +106,7 @@ sealed interface PositionDependentStep extends ArrayStep {
         }
         terms.add(squares);
       }
-      return new ArrayStep.KeepUpTo(terms, cutoff * cutoff);
+      return new KeepUpTo(terms, cutoff * cutoff);
     }
 
     @Override

@@ -9,7 +9,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.arrays.FourierChain;
+import org.tilespark.arrow.arrays.BlockProgram;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
@@ -70,7 +70,7 @@ class ArraySourceTest {
     }
 
     @Override
-    public void begin(FourierChain chain) {}
+    public void begin(BlockProgram chain) {}
 
     @Override
     public void put(Part part, List<Plane> planes) {

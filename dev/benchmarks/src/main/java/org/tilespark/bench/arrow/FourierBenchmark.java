@@ -17,15 +17,15 @@ import java.util.Set;
 import java.util.function.DoubleSupplier;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.arrays.ArrayStep;
-import org.tilespark.arrow.arrays.ArrayStep.Direction;
-import org.tilespark.arrow.arrays.ArrayStep.Form;
-import org.tilespark.arrow.arrays.ArrayStep.Fourier;
-import org.tilespark.arrow.arrays.ArrayStep.Permute;
-import org.tilespark.arrow.arrays.FourierChain;
-import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.arrays.BlockProgram;
+import org.tilespark.arrow.arrays.BlockStep;
+import org.tilespark.arrow.arrays.Fourier.Direction;
+import org.tilespark.arrow.arrays.Fourier.Form;
+import org.tilespark.arrow.arrays.Fourier;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.HostFourierPipeline;
+import org.tilespark.arrow.arrays.Permute;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.NativeMemorySource;
@@ -288,8 +288,8 @@ public final class FourierBenchmark {
 
   /** Milliseconds for a number of arrays; the very first result is checked. */
   private double throughPipeline(
-      Volume volume, List<ArrayStep> steps, int arrays, PipelineListener listener) {
-    FourierChain chain = new FourierChain(volume.shape(), ElementType.FLOAT32, true, steps);
+      Volume volume, List<BlockStep> steps, int arrays, PipelineListener listener) {
+    BlockProgram program = new BlockProgram(volume.shape(), ElementType.FLOAT32, true, steps);
     List<Part> whole = List.of(Part.whole(volume.shape()));
     try (BufferAllocator allocator = machine.memory().newChild("task")) {
       long start = System.nanoTime();
@@ -298,7 +298,7 @@ public final class FourierBenchmark {
           if (pipeline.inFlight() == pipeline.capacity()) {
             take(pipeline, volume);
           }
-          pipeline.begin(chain);
+          pipeline.begin(program);
           pipeline.put(whole.get(0), volume.planes());
           pipeline.run(whole);
         }
@@ -407,14 +407,14 @@ public final class FourierBenchmark {
   private double[] slabStages(Volume slab, Shape other, int slabs, boolean check) {
     long thickness = slab.shape().extent(0);
     long extent = slab.shape().extent(1);
-    FourierChain first =
-        new FourierChain(
+    BlockProgram first =
+        new BlockProgram(
             slab.shape(),
             ElementType.FLOAT32,
             true,
             List.of(new Fourier(List.of(1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
-    FourierChain second =
-        new FourierChain(
+    BlockProgram second =
+        new BlockProgram(
             other,
             ElementType.FLOAT32,
             true,
@@ -513,8 +513,8 @@ public final class FourierBenchmark {
         HostTransposer transposer = new HostTransposer();
         BufferAllocator allocator = memory.newChild("host");
         Volume volume = random(cube, allocator)) {
-      FourierChain chain =
-          new FourierChain(
+      BlockProgram program =
+          new BlockProgram(
               cube,
               ElementType.FLOAT32,
               true,
@@ -522,7 +522,7 @@ public final class FourierBenchmark {
       long start = System.nanoTime();
       try (FourierPipeline pipeline =
           new HostFourierPipeline(transposer, allocator, PipelineListener.NONE)) {
-        pipeline.begin(chain);
+        pipeline.begin(program);
         pipeline.put(Part.whole(cube), volume.planes());
         pipeline.run(List.of(Part.whole(cube)));
         pipeline.take().forEach(ArrowBuf::close);

@@ -6,7 +6,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * What happens to one array: steps, each of which takes what the one before gives. Transforms need
+ * What happens to one block, or to one array as a whole: steps, each of which takes what the one before gives. Transforms need
  * their axes whole, so the array is whole along those; along others it may be a part of a larger
  * one.
  *
@@ -15,8 +15,8 @@ import org.tilespark.layout.Shape;
  * @param isComplex true if it comes as complex numbers
  * @param steps first to last; may be empty
  */
-public record FourierChain(
-    Shape shape, ElementType type, boolean isComplex, List<ArrayStep> steps) {
+public record BlockProgram(
+    Shape shape, ElementType type, boolean isComplex, List<BlockStep> steps) {
   private static final int MOST_AXES = 3;
 
   /**
@@ -53,7 +53,7 @@ public record FourierChain(
    *
    * @throws IllegalArgumentException if one does not; says which, what it takes and what it finds
    */
-  public FourierChain {
+  public BlockProgram {
     steps = List.copyOf(steps);
     if (shape.rank() < 1 || shape.rank() > MOST_AXES) {
       throw new IllegalArgumentException(
@@ -70,7 +70,7 @@ public record FourierChain(
     states(new State(shape, type, isComplex), steps);
   }
 
-  private static List<State> states(State first, List<ArrayStep> steps) {
+  private static List<State> states(State first, List<BlockStep> steps) {
     List<State> states = new ArrayList<>(List.of(first));
     State state = first;
     for (int i = 0; i < steps.size(); i++) {

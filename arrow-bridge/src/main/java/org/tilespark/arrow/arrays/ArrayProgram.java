@@ -1,54 +1,51 @@
-package org.tilespark.spark.fourier;
+package org.tilespark.arrow.arrays;
+
+import static java.util.stream.Collectors.joining;
 
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
-import org.tilespark.arrow.arrays.ArrayStep;
-import org.tilespark.arrow.arrays.FourierChain;
-import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.BlockProgram.State;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * What happens to a whole volume between two exchanges, and to each part of it. Parts may be cut in
+ * What happens to a whole array between two exchanges, and to each part of it. Parts may be cut in
  * any way along the axes that {@link #whole} does not name.
  *
- * @param extents of the whole volume as it comes
+ * @param extents of the whole array as it comes
  * @param type of its elements, or of their parts
  * @param isComplex true if it is taken as complex numbers
  * @param steps first to last
  */
-public record FourierProgram(
+public record ArrayProgram(
     Shape extents, ElementType type, boolean isComplex, List<ArrayStep> steps)
     implements Serializable {
   /**
    * What happens to one part.
    *
-   * @param chain the steps
+   * @param program the steps
    * @param place where the result lies in the whole result
    */
-  public record Part(FourierChain chain, Box place) {}
+  public record Part(BlockProgram program, Box place) {}
 
   /** Copies the list. */
-  public FourierProgram {
+  public ArrayProgram {
     steps = List.copyOf(steps);
   }
 
   /** Only a permutation of the axes. */
-  public static FourierProgram reordering(State before, Permutation permutation) {
-    return new FourierProgram(
-        before.shape(),
-        before.type(),
-        before.isComplex(),
-        List.of(new ArrayStep.Permute(permutation)));
+  public static ArrayProgram reordering(State before, Permutation permutation) {
+    return new ArrayProgram(
+        before.shape(), before.type(), before.isComplex(), List.of(new Permute(permutation)));
   }
 
-  /** The whole volume as it comes. */
+  /** The whole array as it comes. */
   public State input() {
     return new State(extents, type, isComplex);
   }
@@ -66,9 +63,7 @@ public record FourierProgram(
   public Permutation permutation() {
     Permutation all = Permutation.identity(extents.rank());
     for (ArrayStep step : steps) {
-      if (step instanceof ArrayStep.Permute reorder) {
-        all = all.then(reorder.permutation());
-      }
+      all = all.then(step.axes(extents.rank()));
     }
     return all;
   }
@@ -83,15 +78,13 @@ public record FourierProgram(
         axes.add(at.axis(axis));
       }
       State next = step.after(state);
-      if (step instanceof ArrayStep.Permute reorder) {
-        at = at.then(reorder.permutation());
-      } else {
-        for (int axis = 0; axis < extents.rank(); axis++) {
-          if (next.shape().extent(axis) != state.shape().extent(axis)) {
-            axes.add(at.axis(axis));
-          }
+      Permutation moved = step.axes(extents.rank());
+      for (int axis = 0; axis < extents.rank(); axis++) {
+        if (next.shape().extent(axis) != state.shape().extent(moved.axis(axis))) {
+          axes.add(at.axis(moved.axis(axis)));
         }
       }
+      at = at.then(moved);
       state = next;
     }
     return axes;
@@ -113,19 +106,18 @@ public record FourierProgram(
    * What happens to a part.
    *
    * @param part where it lies; whole along the axes of {@link #whole}
-   * @param trend see {@link PositionDependentStep.Detrend}; ignored by programs without one
+   * @param trend the numbers of a trend that come with the part; null where none come
    */
   public Part on(Box part, double[] trend) {
-    List<ArrayStep> chain = new ArrayList<>();
+    List<BlockStep> bound = new ArrayList<>();
     State state = input();
     Box place = part;
     for (ArrayStep step : steps) {
-      chain.add(step.onPart(state, place, trend));
+      bound.add(step.onPart(state, place, trend));
       place = step.place(state, place);
       state = step.after(state);
     }
-    return new Part(
-        new FourierChain(Shape.of(part.sizes()), type, isComplex, List.copyOf(chain)), place);
+    return new Part(new BlockProgram(Shape.of(part.sizes()), type, isComplex, bound), place);
   }
 
   /**
@@ -133,32 +125,32 @@ public record FourierProgram(
    *
    * @throws IllegalArgumentException if {@code next} does not take what this gives
    */
-  public FourierProgram then(FourierProgram next) {
+  public ArrayProgram then(ArrayProgram next) {
     if (!output().equals(next.input())) {
       throw new IllegalArgumentException(
           "A program on " + next.input() + " after one that gives " + output());
     }
     List<ArrayStep> all = new ArrayList<>(steps);
     for (ArrayStep step : next.steps) {
-      int last = all.size() - 1;
-      if (step instanceof ArrayStep.Permute then
-          && last >= 0
-          && all.get(last) instanceof ArrayStep.Permute first) {
-        Permutation both = first.permutation().then(then.permutation());
-        all.remove(last);
-        if (!both.isIdentity()) {
-          all.add(new ArrayStep.Permute(both));
-        }
-      } else {
+      Optional<Permutation> last =
+          all.isEmpty() ? Optional.empty() : all.get(all.size() - 1).asPermutation();
+      Optional<Permutation> both =
+          last.flatMap(first -> step.asPermutation().map(second -> first.then(second)));
+      if (both.isEmpty()) {
         all.add(step);
+      } else {
+        all.remove(all.size() - 1);
+        if (!both.get().isIdentity()) {
+          all.add(new Permute(both.get()));
+        }
       }
     }
-    return new FourierProgram(extents, type, isComplex, all);
+    return new ArrayProgram(extents, type, isComplex, all);
   }
 
   /** As EXPLAIN shows it: {@code "transform over yz, permute yzx"}. */
   @Override
   public String toString() {
-    return steps.stream().map(ArrayStep::toString).collect(Collectors.joining(", "));
+    return steps.stream().map(ArrayStep::toString).collect(joining(", "));
   }
 }

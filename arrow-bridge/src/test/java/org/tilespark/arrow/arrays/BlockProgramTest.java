@@ -7,30 +7,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.arrays.ArrayStep.Crop;
-import org.tilespark.arrow.arrays.ArrayStep.Direction;
-import org.tilespark.arrow.arrays.ArrayStep.Form;
-import org.tilespark.arrow.arrays.ArrayStep.Fourier;
-import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
-import org.tilespark.arrow.arrays.ArrayStep.Pad;
-import org.tilespark.arrow.arrays.ArrayStep.Permute;
-import org.tilespark.arrow.arrays.ArrayStep.Power;
-import org.tilespark.arrow.arrays.ArrayStep.Roll;
-import org.tilespark.arrow.arrays.ArrayStep.Scale;
-import org.tilespark.arrow.arrays.ArrayStep.Subtract;
+import org.tilespark.arrow.arrays.Fourier.Direction;
+import org.tilespark.arrow.arrays.Fourier.Form;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
-class FourierChainTest {
+class BlockProgramTest {
   private static final Shape SHAPE = Shape.of(4, 6, 9);
 
   @Test
   void whatComesOut() {
     List<double[]> vectors = List.of(new double[4], new double[6], new double[9]);
-    FourierChain chain =
-        new FourierChain(
+    BlockProgram program =
+        new BlockProgram(
             SHAPE,
             ElementType.FLOAT32,
             false,
@@ -45,7 +36,7 @@ class FourierChainTest {
                 new KeepUpTo(List.of(new double[8], new double[6], new double[4]), 2),
                 new Crop(Shape.of(8, 5, 1), List.of(0L, 1L, 3L)),
                 new Power(1)));
-    List<Shape> shapes = chain.states().stream().map(FourierChain.State::shape).toList();
+    List<Shape> shapes = program.states().stream().map(BlockProgram.State::shape).toList();
     assertEquals(
         List.of(
             SHAPE,
@@ -60,21 +51,21 @@ class FourierChainTest {
             Shape.of(8, 5, 1),
             Shape.of(8, 5, 1)),
         shapes);
-    assertFalse(chain.output().isComplex());
-    assertEquals(Shape.of(8, 5, 1), chain.output().shape());
-    assertEquals(4L * 6 * 9 * 4, chain.input().bytes());
-    assertEquals(2 * 8L * 6 * 4 * 4, chain.states().get(8).bytes());
-    assertTrue(chain.states().get(8).isComplex());
+    assertFalse(program.output().isComplex());
+    assertEquals(Shape.of(8, 5, 1), program.output().shape());
+    assertEquals(4L * 6 * 9 * 4, program.input().bytes());
+    assertEquals(2 * 8L * 6 * 4 * 4, program.states().get(8).bytes());
+    assertTrue(program.states().get(8).isComplex());
   }
 
   @Test
   void realTransformsOfAnyExtent() {
     for (long n = 1; n < 9; n++) {
       Fourier forward = new Fourier(List.of(0), Form.REAL, Direction.FORWARD, 0, 1);
-      FourierChain there = chain(Shape.of(n), false, forward);
+      BlockProgram there = program(Shape.of(n), false, forward);
       assertEquals(Shape.of(n / 2 + 1), there.output().shape());
       Fourier back = new Fourier(List.of(0), Form.REAL, Direction.INVERSE, n, 1);
-      assertEquals(Shape.of(n), chain(there.output().shape(), true, back).output().shape());
+      assertEquals(Shape.of(n), program(there.output().shape(), true, back).output().shape());
     }
   }
 
@@ -86,7 +77,7 @@ class FourierChainTest {
     IllegalArgumentException ofInts =
         assertThrows(
             IllegalArgumentException.class,
-            () -> new FourierChain(SHAPE, ElementType.INT32, false, List.of()));
+            () -> new BlockProgram(SHAPE, ElementType.INT32, false, List.of()));
     assertTrue(ofInts.getMessage().contains("INT32"), ofInts.getMessage());
   }
 
@@ -165,14 +156,14 @@ class FourierChainTest {
     }
   }
 
-  private static FourierChain chain(Shape shape, boolean isComplex, ArrayStep... steps) {
-    return new FourierChain(shape, ElementType.FLOAT64, isComplex, List.of(steps));
+  private static BlockProgram program(Shape shape, boolean isComplex, BlockStep... steps) {
+    return new BlockProgram(shape, ElementType.FLOAT64, isComplex, List.of(steps));
   }
 
   private static void assertRefused(
-      String expected, Shape shape, boolean isComplex, ArrayStep... steps) {
+      String expected, Shape shape, boolean isComplex, BlockStep... steps) {
     IllegalArgumentException refused =
-        assertThrows(IllegalArgumentException.class, () -> chain(shape, isComplex, steps));
+        assertThrows(IllegalArgumentException.class, () -> program(shape, isComplex, steps));
     assertTrue(refused.getMessage().contains(expected), refused.getMessage());
   }
 }
