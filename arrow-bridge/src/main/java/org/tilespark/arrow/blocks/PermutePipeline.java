@@ -1,11 +1,9 @@
 package org.tilespark.arrow.blocks;
 
 import java.util.List;
-import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.memory.OutOfHostMemoryException;
 import org.tilespark.arrow.pipeline.Rooms;
-import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 
 /**
@@ -19,20 +17,6 @@ import org.tilespark.kernels.transpose.TransposeProblem;
  * Closing waits for the device and frees everything that was not taken; it may be called twice.
  */
 public interface PermutePipeline extends AutoCloseable {
-  /**
-   * One plane of one block.
-   *
-   * @param values the elements, row-major
-   * @param owner the Arrow buffer that holds {@code values}; empty if they lie in memory that is
-   *     only valid during {@link #add}. Lets a device read a pinned buffer without a copy
-   */
-  record Plane(HostMemory values, Optional<ArrowBuf> owner) {
-    /** A plane in memory that is only valid during {@link #add}. */
-    public Plane(HostMemory values) {
-      this(values, Optional.empty());
-    }
-  }
-
   /** Batches that may be submitted and not yet taken. */
   int capacity();
 

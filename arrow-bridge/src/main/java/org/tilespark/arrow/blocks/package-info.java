@@ -1,5 +1,6 @@
 /**
- * Batches of blocks that are permuted block by block. Start from {@link
- * org.tilespark.arrow.blocks.PermutePipeline}.
+ * What happens to blocks, and to arrays that are put together from parts: {@link
+ * org.tilespark.arrow.blocks.BlockProgram}, its steps, and the pipelines that run it on the CPU and
+ * on a device. Start from {@link org.tilespark.arrow.blocks.BlockPipeline}.
  */
 package org.tilespark.arrow.blocks;

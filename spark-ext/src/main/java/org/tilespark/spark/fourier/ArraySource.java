@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Shape;
@@ -33,7 +33,7 @@ import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.runtime.StayingMemory;
 
 /**
- * The arrays that a partition's rows make for a {@link FourierPipeline}, one after another: a block
+ * The arrays that a partition's rows make for a {@link BlockPipeline}, one after another: a block
  * each, or the pieces of a block, or all blocks of a volume. Used by one thread.
  */
 abstract class ArraySource implements AutoCloseable {
@@ -84,7 +84,7 @@ abstract class ArraySource implements AutoCloseable {
    * @param isComplex true if the pipeline's array is
    * @throws IllegalArgumentException as {@link #walk}
    */
-  final void put(FourierPipeline pipeline, boolean isComplex) {
+  final void put(BlockPipeline pipeline, boolean isComplex) {
     walk((low, size, planes) -> put(pipeline, isComplex, low, size, planes));
   }
 
@@ -108,7 +108,7 @@ abstract class ArraySource implements AutoCloseable {
 
   /** Puts one part, with imaginary parts of zero if the array is complex and the values are not. */
   private void put(
-      FourierPipeline pipeline, boolean isComplex, long[] low, long[] size, List<Plane> planes) {
+      BlockPipeline pipeline, boolean isComplex, long[] low, long[] size, List<Plane> planes) {
     List<Plane> all = planes;
     if (isComplex && planes.size() == 1) {
       all = List.of(planes.get(0), zeros(planes.get(0).values().bytes()));

@@ -11,9 +11,9 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.arrow.arrays.ArrayProgram;
-import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
@@ -70,13 +70,13 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
       ArraySource source,
       CarriedColumns carried,
       int trendOrdinal,
-      FourierPipeline pipeline) {}
+      BlockPipeline pipeline) {}
 
   final FourierSpec spec;
   final Output output;
   private final ArraySource source;
   private final CarriedColumns carried;
-  private final FourierPipeline pipeline;
+  private final BlockPipeline pipeline;
   private final int trendOrdinal;
   private final Deque<Label> underWay = new ArrayDeque<>();
   private boolean exhausted;
@@ -146,7 +146,7 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private void fillPipeline() {
-    while (!exhausted && pipeline.inFlight() < pipeline.capacity()) {
+    while (!exhausted && !pipeline.isFull()) {
       if (!source.next()) {
         exhausted = true;
         return;

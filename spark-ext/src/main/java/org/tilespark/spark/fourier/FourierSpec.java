@@ -4,7 +4,7 @@ import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.tilespark.arrow.arrays.ArrayProgram;
+import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Shape;

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.tilespark.arrow.arrays.ArrayProgram;
+import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;

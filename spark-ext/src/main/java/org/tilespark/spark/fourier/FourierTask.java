@@ -8,7 +8,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.exchange.AssembleSpec;
@@ -108,7 +108,7 @@ record FourierTask<T, R>(
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
     TaskRun run = TaskRun.start(task, runtime, place.gpu(), "transform");
     BufferAllocator allocator = run.allocator();
-    FourierPipeline pipeline =
+    BlockPipeline pipeline =
         run.scope()
             .own(
                 place.open(

@@ -4,12 +4,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import org.tilespark.arrow.arrays.ArrayStep;
-import org.tilespark.arrow.arrays.BlockProgram.State;
-import org.tilespark.arrow.arrays.BlockStep;
-import org.tilespark.arrow.arrays.KeepUpTo;
-import org.tilespark.arrow.arrays.Scale;
-import org.tilespark.arrow.arrays.Subtract;
+import org.tilespark.arrow.blocks.ArrayStep;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.arrow.blocks.BlockStep;
+import org.tilespark.arrow.blocks.KeepUpTo;
+import org.tilespark.arrow.blocks.Scale;
+import org.tilespark.arrow.blocks.Subtract;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.options.Window;
 

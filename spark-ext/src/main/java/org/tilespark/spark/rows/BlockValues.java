@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.tilespark.arrow.blocks.BlockVectors;
-import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 

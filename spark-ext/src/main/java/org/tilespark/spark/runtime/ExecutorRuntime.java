@@ -16,9 +16,9 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.arrow.arrays.DeviceFourierPipeline;
-import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.arrays.HostFourierPipeline;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.DeviceBlockPipeline;
+import org.tilespark.arrow.blocks.HostBlockPipeline;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.Uses;
@@ -257,10 +257,10 @@ public final class ExecutorRuntime implements AutoCloseable {
      *
      * @param aheadBytes of pinned memory for parts that come down before they are asked for
      */
-    public FourierPipeline open(TaskRun run, long aheadBytes, PipelineListener listener) {
+    public BlockPipeline open(TaskRun run, long aheadBytes, PipelineListener listener) {
       return fourier.isEmpty()
-          ? new HostFourierPipeline(run.runtime().hostTransposer, run.allocator(), listener)
-          : new DeviceFourierPipeline(
+          ? new HostBlockPipeline(run.runtime().hostTransposer, run.allocator(), listener)
+          : new DeviceBlockPipeline(
               run.place(listener), fourier.get(), gpu.get().transposer(), aheadBytes);
     }
   }

@@ -7,6 +7,7 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.arrow.blocks.TransposeChain;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
@@ -120,7 +121,7 @@ abstract class StageResults<R, B extends StageResults.Labels>
   }
 
   private void addBlock(B labels) {
-    List<PermutePipeline.Plane> planes = new ArrayList<>();
+    List<Plane> planes = new ArrayList<>();
     for (int ordinal : spec.inputBlocks().planes()) {
       planes.add(cursor.values(ordinal, spec.blocks().elementType()));
     }

@@ -9,9 +9,9 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.arrays.BlockProgram;
-import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.BlockProgram;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
@@ -56,12 +56,12 @@ class ArraySourceTest {
   }
 
   /** Keeps a copy of the imaginary parts that are put. */
-  private static final class Imaginary implements FourierPipeline {
+  private static final class Imaginary implements BlockPipeline {
     private final List<float[]> put = new ArrayList<>();
 
     @Override
-    public int capacity() {
-      return 1;
+    public boolean isFull() {
+      return false;
     }
 
     @Override

@@ -17,16 +17,16 @@ import java.util.Set;
 import java.util.function.DoubleSupplier;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.arrays.BlockProgram;
-import org.tilespark.arrow.arrays.BlockStep;
-import org.tilespark.arrow.arrays.Fourier.Direction;
-import org.tilespark.arrow.arrays.Fourier.Form;
-import org.tilespark.arrow.arrays.Fourier;
-import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.arrays.HostFourierPipeline;
-import org.tilespark.arrow.arrays.Permute;
-import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.BlockProgram;
+import org.tilespark.arrow.blocks.BlockStep;
+import org.tilespark.arrow.blocks.Fourier;
+import org.tilespark.arrow.blocks.Fourier.Direction;
+import org.tilespark.arrow.blocks.Fourier.Form;
+import org.tilespark.arrow.blocks.HostBlockPipeline;
+import org.tilespark.arrow.blocks.Permute;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
@@ -82,7 +82,7 @@ public final class FourierBenchmark {
   /** What a whole cube may take beside copies and transform one after another, on an H200. */
   private static final double PROMISED = 1.25;
 
-  private final FourierMachine machine;
+  private final DeviceMachine machine;
   private final Map<String, String> options;
   private final PrintStream out;
   private final int runs;
@@ -122,7 +122,7 @@ public final class FourierBenchmark {
     }
   }
 
-  private FourierBenchmark(FourierMachine machine, Map<String, String> options, PrintStream out) {
+  private FourierBenchmark(DeviceMachine machine, Map<String, String> options, PrintStream out) {
     this.machine = machine;
     this.options = options;
     this.out = out;
@@ -150,10 +150,10 @@ public final class FourierBenchmark {
     String backend = options.getOrDefault("backend", "auto");
     Availability<DeviceProbe> probe = DeviceProbe.run();
     String absence = probe.isPresent() ? "" : "No CUDA device: " + probe.whyNot();
-    FourierMachine device = null;
+    DeviceMachine device = null;
     if (absence.isEmpty() && !backend.equals("cpu")) {
-      Availability<FourierMachine> opened =
-          FourierMachine.ofDevice(
+      Availability<DeviceMachine> opened =
+          DeviceMachine.ofDevice(
               options.containsKey("library-path")
                   ? List.of(Path.of(options.get("library-path")))
                   : List.of());
@@ -164,7 +164,7 @@ public final class FourierBenchmark {
       err.println(absence);
       return 1;
     }
-    try (FourierMachine machine = device == null ? FourierMachine.ofHost() : device) {
+    try (DeviceMachine machine = device == null ? DeviceMachine.ofHost() : device) {
       FourierBenchmark benchmark = new FourierBenchmark(machine, options, out);
       String head =
           String.format(
@@ -257,7 +257,7 @@ public final class FourierBenchmark {
   private void kernels(Shape cube) {
     long bytes = 2 * cube.elements() * Float.BYTES;
     Row copy = measure("  device copy of the array", 2 * bytes, () -> machine.copyOnDevice(bytes));
-    for (FourierMachine.Kernel kernel : FourierMachine.Kernel.values()) {
+    for (DeviceMachine.Kernel kernel : DeviceMachine.Kernel.values()) {
       Row row = measure("  " + kernel.description(), 2 * bytes, () -> machine.kernel(kernel, cube));
       out.printf(
           Locale.ROOT,
@@ -293,9 +293,9 @@ public final class FourierBenchmark {
     List<Part> whole = List.of(Part.whole(volume.shape()));
     try (BufferAllocator allocator = machine.memory().newChild("task")) {
       long start = System.nanoTime();
-      try (FourierPipeline pipeline = machine.open(allocator, listener)) {
+      try (BlockPipeline pipeline = machine.open(allocator, listener)) {
         for (int i = 0; i < arrays; i++) {
-          if (pipeline.inFlight() == pipeline.capacity()) {
+          if (pipeline.isFull()) {
             take(pipeline, volume);
           }
           pipeline.begin(program);
@@ -310,7 +310,7 @@ public final class FourierBenchmark {
     }
   }
 
-  private void take(FourierPipeline pipeline, Volume volume) {
+  private void take(BlockPipeline pipeline, Volume volume) {
     List<ArrowBuf> taken = pipeline.take();
     try {
       if (!checked) {
@@ -433,10 +433,10 @@ public final class FourierBenchmark {
     try (BufferAllocator allocator = machine.memory().newChild("tasks")) {
       try {
         long start = System.nanoTime();
-        try (FourierPipeline pipeline = machine.open(allocator, PipelineListener.NONE)) {
+        try (BlockPipeline pipeline = machine.open(allocator, PipelineListener.NONE)) {
           int taken = 0;
           for (int s = 0; s < slabs; s++) {
-            while (pipeline.inFlight() == pipeline.capacity()) {
+            while (pipeline.isFull()) {
               cells.get(taken++ % slabs).add(new Volume(cellShape, pipeline.take()));
             }
             pipeline.begin(first);
@@ -449,11 +449,11 @@ public final class FourierBenchmark {
         }
         millis[0] = (System.nanoTime() - start) / 1e6;
         start = System.nanoTime();
-        try (FourierPipeline pipeline = machine.open(allocator, PipelineListener.NONE)) {
+        try (BlockPipeline pipeline = machine.open(allocator, PipelineListener.NONE)) {
           Part result = Part.whole(second.output().shape());
           boolean open = check;
           for (List<Volume> pieces : cells) {
-            while (pipeline.inFlight() == pipeline.capacity()) {
+            while (pipeline.isFull()) {
               open = takeSlab(pipeline, slab, slabs, open);
             }
             pipeline.begin(second);
@@ -477,7 +477,7 @@ public final class FourierBenchmark {
   }
 
   /** The first slab of the result holds the sum of all, and nothing at the frequency behind it. */
-  private static boolean takeSlab(FourierPipeline pipeline, Volume slab, int slabs, boolean check) {
+  private static boolean takeSlab(BlockPipeline pipeline, Volume slab, int slabs, boolean check) {
     List<ArrowBuf> taken = pipeline.take();
     try {
       if (check) {
@@ -520,8 +520,8 @@ public final class FourierBenchmark {
               true,
               List.of(new Fourier(ALL, Form.COMPLEX, Direction.FORWARD, 0, 1)));
       long start = System.nanoTime();
-      try (FourierPipeline pipeline =
-          new HostFourierPipeline(transposer, allocator, PipelineListener.NONE)) {
+      try (BlockPipeline pipeline =
+          new HostBlockPipeline(transposer, allocator, PipelineListener.NONE)) {
         pipeline.begin(program);
         pipeline.put(Part.whole(cube), volume.planes());
         pipeline.run(List.of(Part.whole(cube)));

@@ -4,10 +4,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.arrays.DeviceFourierPipeline;
-import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.arrays.HostFourierPipeline;
-import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.DeviceBlockPipeline;
+import org.tilespark.arrow.blocks.HostBlockPipeline;
+import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.DevicePlace;
@@ -37,7 +37,7 @@ import org.tilespark.layout.Shape;
  * Who transforms, as an executor would set it up, and what a transform is made of, alone. Times are
  * in milliseconds; all arrays are of complex FLOATs.
  */
-interface FourierMachine extends AutoCloseable {
+interface DeviceMachine extends AutoCloseable {
   /** The kernels around a transform; each reads and writes a whole array. */
   enum Kernel {
     PUT("planes into the array, by a kernel"),
@@ -63,7 +63,7 @@ interface FourierMachine extends AutoCloseable {
   ArrowMemory memory();
 
   /** A task's pipeline; the task closes it. */
-  FourierPipeline open(BufferAllocator allocator, PipelineListener listener);
+  BlockPipeline open(BufferAllocator allocator, PipelineListener listener);
 
   /** Copies planes to the device, nothing else. */
   default double copyUp(List<Plane> planes) {
@@ -94,12 +94,12 @@ interface FourierMachine extends AutoCloseable {
   void close();
 
   /** The CPU, one thread. */
-  static FourierMachine ofHost() {
+  static DeviceMachine ofHost() {
     return new OfHost();
   }
 
   /** A device with cuFFT. */
-  static Availability<FourierMachine> ofDevice(List<Path> libraryPath) {
+  static Availability<DeviceMachine> ofDevice(List<Path> libraryPath) {
     CudaDevice device = CudaDevice.open(0);
     Availability<DeviceFourier> found = DeviceFourier.find(device, libraryPath);
     if (!found.isPresent()) {
@@ -109,7 +109,7 @@ interface FourierMachine extends AutoCloseable {
   }
 
   /** The host twin. */
-  final class OfHost implements FourierMachine {
+  final class OfHost implements DeviceMachine {
     private final NativeMemorySource source = new NativeMemorySource(0);
     private final ArrowMemory memory = new ArrowMemory(source);
     private final HostTransposer transposer = new HostTransposer();
@@ -133,8 +133,8 @@ interface FourierMachine extends AutoCloseable {
     }
 
     @Override
-    public FourierPipeline open(BufferAllocator allocator, PipelineListener listener) {
-      return new HostFourierPipeline(transposer, allocator, listener);
+    public BlockPipeline open(BufferAllocator allocator, PipelineListener listener) {
+      return new HostBlockPipeline(transposer, allocator, listener);
     }
 
     @Override
@@ -146,7 +146,7 @@ interface FourierMachine extends AutoCloseable {
   }
 
   /** A device. */
-  final class OfDevice implements FourierMachine {
+  final class OfDevice implements DeviceMachine {
     /** All pinned memory is kept: what is measured is the steady state. */
     private static final long POOL_BYTES = 64L << 30;
 
@@ -188,8 +188,8 @@ interface FourierMachine extends AutoCloseable {
     }
 
     @Override
-    public FourierPipeline open(BufferAllocator allocator, PipelineListener listener) {
-      return new DeviceFourierPipeline(
+    public BlockPipeline open(BufferAllocator allocator, PipelineListener listener) {
+      return new DeviceBlockPipeline(
           new DevicePlace(device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
           fourier,
           transposer,

@@ -11,8 +11,8 @@ import org.tilespark.kernels.launch.Availability;
 class FourierBenchmarkIT extends FourierBenchmarkTest {
   @BeforeAll
   static void needsCufft() {
-    Availability<FourierMachine> opened = FourierMachine.ofDevice(List.of());
-    opened.thing().ifPresent(FourierMachine::close);
+    Availability<DeviceMachine> opened = DeviceMachine.ofDevice(List.of());
+    opened.thing().ifPresent(DeviceMachine::close);
     assumeTrue(opened.isPresent(), opened.whyNot());
   }
 

@@ -1,8 +1,0 @@
-package org.tilespark.arrow.arrays;
-
-import org.tilespark.arrow.memory.DevicePlace;
-import org.tilespark.kernels.device.DeviceFourier;
-import org.tilespark.kernels.device.DeviceTransposer;
-
-/** What the arrays of a pipeline have in common; borrowed. */
-record FourierMachine(DevicePlace place, DeviceFourier fourier, DeviceTransposer transposer) {}

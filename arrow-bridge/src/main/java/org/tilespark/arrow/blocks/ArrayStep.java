@@ -1,0 +1,56 @@
+package org.tilespark.arrow.blocks;
+
+import java.io.Serializable;
+import java.util.Optional;
+import java.util.Set;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Permutation;
+
+/**
+ * One step that a whole array takes in an {@link ArrayProgram}, which runs on parts of the array.
+ * Axes are counted from 0, outermost first, in the array as the step before left it.
+ */
+public interface ArrayStep extends Serializable {
+  /**
+   * What the array is after this step.
+   *
+   * @param before what it is before
+   * @throws IllegalArgumentException if this step cannot be done on such an array; says why
+   */
+  State after(State before);
+
+  /** Axes along which a part must be whole, besides those whose extent changes. */
+  default Set<Integer> whole() {
+    return Set.of();
+  }
+
+  /** Output axis {@code i} is input axis {@code axes(rank).axis(i)}. */
+  default Permutation axes(int rank) {
+    return Permutation.identity(rank);
+  }
+
+  /** The permutation that this step is, if it does nothing else. */
+  default Optional<Permutation> asPermutation() {
+    return Optional.empty();
+  }
+
+  /**
+   * Where a part of the whole array lies after this step.
+   *
+   * @param before the whole array before this step
+   * @param part where the part lies before this step
+   */
+  default Box place(State before, Box part) {
+    return part;
+  }
+
+  /**
+   * This step for a part of the whole array.
+   *
+   * @param before the whole array before this step
+   * @param part where the part lies before this step
+   * @param trend the numbers of a trend that come with the part; null where none come
+   */
+  BlockStep onPart(State before, Box part, double[] trend);
+}

@@ -1,0 +1,173 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Shape;
+
+/**
+ * One task's way of putting many arrays through a {@link BlockProgram}, one after another: {@link
+ * #begin} an array, {@link #put} its parts, {@link #run} it, and {@link #take} parts of the result.
+ * Between the first put and the last take the array stays where it is computed, in device memory
+ * where there is a device. While one array computes or comes down, the next may be put; {@link
+ * #isFull()} says when parts have to be taken first.
+ *
+ * <p>A complex array has two planes (real and imaginary parts), a real one has one. Used by one
+ * thread. Closing waits for the device and frees everything that was not taken; it may be called
+ * twice.
+ */
+public interface BlockPipeline extends AutoCloseable {
+  /**
+   * A part of an array.
+   *
+   * @param low its first element, one number per axis
+   * @param size its extents
+   */
+  record Part(List<Long> low, List<Long> size) {
+    /** Copies the lists. */
+    public Part {
+      low = List.copyOf(low);
+      size = List.copyOf(size);
+    }
+
+    /** All of an array. */
+    public static Part whole(Shape shape) {
+      List<Long> low = new ArrayList<>();
+      List<Long> size = new ArrayList<>();
+      for (int axis = 0; axis < shape.rank(); axis++) {
+        low.add(0L);
+        size.add(shape.extent(axis));
+      }
+      return new Part(low, size);
+    }
+
+    /**
+     * Checks that this lies inside an array and holds something.
+     *
+     * @throws IllegalArgumentException if not
+     */
+    void requireInside(Shape shape) {
+      boolean inside = low.size() == shape.rank() && size.size() == shape.rank();
+      for (int axis = 0; inside && axis < low.size(); axis++) {
+        inside =
+            low.get(axis) >= 0
+                && size.get(axis) >= 1
+                && low.get(axis) <= shape.extent(axis) - size.get(axis);
+      }
+      if (!inside) {
+        throw new IllegalArgumentException(
+            "A part of size " + size + " at " + low + " of an array of shape " + shape);
+      }
+    }
+
+    /**
+     * Checks that this lies inside an array and has the planes it needs.
+     *
+     * @throws IllegalArgumentException if not
+     */
+    void requirePlanes(List<Plane> planes, State state) {
+      requireInside(state.shape());
+      long bytes = elements() * state.type().bytes();
+      if (planes.size() != state.planes()
+          || planes.stream().anyMatch(plane -> plane.values().bytes() != bytes)) {
+        throw new IllegalArgumentException(
+            "A part of size %s of a %s array with planes of %s bytes; expected %s of %s"
+                .formatted(
+                    size,
+                    state,
+                    planes.stream().map(plane -> plane.values().bytes()).toList(),
+                    state.planes(),
+                    bytes));
+      }
+    }
+
+    /**
+     * The room of this part, checked.
+     *
+     * @throws IllegalArgumentException if it is neither empty nor of the planes' bytes
+     */
+    List<HostMemory> requireRoom(List<HostMemory> room, State state) {
+      long bytes = elements() * state.type().bytes();
+      if (!room.isEmpty()
+          && (room.size() != state.planes()
+              || room.stream().anyMatch(plane -> plane.bytes() != bytes))) {
+        throw new IllegalArgumentException(
+            "A room of "
+                + room.stream().map(HostMemory::bytes).toList()
+                + " bytes for a part of size "
+                + size
+                + " of a "
+                + state
+                + " array; expected "
+                + state.planes()
+                + " of "
+                + bytes);
+      }
+      return room;
+    }
+
+    /** Count of elements. */
+    public long elements() {
+      long elements = 1;
+      for (long extent : size) {
+        elements = Math.multiplyExact(elements, extent);
+      }
+      return elements;
+    }
+  }
+
+  /** True if no further array may begin before a part is taken. */
+  boolean isFull();
+
+  /** Arrays run and not yet taken whole. */
+  int inFlight();
+
+  /**
+   * Starts an array, all zero. The one before must have been run.
+   *
+   * @param program what happens to it
+   * @throws org.tilespark.kernels.ResourceException if the array, with what the transforms need
+   *     beside it, does not fit; says how much was asked for, how much there is, and what helps
+   */
+  void begin(BlockProgram program);
+
+  /**
+   * Puts a part of the array being started; no two parts may overlap. Planes with an owner are
+   * retained until the array is done. Planes without one have been read when this returns; those of
+   * a part that is the whole array must stay valid until {@link #run} returns.
+   *
+   * @param planes dense, row-major; one if {@link BlockProgram#isComplex()} is false, else two
+   * @throws IllegalArgumentException if the part is not inside the array, or a plane has another
+   *     length
+   */
+  void put(Part part, List<Plane> planes);
+
+  /** Runs an array whose parts go into buffers. */
+  default void run(List<Part> outputs) {
+    run(outputs, Rooms.NONE);
+  }
+
+  /**
+   * Sends the array being started on its way; what was not put is zero.
+   *
+   * @param outputs the parts of the result that will be taken, in this order; each element of the
+   *     result may be in several or in none. Empty: nothing is taken, the array is dropped
+   * @param rooms where these parts go
+   * @throws IllegalArgumentException if a part is not inside the result
+   */
+  void run(List<Part> outputs, Rooms rooms);
+
+  /**
+   * Waits for the next part of the oldest array that was run.
+   *
+   * @return one buffer per plane of the result, dense, row-major; the caller closes them. Empty if
+   *     the part has gone into its room
+   */
+  List<ArrowBuf> take();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,22 @@
+package org.tilespark.arrow.blocks;
+
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Box;
+
+/**
+ * One step of a {@link BlockProgram}, with both its twins. Vectors, one per axis, come outermost
+ * axis first, each as long as that axis of the block; what depends on the place of a block in the
+ * whole array is in these vectors.
+ */
+public interface BlockStep extends ArrayStep {
+  /** Does this step on the CPU. */
+  void onHost(HostArray array);
+
+  /** Says what a device does for this step. */
+  void lower(DeviceSteps device);
+
+  @Override
+  default BlockStep onPart(State before, Box part, double[] trend) {
+    return this;
+  }
+}

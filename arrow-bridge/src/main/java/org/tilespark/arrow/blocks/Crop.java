@@ -1,0 +1,38 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.List;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Shape;
+
+/**
+ * Takes a part of the array.
+ *
+ * @param shape of the part
+ * @param low the part's first element, one number per axis
+ */
+public record Crop(Shape shape, List<Long> low) implements BlockStep {
+  /** Copies the list. */
+  public Crop {
+    low = List.copyOf(low);
+  }
+
+  @Override
+  public State after(State before) {
+    StepChecks.requireInside(shape, low, before.shape());
+    return new State(shape, before.type(), before.isComplex());
+  }
+
+  @Override
+  public void onHost(HostArray array) {
+    array.move(
+        List.of(BoxMoves.crop(array.state().shape(), this)), false, after(array.state()));
+  }
+
+  @Override
+  public void lower(DeviceSteps device) {
+    State before = device.state();
+    if (!shape.equals(before.shape())) {
+      device.move(List.of(BoxMoves.crop(before.shape(), this)), false, after(before));
+    }
+  }
+}

@@ -1,0 +1,258 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Shape;
+
+/**
+ * The way down of the parts of one array's result, in their order: into their rooms where the
+ * device can write there, else into pinned buffers. Small parts share a launch and a buffer.
+ */
+final class DeviceDownload implements AutoCloseable {
+  private final DevicePlace place;
+  private final State output;
+  private final long stagingBytes;
+  private final Device device;
+  private final Deque<Part> unfetched = new ArrayDeque<>();
+  private final Deque<FetchedParts> fetched = new ArrayDeque<>();
+  private Rooms rooms = Rooms.NONE;
+  private int nextRoom; // of the part that is fetched next
+  private int untaken; // parts
+  private long fetchedBytes; // not taken
+  private long movedBytes;
+
+  /** Where parts come from. */
+  interface Device {
+    /** Queues the move of pieces into the staging buffer of the next lane down. */
+    DeviceBuffer stage(List<Piece> pieces);
+
+    /** The stream of that lane. */
+    CudaStream stream();
+
+    /** What was queued last is a copy down. The other lane is next. */
+    void copied(FetchedParts group);
+  }
+
+  /** Parts of a result in {@code output}; borrows place and device. */
+  DeviceDownload(DevicePlace place, State output, long stagingBytes, Device device) {
+    this.place = place;
+    this.output = output;
+    this.stagingBytes = stagingBytes;
+    this.device = device;
+  }
+
+  /** The parts, as {@link BlockPipeline#run} has them; nothing comes down yet. */
+  void begin(List<Part> outputs, Rooms outputRooms) {
+    rooms = outputRooms;
+    untaken = outputs.size();
+    unfetched.addAll(outputs);
+  }
+
+  /** True if there are parts whose way down is not queued. */
+  boolean hasMore() {
+    return !unfetched.isEmpty();
+  }
+
+  private long planeBytes(Part part) {
+    return part.elements() * output.type().bytes();
+  }
+
+  /** Room of a part among others in one buffer. */
+  private long roomOf(Part part) {
+    return output.planes() * DeviceLoad.aligned(planeBytes(part));
+  }
+
+  /** Bytes that have come down, or are on their way, and are not taken. */
+  long fetchedBytes() {
+    return fetchedBytes;
+  }
+
+  /** Bytes that have come down, or are on their way. */
+  long movedBytes() {
+    return movedBytes;
+  }
+
+  /** True if all parts are taken. */
+  boolean isTaken() {
+    return untaken == 0;
+  }
+
+  /** Bytes that the next {@link #fetch} brings. */
+  long nextBytes() {
+    long bytes = 0;
+    for (Part part : unfetched) {
+      if (bytes + roomOf(part) > stagingBytes) {
+        break;
+      }
+      bytes += roomOf(part);
+    }
+    return bytes == 0 ? output.planes() * planeBytes(unfetched.element()) : bytes;
+  }
+
+  /** Queues the way down of the next parts; their bytes. */
+  long fetch() {
+    long bytes = nextBytes();
+    FetchedParts group = new FetchedParts(bytes);
+    fetched.add(group);
+    fetchedBytes += bytes;
+    if (roomOf(unfetched.element()) > stagingBytes) {
+      fetchLarge(unfetched.remove(), group);
+    } else {
+      fetchSmall(group);
+    }
+    movedBytes += bytes;
+    return bytes;
+  }
+
+  private void fetchSmall(FetchedParts group) {
+    List<Piece> pieces = new ArrayList<>();
+    List<Down> copies = new ArrayList<>();
+    ArrowBuf buffer = null; // where the device cannot write to the parts' rooms
+    long used = 0;
+    try {
+      while (used < group.bytes) {
+        Part part = unfetched.remove();
+        List<HostMemory> room = room(part);
+        boolean isDirect = isDirect(room);
+        if (!isDirect && buffer == null) {
+          buffer = place.allocator().buffer(group.bytes);
+        }
+        long[] to = new long[2];
+        List<ArrowBuf> planes = new ArrayList<>();
+        for (int p = 0; p < output.planes(); p++) {
+          to[p] = used;
+          used += DeviceLoad.aligned(planeBytes(part));
+          if (isDirect) {
+            copies.add(new Down(to[p], room.get(p)));
+          } else {
+            ArrowBuf slice = buffer.slice(to[p], planeBytes(part));
+            slice.getReferenceManager().retain();
+            planes.add(slice);
+            addBuffered(copies, to[p], Buffers.memory(buffer, to[p], used - to[p]));
+          }
+        }
+        group.parts.add(new FetchedParts.Fetched(planes, room));
+        pieces.add(
+            new Piece(output.shape(), part.low(), shape(part), 0, part.elements(), to[0], to[1]));
+      }
+      DeviceBuffer staging = device.stage(pieces);
+      for (Down copy : copies) {
+        device.stream().download(staging, copy.from(), copy.to());
+      }
+      device.copied(group);
+    } finally {
+      if (buffer != null) {
+        buffer.close(); // its slices hold it
+      }
+    }
+  }
+
+  /** A range of a staging buffer that comes down. */
+  private record Down(long from, HostMemory to) {}
+
+  /** Adds a copy, as one with the last if it continues that. */
+  private static void addBuffered(List<Down> copies, long from, HostMemory to) {
+    Down last = copies.isEmpty() ? null : copies.get(copies.size() - 1);
+    if (last != null
+        && last.from() + last.to().bytes() == from
+        && last.to().offset() + last.to().bytes() == to.offset()) {
+      copies.set(
+          copies.size() - 1,
+          new Down(
+              last.from(),
+              HostMemory.ofAddress(last.to().offset(), last.to().bytes() + to.bytes())));
+    } else {
+      copies.add(new Down(from, to));
+    }
+  }
+
+  /** The room of the part that is fetched next; empty if there is none. */
+  private List<HostMemory> room(Part part) {
+    return part.requireRoom(rooms.of(nextRoom++), output);
+  }
+
+  /** True if the device is to write to the room itself. */
+  private boolean isDirect(List<HostMemory> room) {
+    return !room.isEmpty()
+        && room.stream()
+            .allMatch(
+                plane ->
+                    plane.bytes() >= DeviceRun.LEAST_COPY_BYTES && place.memory().pins(plane));
+  }
+
+  private void fetchLarge(Part part, FetchedParts group) {
+    List<HostMemory> room = room(part);
+    List<ArrowBuf> planes =
+        isDirect(room)
+            ? List.of()
+            : Buffers.allocate(place.allocator(), output.planes(), planeBytes(part));
+    group.parts.add(new FetchedParts.Fetched(planes, room));
+    long width = output.type().bytes();
+    long most =
+        stagingBytes / output.planes() / DeviceLoad.ALIGNMENT * DeviceLoad.ALIGNMENT / width;
+    for (long done = 0; done < part.elements(); done += most) {
+      long count = Math.min(most, part.elements() - done);
+      long[] from = {0, DeviceLoad.aligned(count * width)};
+      DeviceBuffer staging =
+          device.stage(
+              List.of(
+                  new Piece(
+                      output.shape(), part.low(), shape(part), done, count, from[0], from[1])));
+      for (int p = 0; p < output.planes(); p++) {
+        HostMemory to =
+            planes.isEmpty()
+                ? room.get(p).slice(done * width, count * width)
+                : Buffers.memory(planes.get(p), done * width, count * width);
+        device.stream().download(staging, from[p], to);
+      }
+      device.copied(group);
+    }
+  }
+
+  /** The parts that come next, which the device may still be writing. */
+  FetchedParts next() {
+    if (fetched.isEmpty()) {
+      fetch();
+    }
+    return fetched.element();
+  }
+
+  /** True if what {@link #next} gives is all that is left. */
+  boolean isLast() {
+    return unfetched.isEmpty() && fetched.size() == 1;
+  }
+
+  /** The next part, which has arrived, as {@link BlockPipeline#take} gives it. */
+  List<ArrowBuf> take() {
+    FetchedParts group = fetched.element();
+    List<ArrowBuf> planes = group.parts.remove().arrived(place.listener());
+    untaken--;
+    if (group.parts.isEmpty()) {
+      fetched.remove();
+      fetchedBytes -= group.bytes;
+    }
+    return planes;
+  }
+
+  @Override
+  public void close() {
+    Closing.emptied(fetched);
+  }
+
+  private static Shape shape(Part part) {
+    return Shape.of(part.size().stream().mapToLong(Long::longValue).toArray());
+  }
+}

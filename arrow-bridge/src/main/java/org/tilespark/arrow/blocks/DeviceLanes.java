@@ -1,0 +1,171 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.memory.GrowingBuffer;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * The streams of a {@link DeviceBlockPipeline}, which its arrays take turns on: two up, one to
+ * compute, two down, and one on which device memory comes and goes. Opened when first needed.
+ */
+final class DeviceLanes {
+  private final DevicePlace place;
+  private final UpLane[] up =
+      new UpLane[DeviceStaging.LANES]; // null, as the streams, until first used
+  private final CudaStream[] down = new CudaStream[DeviceStaging.LANES];
+  private CudaStream compute;
+  private CudaStream allocations; // never waits for work
+  private int nextUp;
+  private int nextDown;
+
+  /** Lanes at a place, which is borrowed. */
+  DeviceLanes(DevicePlace place) {
+    this.place = place;
+  }
+
+  /** A stream up, and the pinned memory in which parts are gathered for it. */
+  final class UpLane {
+    private final CudaStream stream;
+    private final GrowingBuffer gathered = new GrowingBuffer(place.allocator());
+    private CudaEvent read; // behind the last copy from that memory, of a clock of:
+    private DeviceRun readFor;
+
+    private UpLane(CudaStream stream) {
+      this.stream = stream;
+    }
+
+    CudaStream stream() {
+      return stream;
+    }
+
+    /** Memory that the device does not read any more. */
+    HostMemory gathered(long bytes) {
+      if (read != null) {
+        place.awaitResults(read::synchronize);
+        read = null;
+      }
+      return gathered.memory(bytes);
+    }
+
+    /** The device reads that memory until {@code copied}, an event of the array's. */
+    void reads(DeviceRun array, CudaEvent copied) {
+      read = copied;
+      readFor = array;
+    }
+  }
+
+  /** Opens what is not open yet. */
+  void open() {
+    if (allocations == null) {
+      allocations = place.device().newStream();
+    }
+    if (compute == null) {
+      compute = place.device().newStream();
+    }
+    for (int lane = 0; lane < DeviceStaging.LANES; lane++) {
+      if (up[lane] == null) {
+        up[lane] = new UpLane(place.device().newStream());
+      }
+      if (down[lane] == null) {
+        down[lane] = place.device().newStream();
+      }
+    }
+  }
+
+  /** Where the next copy goes up. */
+  UpLane up() {
+    return up[nextUp];
+  }
+
+  /** Its number. */
+  int upIndex() {
+    return nextUp;
+  }
+
+  /** The next copy goes up in the other lane. */
+  void turnUp() {
+    nextUp = (nextUp + 1) % DeviceStaging.LANES;
+  }
+
+  List<UpLane> allUp() {
+    return List.of(up);
+  }
+
+  /** Where the next copy comes down. */
+  CudaStream down() {
+    return down[nextDown];
+  }
+
+  /** Its number. */
+  int downIndex() {
+    return nextDown;
+  }
+
+  /** The next copy comes down in the other lane. */
+  void turnDown() {
+    nextDown = (nextDown + 1) % DeviceStaging.LANES;
+  }
+
+  List<CudaStream> allDown() {
+    return List.of(down);
+  }
+
+  CudaStream compute() {
+    return compute;
+  }
+
+  /** Where device memory is taken from and given back to. */
+  CudaStream allocations() {
+    return allocations;
+  }
+
+  /** The array's events are closed now; what they were for is long past. */
+  void forget(DeviceRun array) {
+    for (UpLane lane : up) {
+      if (lane != null && lane.readFor == array) {
+        lane.read = null;
+        lane.readFor = null;
+      }
+    }
+  }
+
+  /**
+   * Closes the streams, which waits for their work, then the arrays that the work was for, then
+   * where their memory goes back to.
+   */
+  void close(Collection<? extends AutoCloseable> arrays) {
+    List<AutoCloseable> owned = new ArrayList<>();
+    List<AutoCloseable> memories = new ArrayList<>();
+    for (UpLane lane : up) {
+      if (lane != null) {
+        owned.add(lane.stream);
+        memories.add(lane.gathered);
+      }
+    }
+    for (CudaStream stream : down) {
+      if (stream != null) {
+        owned.add(stream);
+      }
+    }
+    if (compute != null) {
+      owned.add(compute);
+    }
+    owned.addAll(arrays);
+    if (allocations != null) { // memory goes back in its order
+      owned.add(allocations);
+    }
+    owned.addAll(memories);
+    Arrays.fill(up, null);
+    Arrays.fill(down, null);
+    compute = null;
+    allocations = null;
+    Closing.all(owned);
+  }
+}

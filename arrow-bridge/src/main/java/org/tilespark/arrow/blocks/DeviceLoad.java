@@ -1,0 +1,143 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.function.Supplier;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * What goes up to a staging buffer of the device at a time: ranges of pinned memory, one copy each,
+ * and the pieces of an array that lie in the buffer then. Pinned planes are read where they lie,
+ * others are gathered in pinned memory first.
+ */
+final class DeviceLoad {
+  /** Planes begin in staging buffers at multiples of this, which suits every access. */
+  static final long ALIGNMENT = 16;
+
+  private final long capacity;
+  private final Supplier<HostMemory> newGathered;
+  private final List<Upload> uploads = new ArrayList<>();
+  private final List<Piece> pieces = new ArrayList<>();
+  private HostMemory gathered; // null until a plane needs it
+  private long usedBytes;
+
+  /** Bytes that go from one place of pinned memory to one place of a staging buffer. */
+  static final class Upload {
+    private final long address;
+    private final long toBytes;
+    private long bytes;
+
+    private Upload(long address, long toBytes, long bytes) {
+      this.address = address;
+      this.toBytes = toBytes;
+      this.bytes = bytes;
+    }
+
+    /** What is copied. */
+    HostMemory from() {
+      return HostMemory.ofAddress(address, bytes);
+    }
+
+    /** Where it begins in the staging buffer. */
+    long toBytes() {
+      return toBytes;
+    }
+
+    private long toEnd() {
+      return toBytes + bytes;
+    }
+  }
+
+  /**
+   * Nothing yet.
+   *
+   * @param capacity bytes of the staging buffer
+   * @param newGathered gives pinned memory of so many bytes, which may be overwritten; asked once
+   */
+  DeviceLoad(long capacity, Supplier<HostMemory> newGathered) {
+    this.capacity = capacity;
+    this.newGathered = newGathered;
+  }
+
+  /** The next multiple of {@link #ALIGNMENT}. */
+  static long aligned(long bytes) {
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  }
+
+  /** So many elements of each of {@code planes} fit; 0 if this is better sent first. */
+  long fitting(long elements, int planes, int width) {
+    long room = (capacity - usedBytes) / planes;
+    long most = room / ALIGNMENT * ALIGNMENT / width;
+    if (elements <= most) {
+      return elements;
+    }
+    return usedBytes > capacity / 2 ? 0 : most;
+  }
+
+  /** Adds pinned values, to be read where they lie; where they will be in the staging buffer. */
+  long upload(HostMemory values) {
+    long to = reserve(values.bytes());
+    Upload last = last();
+    if (last != null && last.address + last.bytes == values.offset() && last.toEnd() == to) {
+      last.bytes += values.bytes();
+    } else {
+      uploads.add(new Upload(values.offset(), to, values.bytes()));
+    }
+    return to;
+  }
+
+  /** Adds a copy of the values; where they will be in the staging buffer. */
+  long gather(HostMemory values) {
+    long to = reserve(values.bytes());
+    if (gathered == null) {
+      gathered = newGathered.get();
+    }
+    HostMemory target = gathered.slice(to, values.bytes());
+    values.copyTo(target);
+    // The gap before it too, so that what was gathered is one copy.
+    Upload last = last();
+    if (last != null
+        && last.address + last.bytes == gathered.offset() + last.toEnd()
+        && aligned(last.toEnd()) == to) {
+      last.bytes = to + values.bytes() - last.toBytes;
+    } else {
+      uploads.add(new Upload(target.offset(), to, values.bytes()));
+    }
+    return to;
+  }
+
+  private long reserve(long bytes) {
+    long from = usedBytes;
+    usedBytes = aligned(usedBytes + bytes);
+    return from;
+  }
+
+  private Upload last() {
+    return uploads.isEmpty() ? null : uploads.get(uploads.size() - 1);
+  }
+
+  /** Adds a piece whose planes were added. */
+  void add(Piece piece) {
+    pieces.add(piece);
+  }
+
+  /** True if there is nothing to send. */
+  boolean isEmpty() {
+    return pieces.isEmpty();
+  }
+
+  /** True if some of it was gathered in memory that the copies read. */
+  boolean isGathered() {
+    return gathered != null;
+  }
+
+  List<Upload> uploads() {
+    return Collections.unmodifiableList(uploads);
+  }
+
+  List<Piece> pieces() {
+    return Collections.unmodifiableList(pieces);
+  }
+}

@@ -1,0 +1,314 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.ReferenceManager;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.arrow.blocks.DeviceOperation.Transform;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.fourier.FourierBoxes.Direction;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Shape;
+
+/**
+ * One array on its way through a {@link DeviceBlockPipeline}: its parts go up, what the plan says
+ * happens to it, and its parts come down. The turn and the device's memory are taken when the first
+ * copy goes up, and the memory is given back when the last part has come down.
+ */
+final class DeviceRun implements AutoCloseable {
+  /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
+  static final long LEAST_COPY_BYTES = 32 << 10;
+
+  private final TaskScope scope = new TaskScope();
+  private final DeviceMachine machine;
+  private final DeviceLanes lanes;
+  private final DeviceProgram plan;
+  private final State input;
+  private final State output;
+  private final long stagingBytes;
+  private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
+  private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
+  private final DeviceDownload download;
+  private MemoryGovernor.Grant<DeviceArrays> granted; // null before the first copy
+  private DeviceLoad load;
+  private int at; // the buffer that holds the array
+  private long bytesUp;
+  private boolean settled;
+
+  /** An array to be put through {@code program}; zero until parts are put. */
+  DeviceRun(BlockProgram program, DeviceMachine machine, DeviceLanes lanes) {
+    this.machine = machine;
+    this.lanes = lanes;
+    DeviceProgram fastest = DeviceProgram.of(program, 1, this::workBytes);
+    this.plan =
+        fastest.deviceBytes() <= machine.place().governor().limitBytes()
+            ? fastest
+            : DeviceProgram.of(program, DeviceStaging.SCARCE_SHARE, this::workBytes);
+    this.input = program.input();
+    this.output = program.output();
+    this.stagingBytes = DeviceStaging.stagingBytes(program);
+    this.load = newLoad();
+    // Closed in the reverse order; acquire() adds device memory, which is closed first.
+    scope.own(() -> Closing.emptied(clocks.values()));
+    scope.own(this::letGo);
+    this.download =
+        scope.own(new DeviceDownload(machine.place(), output, stagingBytes, new Down()));
+  }
+
+  private long workBytes(Transform transform) {
+    return machine.fourier().plan(transform.problem(), transform.workLimit()).workBytes();
+  }
+
+  /** The shape of the result. */
+  Shape outputShape() {
+    return output.shape();
+  }
+
+  // Up
+
+  /** As {@link BlockPipeline#put}. */
+  void put(Part part, List<Plane> planes) {
+    part.requirePlanes(planes, input);
+    boolean[] pinned = new boolean[planes.size()];
+    for (int p = 0; p < planes.size(); p++) {
+      Optional<ArrowBuf> owner = planes.get(p).owner().filter(machine.place().memory()::owns);
+      pinned[p] = owner.isPresent() && planes.get(p).values().bytes() >= LEAST_COPY_BYTES;
+      if (pinned[p]) {
+        // Shared with our allocator, so that it outlives the one it came from.
+        ReferenceManager source = owner.get().getReferenceManager();
+        held.add(source.retain(owner.get(), machine.place().allocator()));
+      }
+    }
+    for (int p = 0; p < pinned.length; p++) {
+      machine.place().listener().staged(pinned[p] ? 0 : planes.get(p).values().bytes());
+    }
+    int width = input.type().bytes();
+    long elements = part.elements();
+    long done = 0;
+    while (done < elements) {
+      long count = load.fitting(elements - done, planes.size(), width);
+      if (count == 0) {
+        flush();
+        continue;
+      }
+      long[] to = new long[2];
+      for (int p = 0; p < planes.size(); p++) {
+        HostMemory values = planes.get(p).values().slice(done * width, count * width);
+        to[p] = pinned[p] ? load.upload(values) : load.gather(values);
+      }
+      load.add(new Piece(input.shape(), part.low(), shape(part), done, count, to[0], to[1]));
+      done += count;
+    }
+  }
+
+  private DeviceLoad newLoad() {
+    return new DeviceLoad(
+        stagingBytes,
+        () -> {
+          lanes.open();
+          return lanes.up().gathered(stagingBytes);
+        });
+  }
+
+  /** Sends what was put and is not on its way yet. */
+  private void flush() {
+    if (load.isEmpty()) {
+      return;
+    }
+    DeviceLoad sent = load;
+    load = newLoad();
+    acquire();
+    DeviceLanes.UpLane lane = lanes.up();
+    CudaStream stream = lane.stream();
+    DeviceBuffer target = granted.resource().staging[lanes.upIndex()];
+    DeviceClock clock = clock(stream);
+    for (DeviceLoad.Upload upload : sent.uploads()) {
+      HostMemory from = upload.from();
+      stream.upload(from, target, upload.toBytes());
+      bytesUp += from.bytes();
+    }
+    CudaEvent copied = clock.ended(Phase.COPY_UP);
+    if (sent.isGathered()) {
+      lane.reads(this, copied);
+    }
+    machine
+        .fourier()
+        .move(
+            new Transfer(Direction.PUT, input.type(), input.isComplex(), 1),
+            sent.pieces(),
+            target,
+            granted.resource().buffers[0],
+            stream);
+    clock.ended(Phase.KERNELS);
+    lanes.turnUp();
+  }
+
+  /** This array's clock on a stream, running. */
+  private DeviceClock clock(CudaStream stream) {
+    DeviceClock clock = clocks.get(stream);
+    if (clock == null) {
+      clock = new DeviceClock(stream);
+      clocks.put(stream, clock);
+    } else {
+      clock.resumed();
+    }
+    return clock;
+  }
+
+  /** A turn and memory, all zero where the array goes, if this array has none yet. */
+  private void acquire() {
+    if (granted != null) {
+      return;
+    }
+    machine.place().takeTurn();
+    lanes.open();
+    long bytes = plan.deviceBytes();
+    granted =
+        scope.own(
+            machine
+                .place()
+                .acquire(
+                    bytes,
+                    bytes,
+                    all -> DeviceArrays.allocate(plan, stagingBytes, machine, lanes)));
+    lanes.allocations().fill(granted.resource().buffers[0], (byte) 0);
+    uploadVectors();
+    try (CudaEvent ready = lanes.allocations().record()) {
+      lanes.allUp().forEach(lane -> lane.stream().waitFor(ready));
+      lanes.compute().waitFor(ready);
+    }
+  }
+
+  private void uploadVectors() {
+    long bytes = plan.vectorBytes();
+    if (bytes == 0) {
+      return;
+    }
+    ArrowBuf buffer = machine.place().allocator().buffer(bytes);
+    held.add(buffer);
+    HostMemory target = Buffers.memory(buffer, 0, bytes);
+    plan.copyVectors(target);
+    lanes.allocations().upload(target, granted.resource().vectors, 0);
+    bytesUp += bytes;
+  }
+
+  // On the device
+
+  /** As {@link BlockPipeline#run}; nothing comes down yet. */
+  void run(List<Part> outputs, Rooms rooms) {
+    flush();
+    acquire();
+    CudaStream compute = lanes.compute();
+    for (DeviceLanes.UpLane lane : lanes.allUp()) {
+      try (CudaEvent put = lane.stream().record()) {
+        compute.waitFor(put);
+      }
+    }
+    DeviceClock clock = clock(compute);
+    at = granted.resource().run(plan, machine, compute);
+    CudaEvent done = clock.ended(Phase.KERNELS);
+    for (CudaStream stream : lanes.allDown()) {
+      stream.waitFor(done);
+    }
+    download.begin(outputs, rooms);
+  }
+
+  // Down
+
+  /** Where parts come from, once the result is there. */
+  private final class Down implements DeviceDownload.Device {
+    @Override
+    public DeviceBuffer stage(List<Piece> pieces) {
+      DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
+      DeviceClock clock = clock(lanes.down());
+      machine
+          .fourier()
+          .move(
+              new Transfer(Direction.TAKE, output.type(), output.isComplex(), plan.factor()),
+              pieces,
+              staging,
+              granted.resource().buffers[at],
+              lanes.down());
+      clock.ended(Phase.KERNELS);
+      return staging;
+    }
+
+    @Override
+    public CudaStream stream() {
+      return lanes.down();
+    }
+
+    @Override
+    public void copied(FetchedParts group) {
+      int lane = lanes.downIndex();
+      group.arrived[lane] = clocks.get(lanes.down()).ended(Phase.COPY_DOWN);
+      lanes.turnDown();
+    }
+  }
+
+  /** The parts of the result, once it is on its way. */
+  DeviceDownload download() {
+    return download;
+  }
+
+  /** As {@link BlockPipeline#take}; the array is settled with the last part that comes down. */
+  List<ArrowBuf> take() {
+    FetchedParts group = download.next();
+    if (!settled) {
+      machine.place().awaitResults(group::await);
+      letGo(); // what has come down has gone up before
+      if (download.isLast()) {
+        settle(); // it was the last: others may have the memory
+      }
+    }
+    return download.take();
+  }
+
+  /** Waits until the device is done, all parts fetched, and frees its memory. */
+  void settle() {
+    if (settled || granted == null) {
+      return;
+    }
+    while (download.hasMore()) {
+      download.fetch();
+    }
+    DeviceClock.Times times = DeviceClock.await(clocks.values());
+    settled = true;
+    times.tell(machine.place().listener());
+    machine.place().listener().moved(bytesUp, download.movedBytes());
+    granted.close();
+    letGo();
+  }
+
+  /** The copies up are done: others may have the pinned memory that they read. */
+  private void letGo() {
+    Closing.emptied(held);
+  }
+
+  /** Frees everything; the device must be done with it. */
+  @Override
+  public void close() {
+    lanes.forget(this);
+    scope.close();
+  }
+
+  private static Shape shape(Part part) {
+    return Shape.of(part.size().stream().mapToLong(Long::longValue).toArray());
+  }
+}

@@ -1,0 +1,64 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.memory.HostMemory;
+
+/** Parts that come down together, or one large part. */
+final class FetchedParts implements AutoCloseable {
+  /**
+   * A part that comes down.
+   *
+   * @param planes buffers that the device writes; none if it writes the room itself
+   * @param room where the values go in the end; empty if buffers are handed out
+   */
+  record Fetched(List<ArrowBuf> planes, List<HostMemory> room) {
+    /** The buffers to hand out, once the device is done. */
+    List<ArrowBuf> arrived(PipelineListener listener) {
+      if (room.isEmpty()) {
+        return planes;
+      }
+      for (int p = 0; p < planes.size(); p++) {
+        HostMemory to = room.get(p);
+        Buffers.memory(planes.get(p), 0, to.bytes()).copyTo(to);
+        listener.staged(to.bytes());
+      }
+      Closing.all(planes);
+      return List.of();
+    }
+  }
+
+  final Deque<Fetched> parts = new ArrayDeque<>();
+  final long bytes;
+  final CudaEvent[] arrived =
+      new CudaEvent[DeviceStaging.LANES]; // last copies, of an array's clocks
+
+  FetchedParts(long bytes) {
+    this.bytes = bytes;
+  }
+
+  void await() {
+    for (CudaEvent last : arrived) {
+      if (last != null) {
+        last.synchronize();
+      }
+    }
+    Arrays.fill(arrived, null);
+  }
+
+  @Override
+  public void close() {
+    List<ArrowBuf> all = new ArrayList<>();
+    parts.forEach(part -> all.addAll(part.planes()));
+    parts.clear();
+    Closing.all(all);
+  }
+}

@@ -1,0 +1,101 @@
+package org.tilespark.arrow.blocks;
+
+import static java.util.stream.Collectors.joining;
+
+import java.util.List;
+import java.util.Set;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.fourier.FourierProblem;
+import org.tilespark.kernels.fourier.FourierProblem.Kind;
+import org.tilespark.layout.Box;
+
+/**
+ * A discrete Fourier transform over some of the axes, each of them whole in the array. Sums are
+ * not normalised but multiplied by {@code scale}.
+ *
+ * @param axes which, each once; with {@link Form#REAL} the last one is the halved one
+ * @param realExtent with {@link Form#REAL} and {@link Direction#INVERSE} the extent n of the
+ *     halved axis on the real side; otherwise ignored, 0
+ * @param scale factor of every result; 1 for none
+ */
+public record Fourier(List<Integer> axes, Form form, Direction direction, long realExtent, double scale)
+    implements BlockStep {
+  /** The sign of the exponent. */
+  public enum Direction {
+    /** {@code exp(-2 pi i j k / n)}: from values to a spectrum. */
+    FORWARD,
+    /** {@code exp(+2 pi i j k / n)}: from a spectrum to values. */
+    INVERSE
+  }
+
+  /** What is on the two sides of a transform. */
+  public enum Form {
+    /** Complex numbers on both. */
+    COMPLEX,
+    /**
+     * Real values on one side and the half spectrum on the other: of the last axis named, of extent
+     * n on the real side, the spectrum keeps the frequencies 0 to n / 2 (rounded down). Forward
+     * takes real values, inverse gives them.
+     */
+    REAL
+  }
+
+  /** Copies the list. */
+  public Fourier {
+    axes = List.copyOf(axes);
+  }
+
+  /** The transform, without the factor. */
+  FourierProblem problem(State before) {
+    boolean inverse = direction == Direction.INVERSE;
+    Kind kind =
+        form == Form.COMPLEX
+            ? (inverse ? Kind.INVERSE : Kind.FORWARD)
+            : (inverse ? Kind.HALF_TO_REAL : Kind.REAL_TO_HALF);
+    return new FourierProblem(
+        before.shape(), before.type(), axes, kind, kind == Kind.HALF_TO_REAL ? realExtent : 0);
+  }
+
+  @Override
+  public State after(State before) {
+    FourierProblem problem = problem(before);
+    if (problem.inputIsComplex() != before.isComplex()) {
+      throw new IllegalArgumentException(
+          "%s takes %s"
+              .formatted(
+                  problem.kind(), problem.inputIsComplex() ? "complex numbers" : "real values"));
+    }
+    if (!Double.isFinite(scale)) {
+      throw new IllegalArgumentException("the factor is " + scale);
+    }
+    return new State(problem.outputShape(), before.type(), problem.outputIsComplex());
+  }
+
+  @Override
+  public Set<Integer> whole() {
+    return Set.copyOf(axes);
+  }
+
+  @Override
+  public Box place(State before, Box part) {
+    return StepChecks.grown(part, axes, after(before).shape());
+  }
+
+  @Override
+  public String toString() {
+    return (direction == Direction.INVERSE ? "inverse " : "")
+        + (form == Form.REAL ? "real " : "")
+        + "transform over "
+        + axes.stream().map(axis -> "xyz".substring(axis, axis + 1)).collect(joining());
+  }
+
+  @Override
+  public void onHost(HostArray array) {
+    array.transform(problem(array.state()), scale, after(array.state()));
+  }
+
+  @Override
+  public void lower(DeviceSteps device) {
+    device.transform(problem(device.state()), scale);
+  }
+}

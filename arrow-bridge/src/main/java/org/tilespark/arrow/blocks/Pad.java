@@ -1,0 +1,65 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Shape;
+
+/**
+ * Puts the array into a larger one of zeros.
+ *
+ * @param shape of the larger one
+ * @param low where the array's first element goes, one number per axis
+ */
+public record Pad(Shape shape, List<Long> low) implements BlockStep {
+  /** Copies the list. */
+  public Pad {
+    low = List.copyOf(low);
+  }
+
+  /** Adds zeros behind the last element of each axis. */
+  public Pad(Shape shape) {
+    this(shape, Collections.nCopies(shape.rank(), 0L));
+  }
+
+  @Override
+  public State after(State before) {
+    StepChecks.requireInside(before.shape(), low, shape);
+    return new State(shape, before.type(), before.isComplex());
+  }
+
+  @Override
+  public Box place(State before, Box part) {
+    List<Integer> axes =
+        IntStream.range(0, shape.rank())
+            .filter(axis -> shape.extent(axis) != before.shape().extent(axis))
+            .boxed()
+            .toList();
+    return StepChecks.grown(part, axes, shape);
+  }
+
+  @Override
+  public BlockStep onPart(State before, Box part, double[] trend) {
+    return new Pad(Shape.of(place(before, part).sizes()), low);
+  }
+
+  @Override
+  public String toString() {
+    return "pad to " + shape;
+  }
+
+  @Override
+  public void onHost(HostArray array) {
+    array.move(List.of(BoxMoves.pad(array.state().shape(), this)), true, after(array.state()));
+  }
+
+  @Override
+  public void lower(DeviceSteps device) {
+    State before = device.state();
+    if (!shape.equals(before.shape())) {
+      device.move(List.of(BoxMoves.pad(before.shape(), this)), true, after(before));
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.Optional;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Permutation;
+
+/** Output axis {@code i} is input axis {@code permutation.axis(i)}. */
+public record Permute(Permutation permutation) implements BlockStep {
+  @Override
+  public State after(State before) {
+    return new State(permutation.apply(before.shape()), before.type(), before.isComplex());
+  }
+
+  @Override
+  public Box place(State before, Box part) {
+    return Box.at(permutation.apply(part.offset()), permutation.apply(part.sizes()));
+  }
+
+  @Override
+  public String toString() {
+    return "permute " + permutation.letters();
+  }
+
+  @Override
+  public Permutation axes(int rank) {
+    return permutation;
+  }
+
+  @Override
+  public Optional<Permutation> asPermutation() {
+    return Optional.of(permutation);
+  }
+
+  @Override
+  public void onHost(HostArray array) {
+    array.permute(permutation, after(array.state()));
+  }
+
+  @Override
+  public void lower(DeviceSteps device) {
+    device.permute(permutation);
+  }
+}

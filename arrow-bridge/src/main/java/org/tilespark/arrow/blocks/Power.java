@@ -1,0 +1,34 @@
+package org.tilespark.arrow.blocks;
+
+import org.tilespark.arrow.blocks.BlockProgram.State;
+
+/**
+ * Complex numbers to the squares of their absolute values, real.
+ *
+ * @param scale factor of every result
+ */
+public record Power(double scale) implements BlockStep {
+  @Override
+  public State after(State before) {
+    if (!before.isComplex()) {
+      throw new IllegalArgumentException("it takes complex numbers");
+    }
+    return new State(before.shape(), before.type(), false);
+  }
+
+  @Override
+  public String toString() {
+    return "power";
+  }
+
+  @Override
+  public void onHost(HostArray array) {
+    HostPointwise.power(array.state(), array.plane(0), array.plane(1), scale);
+    array.dropImaginary(after(array.state()));
+  }
+
+  @Override
+  public void lower(DeviceSteps device) {
+    device.power(scale);
+  }
+}

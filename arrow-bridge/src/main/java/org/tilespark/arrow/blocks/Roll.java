@@ -1,0 +1,56 @@
+package org.tilespark.arrow.blocks;
+
+import static java.util.stream.Collectors.toSet;
+
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+
+/**
+ * Moves every element, cyclically: what was at index i of an axis of extent n is at {@code (i +
+ * shift) mod n} after.
+ *
+ * @param shifts one per axis, of either sign
+ */
+public record Roll(List<Long> shifts) implements BlockStep {
+  /** Copies the list. */
+  public Roll {
+    shifts = List.copyOf(shifts);
+  }
+
+  @Override
+  public State after(State before) {
+    StepChecks.requireRank(shifts.size(), before.shape());
+    return before;
+  }
+
+  @Override
+  public Set<Integer> whole() {
+    return IntStream.range(0, shifts.size())
+        .filter(axis -> shifts.get(axis) != 0)
+        .boxed()
+        .collect(toSet());
+  }
+
+  @Override
+  public String toString() {
+    return "roll by " + shifts;
+  }
+
+  @Override
+  public void onHost(HostArray array) {
+    State before = array.state();
+    if (!BoxMoves.isIdentity(before.shape(), this)) {
+      array.move(BoxMoves.roll(before.shape(), this), false, before);
+    }
+  }
+
+  @Override
+  public void lower(DeviceSteps device) {
+    State before = device.state();
+    if (!BoxMoves.isIdentity(before.shape(), this)) {
+      device.move(BoxMoves.roll(before.shape(), this), false, before);
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package org.tilespark.arrow.blocks;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.Fourier.Direction;
+import org.tilespark.arrow.blocks.Fourier.Form;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+
+class BlockProgramTest {
+  private static final Shape SHAPE = Shape.of(4, 6, 9);
+
+  @Test
+  void whatComesOut() {
+    List<double[]> vectors = List.of(new double[4], new double[6], new double[9]);
+    BlockProgram program =
+        new BlockProgram(
+            SHAPE,
+            ElementType.FLOAT32,
+            false,
+            List.of(
+                new Subtract(vectors, List.of()),
+                new Scale(vectors),
+                new Pad(Shape.of(4, 8, 11), List.of(0L, 1L, 2L)),
+                new Roll(List.of(0L, -3L, 40L)),
+                new Fourier(List.of(1, 2), Form.REAL, Direction.FORWARD, 0, 1),
+                new Permute(Permutation.parse("yzx")),
+                new Fourier(List.of(2), Form.COMPLEX, Direction.FORWARD, 0, 0.5),
+                new KeepUpTo(List.of(new double[8], new double[6], new double[4]), 2),
+                new Crop(Shape.of(8, 5, 1), List.of(0L, 1L, 3L)),
+                new Power(1)));
+    List<Shape> shapes = program.states().stream().map(BlockProgram.State::shape).toList();
+    assertEquals(
+        List.of(
+            SHAPE,
+            SHAPE,
+            SHAPE,
+            Shape.of(4, 8, 11),
+            Shape.of(4, 8, 11),
+            Shape.of(4, 8, 6),
+            Shape.of(8, 6, 4),
+            Shape.of(8, 6, 4),
+            Shape.of(8, 6, 4),
+            Shape.of(8, 5, 1),
+            Shape.of(8, 5, 1)),
+        shapes);
+    assertFalse(program.output().isComplex());
+    assertEquals(Shape.of(8, 5, 1), program.output().shape());
+    assertEquals(4L * 6 * 9 * 4, program.input().bytes());
+    assertEquals(2 * 8L * 6 * 4 * 4, program.states().get(8).bytes());
+    assertTrue(program.states().get(8).isComplex());
+  }
+
+  @Test
+  void realTransformsOfAnyExtent() {
+    for (long n = 1; n < 9; n++) {
+      Fourier forward = new Fourier(List.of(0), Form.REAL, Direction.FORWARD, 0, 1);
+      BlockProgram there = program(Shape.of(n), false, forward);
+      assertEquals(Shape.of(n / 2 + 1), there.output().shape());
+      Fourier back = new Fourier(List.of(0), Form.REAL, Direction.INVERSE, n, 1);
+      assertEquals(Shape.of(n), program(there.output().shape(), true, back).output().shape());
+    }
+  }
+
+  @Test
+  void theChainItself() {
+    assertRefused("1 to 3 axes", Shape.of(1, 2, 3, 4), true);
+    assertRefused("1 to 3 axes", Shape.of(), true);
+    assertRefused("empty shape (4, 0, 2)", Shape.of(4, 0, 2), true);
+    IllegalArgumentException ofInts =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> new BlockProgram(SHAPE, ElementType.INT32, false, List.of()));
+    assertTrue(ofInts.getMessage().contains("INT32"), ofInts.getMessage());
+  }
+
+  @Test
+  void stepsThatDoNotFit() {
+    double[] four = new double[4];
+    double[] six = new double[6];
+    double[] nine = new double[9];
+    assertRefused(
+        "takes complex numbers",
+        SHAPE,
+        false,
+        new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1));
+    assertRefused(
+        "takes real values",
+        SHAPE,
+        true,
+        new Fourier(List.of(0), Form.REAL, Direction.FORWARD, 0, 1));
+    assertRefused(
+        "expected one or more, each once",
+        SHAPE,
+        true,
+        new Fourier(List.of(1, 1), Form.COMPLEX, Direction.FORWARD, 0, 1));
+    assertRefused(
+        "over axis 3 of shape",
+        SHAPE,
+        true,
+        new Fourier(List.of(3), Form.COMPLEX, Direction.FORWARD, 0, 1));
+    assertRefused(
+        "expected 16 or 17 real values",
+        SHAPE,
+        true,
+        new Fourier(List.of(2), Form.REAL, Direction.INVERSE, 18, 1));
+    assertRefused(
+        "the factor is NaN",
+        SHAPE,
+        true,
+        new Fourier(List.of(2), Form.COMPLEX, Direction.INVERSE, 0, Double.NaN));
+    assertRefused("has 2 axes, found 3", SHAPE, true, new Permute(Permutation.of(1, 0)));
+    assertRefused(
+        "factor vector of axis 1 has 9 numbers, the axis 6",
+        SHAPE,
+        true,
+        new Scale(List.of(four, nine, nine)));
+    assertRefused(
+        "imaginary parts to subtract",
+        SHAPE,
+        false,
+        new Subtract(List.of(four, six, nine), List.of(four, six, nine)));
+    assertRefused("names 0 axes", SHAPE, true, new Subtract(List.of(four, six, nine), List.of()));
+    assertRefused("names 1 axes", SHAPE, true, new KeepUpTo(List.of(four), 1));
+    assertRefused(
+        "(4, 6, 9) from [0, 0, 1] on does not lie inside (4, 6, 9)",
+        SHAPE,
+        true,
+        new Pad(SHAPE, List.of(0L, 0L, 1L)));
+    assertRefused("(4, 0, 9) from", SHAPE, true, new Crop(Shape.of(4, 0, 9), List.of(0L, 0L, 0L)));
+    assertRefused("(4, 6, 9) from [-1,", SHAPE, true, new Crop(SHAPE, List.of(-1L, 0L, 0L)));
+    assertRefused("names 2 axes", SHAPE, true, new Roll(List.of(1L, 2L)));
+    assertRefused(
+        "Step 2 of 2 (Power) on real FLOAT64 (4, 6, 9)", SHAPE, true, new Power(1), new Power(1));
+  }
+
+  @Test
+  void partsLieInside() {
+    Part.whole(SHAPE).requireInside(SHAPE);
+    assertEquals(4L * 6 * 9, Part.whole(SHAPE).elements());
+    for (Part part :
+        List.of(
+            new Part(List.of(0L, 0L), List.of(1L, 1L)),
+            new Part(List.of(0L, 0L, 1L), List.of(4L, 6L, 9L)),
+            new Part(List.of(0L, 0L, 0L), List.of(4L, 0L, 9L)),
+            new Part(List.of(0L, -1L, 0L), List.of(1L, 1L, 1L)),
+            new Part(List.of(0L, 0L, 0L), List.of(Long.MAX_VALUE, 6L, 9L)))) {
+      assertThrows(IllegalArgumentException.class, () -> part.requireInside(SHAPE));
+    }
+  }
+
+  private static BlockProgram program(Shape shape, boolean isComplex, BlockStep... steps) {
+    return new BlockProgram(shape, ElementType.FLOAT64, isComplex, List.of(steps));
+  }
+
+  private static void assertRefused(
+      String expected, Shape shape, boolean isComplex, BlockStep... steps) {
+    IllegalArgumentException refused =
+        assertThrows(IllegalArgumentException.class, () -> program(shape, isComplex, steps));
+    assertTrue(refused.getMessage().contains(expected), refused.getMessage());
+  }
+}
