@@ -2,7 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.blocks.BlockProgram.State;
@@ -17,8 +17,9 @@ import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 
 /**
- * An array on the CPU that steps change: one buffer per plane. A step that moves elements needs a
- * second array for a while. For one thread.
+ * An array on the CPU that steps change. It lies in buffers of its own, one per plane, or for a
+ * while in memory that it borrows and only reads. A step works in place if it can and the memory is
+ * the array's own, else from one memory to another. For one thread.
  */
 public final class HostArray implements AutoCloseable {
   /** What all arrays of a pipeline share; borrowed. */
@@ -26,38 +27,45 @@ public final class HostArray implements AutoCloseable {
 
   private final Machine machine;
   private State state;
-  private List<ArrowBuf> buffers;
+  private List<HostMemory> planes;
+  private List<ArrowBuf> buffers; // of the planes; none if their memory is not the array's own
+  private List<ArrowBuf> read; // owners of memory that is only read
+  private List<HostMemory> target = List.of(); // where the next step leaves its result; or none
 
-  /** An array all zero. */
-  HostArray(Machine machine, State state) {
+  private HostArray(
+      Machine machine,
+      State state,
+      List<HostMemory> planes,
+      List<ArrowBuf> buffers,
+      List<ArrowBuf> read) {
     this.machine = machine;
     this.state = state;
-    this.buffers = allocate(state);
-    planes().forEach(plane -> plane.fill((byte) 0));
+    this.planes = planes;
+    this.buffers = buffers;
+    this.read = read;
   }
 
-  private List<ArrowBuf> allocate(State of) {
-    return Buffers.allocate(machine.allocator(), of.planes(), of.planeBytes());
+  /** An array all zero. */
+  static HostArray zero(Machine machine, State state) {
+    List<ArrowBuf> buffers = allocate(machine, state);
+    List<HostMemory> planes = memories(buffers, state);
+    planes.forEach(plane -> plane.fill((byte) 0));
+    return new HostArray(machine, state, planes, buffers, List.of());
   }
 
-  /** What the array is now. */
-  State state() {
-    return state;
+  /**
+   * An array whose values lie in planes that are not written; their memory must stay valid until
+   * {@link #settle}, unless it has an owner, which is retained.
+   */
+  static HostArray reading(Machine machine, State state, List<Plane> planes) {
+    List<ArrowBuf> owners = planes.stream().flatMap(plane -> plane.owner().stream()).toList();
+    owners.forEach(owner -> owner.getReferenceManager().retain());
+    List<HostMemory> values = planes.stream().map(Plane::values).toList();
+    return new HostArray(machine, state, values, List.of(), owners);
   }
 
-  /** The buffers of its planes, which it owns. */
-  List<ArrowBuf> buffers() {
-    return buffers;
-  }
-
-  /** The values of a plane: 0 for values or real parts, 1 for imaginary parts. */
-  HostMemory plane(int plane) {
-    return Buffers.memory(buffers.get(plane), 0, state.planeBytes());
-  }
-
-  /** The values of all planes. */
-  List<HostMemory> planes() {
-    return memories(buffers, state);
+  private static List<ArrowBuf> allocate(Machine machine, State state) {
+    return Buffers.allocate(machine.allocator(), state.planes(), state.planeBytes());
   }
 
   private static List<HostMemory> memories(List<ArrowBuf> buffers, State state) {
@@ -66,12 +74,85 @@ public final class HostArray implements AutoCloseable {
     return memories;
   }
 
+  /** What the array is now. */
+  State state() {
+    return state;
+  }
+
+  /** The buffers of its planes, which it owns; none if their memory is not its own. */
+  List<ArrowBuf> buffers() {
+    return buffers;
+  }
+
+  /** The values of its planes: values or real parts, then imaginary parts. */
+  List<HostMemory> planes() {
+    return planes;
+  }
+
+  /** The next step, which is the last, leaves its result in {@code memory}; none: in buffers. */
+  void lastInto(List<HostMemory> memory) {
+    target = memory;
+  }
+
+  /** Brings the array to where the last step was to leave it, or into buffers of its own. */
+  void settle() {
+    if (target.isEmpty() ? buffers.isEmpty() : planes != target) {
+      into(state, HostArray::copyAll);
+    }
+  }
+
+  private static void copyAll(List<HostMemory> from, List<HostMemory> to) {
+    for (int plane = 0; plane < to.size(); plane++) {
+      from.get(plane).copyTo(to.get(plane));
+    }
+  }
+
+  /**
+   * A step that needs no second memory.
+   *
+   * @param after what the array is after it: planes of as many bytes, and no more of them
+   * @param work from all planes to those of the result, which may be the same memory
+   */
+  void update(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {
+    if (buffers.isEmpty() || !target.isEmpty()) {
+      into(after, work);
+      return;
+    }
+    work.accept(planes, planes.subList(0, after.planes()));
+    Closing.all(buffers.subList(after.planes(), buffers.size()));
+    buffers = List.copyOf(buffers.subList(0, after.planes()));
+    planes = List.copyOf(planes.subList(0, after.planes()));
+    state = after;
+  }
+
+  /**
+   * A step from one memory to another.
+   *
+   * @param work from all planes to those of the result, whose bytes may be anything
+   */
+  void into(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {
+    List<ArrowBuf> owned = target.isEmpty() ? allocate(machine, after) : List.of();
+    List<HostMemory> result = target.isEmpty() ? memories(owned, after) : target;
+    try {
+      work.accept(planes, result);
+    } catch (Throwable t) {
+      Closing.all(owned);
+      throw t;
+    }
+    close();
+    buffers = owned;
+    planes = result;
+    state = after;
+  }
+
   /** Transforms it; in place where it stays complex. */
   void transform(FourierProblem problem, double scale, State after) {
+    BiConsumer<List<HostMemory>, List<HostMemory>> work =
+        (from, to) -> machine.fourier().transform(problem, scale, from, to);
     if (state.isComplex() && after.isComplex()) {
-      machine.fourier().transform(problem, scale, planes(), planes());
+      update(after, work);
     } else {
-      into(after, result -> machine.fourier().transform(problem, scale, planes(), result));
+      into(after, work);
     }
   }
 
@@ -81,9 +162,9 @@ public final class HostArray implements AutoCloseable {
         new TransposeProblem(state.shape(), permutation, state.type().bytes());
     into(
         after,
-        result -> {
-          for (int p = 0; p < result.size(); p++) {
-            machine.transposer().transpose(problem, plane(p), result.get(p));
+        (from, to) -> {
+          for (int p = 0; p < to.size(); p++) {
+            machine.transposer().transpose(problem, from.get(p), to.get(p));
           }
         });
   }
@@ -96,13 +177,13 @@ public final class HostArray implements AutoCloseable {
   void move(List<Move> moves, boolean leavesGaps, State after) {
     into(
         after,
-        result -> {
+        (from, to) -> {
           if (leavesGaps) {
-            result.forEach(plane -> plane.fill((byte) 0));
+            to.forEach(plane -> plane.fill((byte) 0));
           }
           for (Move move : moves) {
-            for (int p = 0; p < result.size(); p++) {
-              copy(move, plane(p), result.get(p));
+            for (int p = 0; p < to.size(); p++) {
+              copy(move, from.get(p), to.get(p));
             }
           }
         });
@@ -120,29 +201,12 @@ public final class HostArray implements AutoCloseable {
             to.slice(move.toElement() * width, problem.outBytes()));
   }
 
-  /** Frees the imaginary parts. */
-  void dropImaginary(State after) {
-    buffers.get(1).close();
-    buffers = List.of(buffers.get(0));
-    state = after;
-  }
-
-  private void into(State after, Consumer<List<HostMemory>> fill) {
-    List<ArrowBuf> result = allocate(after);
-    try {
-      fill.accept(memories(result, after));
-    } catch (Throwable t) {
-      Closing.all(result);
-      throw t;
-    }
-    close();
-    buffers = result;
-    state = after;
-  }
-
   @Override
   public void close() {
-    Closing.all(buffers);
+    List<ArrowBuf> held = new ArrayList<>(buffers);
+    held.addAll(read);
     buffers = List.of();
+    read = List.of();
+    Closing.all(held);
   }
 }

@@ -18,9 +18,9 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * The Fourier pipeline of an executor without a GPU, on the calling thread. An array lies in one
- * buffer per plane of an Arrow allocator; steps that change its shape need a second one for a
- * while. Parts of the result are copied out when they are taken.
+ * The Fourier pipeline of an executor without a GPU, on the calling thread, see {@link
+ * HostArray}. An array that comes as one part is read where it lies, and a result that is one part
+ * goes into its room with the last step; other parts are copied out when they are taken.
  */
 public final class HostBlockPipeline implements BlockPipeline {
   private final HostArray.Machine machine;
@@ -40,12 +40,14 @@ public final class HostBlockPipeline implements BlockPipeline {
   private static final class Result {
     final HostArray array;
     final List<Part> parts;
+    final boolean isWhole; // it is one part, all of it
     final Rooms rooms;
     int next; // part to be taken
 
     Result(HostArray array, List<Part> parts, Rooms rooms) {
       this.array = array;
       this.parts = List.copyOf(parts);
+      this.isWhole = parts.equals(List.of(Part.whole(array.state().shape())));
       this.rooms = rooms;
     }
   }
@@ -65,26 +67,44 @@ public final class HostBlockPipeline implements BlockPipeline {
     if (program != null) {
       throw new IllegalStateException("The array before was not run");
     }
-    filling = new HostArray(machine, newProgram.input());
     program = newProgram;
   }
 
   @Override
   public void put(Part part, List<Plane> planes) {
-    State state = filling.state();
+    State state = program.input();
     part.requirePlanes(planes, state);
+    if (filling == null && part.equals(Part.whole(state.shape()))) {
+      filling = HostArray.reading(machine, state, planes);
+      return;
+    }
+    if (filling == null) {
+      filling = HostArray.zero(machine, state);
+    }
     Move move = BoxMoves.put(part, state.shape());
     for (int p = 0; p < planes.size(); p++) {
-      filling.copy(move, planes.get(p).values(), filling.plane(p));
+      filling.copy(move, planes.get(p).values(), filling.planes().get(p));
     }
   }
 
   @Override
   public void run(List<Part> outputs, Rooms rooms) {
-    Shape result = program.output().shape();
-    outputs.forEach(part -> part.requireInside(result));
+    State output = program.output();
+    outputs.forEach(part -> part.requireInside(output.shape()));
+    if (filling == null) { // nothing was put
+      filling = HostArray.zero(machine, program.input());
+    }
+    boolean isWhole = outputs.equals(List.of(Part.whole(output.shape())));
+    List<HostMemory> room =
+        isWhole ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
     long start = System.nanoTime();
-    program.steps().forEach(step -> step.onHost(filling));
+    int last = program.steps().size() - 1;
+    for (int i = 0; i <= last; i++) {
+      filling.lastInto(i == last ? room : List.of());
+      program.steps().get(i).onHost(filling);
+    }
+    filling.lastInto(room);
+    filling.settle();
     listener.computed(System.nanoTime() - start);
     program = null;
     if (outputs.isEmpty()) {
@@ -100,21 +120,16 @@ public final class HostBlockPipeline implements BlockPipeline {
     Result result = done.element();
     HostArray array = result.array;
     Part part = result.parts.get(result.next);
-    List<HostMemory> room = part.requireRoom(result.rooms.of(result.next), array.state());
-    boolean isLast = ++result.next == result.parts.size();
-    List<ArrowBuf> taken = List.of();
-    if (!room.isEmpty()) {
-      copyOut(array, part, room);
-    } else if (result.parts.size() == 1 && part.equals(Part.whole(array.state().shape()))) {
-      taken = array.buffers(); // as it is
-    } else {
-      taken = copied(array, part);
-    }
-    if (isLast) {
+    if (result.isWhole) { // it is where it goes
       done.remove();
-      if (taken != array.buffers()) {
-        array.close();
-      }
+      return array.buffers();
+    }
+    List<HostMemory> room = part.requireRoom(result.rooms.of(result.next), array.state());
+    List<ArrowBuf> taken = room.isEmpty() ? copied(array, part) : List.of();
+    copyOut(array, part, room);
+    if (++result.next == result.parts.size()) {
+      done.remove();
+      array.close();
     }
     return taken;
   }
@@ -135,7 +150,7 @@ public final class HostBlockPipeline implements BlockPipeline {
   private static void copyOut(HostArray array, Part part, List<HostMemory> to) {
     Move move = BoxMoves.take(part, array.state().shape());
     for (int p = 0; p < to.size(); p++) {
-      array.copy(move, array.plane(p), to.get(p));
+      array.copy(move, array.planes().get(p), to.get(p));
     }
   }
 

@@ -8,7 +8,7 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * The steps of a {@link BlockProgram} that treat each element by itself, on the CPU, in place, in
+ * The steps of a {@link BlockProgram} that treat each element by itself, on the CPU, from a plane to another or in place, in
  * double precision whatever the type. Arrays have three axes here, extents 1 first where there are
  * fewer.
  */
@@ -23,20 +23,28 @@ final class HostPointwise {
   }
 
   /** {@code value - (of axis 0 + of axis 1 + of axis 2)}. */
-  static void subtract(State state, HostMemory plane, List<double[]> vectors) {
-    each(state, plane, padded(vectors, 0), Double::sum, (v, row, column) -> v - (row + column));
+  static void subtract(State state, HostMemory from, HostMemory to, List<double[]> vectors) {
+    each(state, from, to, padded(vectors, 0), Double::sum, (v, row, column) -> v - (row + column));
   }
 
   /** {@code value * (of axis 0 * of axis 1 * of axis 2)}. */
-  static void scale(State state, HostMemory plane, List<double[]> vectors) {
-    each(state, plane, padded(vectors, 1), (a, b) -> a * b, (v, row, column) -> v * (row * column));
+  static void scale(State state, HostMemory from, HostMemory to, List<double[]> vectors) {
+    each(
+        state,
+        from,
+        to,
+        padded(vectors, 1),
+        (a, b) -> a * b,
+        (v, row, column) -> v * (row * column));
   }
 
   /** Zero where {@code of axis 0 + of axis 1 + of axis 2 > limit}. */
-  static void keepUpTo(State state, HostMemory plane, List<double[]> vectors, double limit) {
+  static void keepUpTo(
+      State state, HostMemory from, HostMemory to, List<double[]> vectors, double limit) {
     each(
         state,
-        plane,
+        from,
+        to,
         padded(vectors, 0),
         Double::sum,
         (v, row, column) -> row + column > limit ? 0 : v);
@@ -44,30 +52,33 @@ final class HostPointwise {
 
   private static void each(
       State state,
-      HostMemory plane,
+      HostMemory from,
+      HostMemory to,
       List<double[]> vectors,
       java.util.function.DoubleBinaryOperator join,
       Operation operation) {
     double[] columns = vectors.get(2);
-    assert plane.bytes()
-        == (long) vectors.get(0).length
-            * vectors.get(1).length
-            * columns.length
-            * state.type().bytes();
-    long at = plane.offset();
+    assert from.bytes() == to.bytes()
+        && from.bytes()
+            == (long) vectors.get(0).length
+                * vectors.get(1).length
+                * columns.length
+                * state.type().bytes();
+    long at = 0;
     for (double x : vectors.get(0)) {
       for (double y : vectors.get(1)) {
         double row = join.applyAsDouble(x, y);
         if (state.type() == ElementType.FLOAT32) {
           for (double column : columns) {
-            double value = UNSAFE.getFloat(plane.base(), at);
-            UNSAFE.putFloat(plane.base(), at, (float) operation.apply(value, row, column));
+            double value = UNSAFE.getFloat(from.base(), from.offset() + at);
+            UNSAFE.putFloat(
+                to.base(), to.offset() + at, (float) operation.apply(value, row, column));
             at += Float.BYTES;
           }
         } else {
           for (double column : columns) {
-            double value = UNSAFE.getDouble(plane.base(), at);
-            UNSAFE.putDouble(plane.base(), at, operation.apply(value, row, column));
+            double value = UNSAFE.getDouble(from.base(), from.offset() + at);
+            UNSAFE.putDouble(to.base(), to.offset() + at, operation.apply(value, row, column));
             at += Double.BYTES;
           }
         }
@@ -75,19 +86,19 @@ final class HostPointwise {
     }
   }
 
-  /** {@code (re re + im im) scale}, into {@code re}. */
-  static void power(State state, HostMemory re, HostMemory im, double scale) {
+  /** {@code (re re + im im) scale}, which may go where {@code re} is. */
+  static void power(State state, HostMemory re, HostMemory im, HostMemory to, double scale) {
     int width = state.type().bytes();
     assert im.bytes() >= re.bytes() && re.bytes() % width == 0;
     for (long at = 0; at < re.bytes(); at += width) {
       if (state.type() == ElementType.FLOAT32) {
         double a = UNSAFE.getFloat(re.base(), re.offset() + at);
         double b = UNSAFE.getFloat(im.base(), im.offset() + at);
-        UNSAFE.putFloat(re.base(), re.offset() + at, (float) ((a * a + b * b) * scale));
+        UNSAFE.putFloat(to.base(), to.offset() + at, (float) ((a * a + b * b) * scale));
       } else {
         double a = UNSAFE.getDouble(re.base(), re.offset() + at);
         double b = UNSAFE.getDouble(im.base(), im.offset() + at);
-        UNSAFE.putDouble(re.base(), re.offset() + at, (a * a + b * b) * scale);
+        UNSAFE.putDouble(to.base(), to.offset() + at, (a * a + b * b) * scale);
       }
     }
   }

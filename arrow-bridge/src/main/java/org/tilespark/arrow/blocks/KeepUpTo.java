@@ -25,7 +25,14 @@ public record KeepUpTo(List<double[]> terms, double limit) implements BlockStep 
 
   @Override
   public void onHost(HostArray array) {
-    array.planes().forEach(plane -> HostPointwise.keepUpTo(array.state(), plane, terms, limit));
+    State state = array.state();
+    array.update(
+        state,
+        (from, to) -> {
+          for (int p = 0; p < to.size(); p++) {
+            HostPointwise.keepUpTo(state, from.get(p), to.get(p), terms, limit);
+          }
+        });
   }
 
   @Override

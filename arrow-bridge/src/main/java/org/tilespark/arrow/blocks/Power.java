@@ -23,8 +23,10 @@ public record Power(double scale) implements BlockStep {
 
   @Override
   public void onHost(HostArray array) {
-    HostPointwise.power(array.state(), array.plane(0), array.plane(1), scale);
-    array.dropImaginary(after(array.state()));
+    State state = array.state();
+    array.update(
+        after(state),
+        (from, to) -> HostPointwise.power(state, from.get(0), from.get(1), to.get(0), scale));
   }
 
   @Override

@@ -25,7 +25,14 @@ public record Scale(List<double[]> factors) implements BlockStep {
 
   @Override
   public void onHost(HostArray array) {
-    array.planes().forEach(plane -> HostPointwise.scale(array.state(), plane, factors));
+    State state = array.state();
+    array.update(
+        state,
+        (from, to) -> {
+          for (int p = 0; p < to.size(); p++) {
+            HostPointwise.scale(state, from.get(p), to.get(p), factors);
+          }
+        });
   }
 
   @Override

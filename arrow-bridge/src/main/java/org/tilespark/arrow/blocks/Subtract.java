@@ -32,10 +32,15 @@ public record Subtract(List<double[]> real, List<double[]> imag) implements Bloc
 
   @Override
   public void onHost(HostArray array) {
-    HostPointwise.subtract(array.state(), array.plane(0), real);
-    if (array.state().isComplex()) {
-      HostPointwise.subtract(array.state(), array.plane(1), imag);
-    }
+    State state = array.state();
+    array.update(
+        state,
+        (from, to) -> {
+          HostPointwise.subtract(state, from.get(0), to.get(0), real);
+          if (state.isComplex()) {
+            HostPointwise.subtract(state, from.get(1), to.get(1), imag);
+          }
+        });
   }
 
   @Override
