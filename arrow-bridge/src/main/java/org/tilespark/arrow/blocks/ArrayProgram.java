@@ -11,6 +11,7 @@ import java.util.TreeSet;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Extents;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -18,13 +19,13 @@ import org.tilespark.layout.Shape;
  * What happens to a whole array between two exchanges, and to each part of it. Parts may be cut in
  * any way along the axes that {@link #whole} does not name.
  *
- * @param extents of the whole array as it comes
+ * @param extents of the whole array as it comes; unknown ones suffice for steps that say so
  * @param type of its elements, or of their parts
  * @param isComplex true if it is taken as complex numbers
  * @param steps first to last
  */
 public record ArrayProgram(
-    Shape extents, ElementType type, boolean isComplex, List<ArrayStep> steps)
+    Extents extents, ElementType type, boolean isComplex, List<ArrayStep> steps)
     implements Serializable {
   /**
    * What happens to one part.
@@ -34,29 +35,53 @@ public record ArrayProgram(
    */
   public record Part(BlockProgram program, Box place) {}
 
-  /** Copies the list. */
+  /**
+   * Copies the list.
+   *
+   * @throws IllegalArgumentException if a step needs extents that are not known
+   */
   public ArrayProgram {
     steps = List.copyOf(steps);
+    for (ArrayStep step : steps) {
+      if (step.needsExtents() && extents.known().isEmpty()) {
+        throw new IllegalArgumentException(step + " of an array whose extents are not known");
+      }
+    }
+  }
+
+  /** A program on an array whose extents are known. */
+  public ArrayProgram(Shape shape, ElementType type, boolean isComplex, List<ArrayStep> steps) {
+    this(Extents.of(shape), type, isComplex, steps);
   }
 
   /** Only a permutation of the axes. */
-  public static ArrayProgram reordering(State before, Permutation permutation) {
-    return new ArrayProgram(
-        before.shape(), before.type(), before.isComplex(), List.of(new Permute(permutation)));
+  public static ArrayProgram reordering(
+      Extents extents, ElementType type, boolean isComplex, Permutation permutation) {
+    return new ArrayProgram(extents, type, isComplex, List.of(new Permute(permutation)));
   }
 
-  /** The whole array as it comes. */
-  public State input() {
-    return new State(extents, type, isComplex);
+  /** The whole array as it comes; its extents are 1 if they are not known. */
+  private State first() {
+    return new State(extents.orOnes(), type, isComplex);
   }
 
-  /** The whole result. */
+  /** The whole result; its extents count only if those of the input are known. */
   public State output() {
-    State state = input();
+    State state = first();
     for (ArrayStep step : steps) {
       state = step.after(state);
     }
     return state;
+  }
+
+  /** Those of the result. */
+  public Extents outputExtents() {
+    return extents.with(output().shape());
+  }
+
+  /** True if a device needs cuFFT for it. */
+  public boolean needsTransforms() {
+    return steps.stream().anyMatch(ArrayStep::needsTransforms);
   }
 
   /** Output axis {@code i} is input axis {@code permutation().axis(i)}. */
@@ -72,7 +97,7 @@ public record ArrayProgram(
   public Set<Integer> whole() {
     Set<Integer> axes = new TreeSet<>();
     Permutation at = Permutation.identity(extents.rank());
-    State state = input();
+    State state = first();
     for (ArrayStep step : steps) {
       for (int axis : step.whole()) {
         axes.add(at.axis(axis));
@@ -92,11 +117,15 @@ public record ArrayProgram(
 
   /** The shape of full blocks of the result, from that of full blocks that are taken. */
   public Shape blockShape(Shape taken) {
+    if (extents.known().isEmpty()) { // no step makes blocks larger or smaller
+      return permutation().apply(taken);
+    }
+    Shape whole = extents.require();
     Permutation permutation = permutation();
     Shape grown = permutation.inverse().apply(output().shape());
     long[] shape = new long[extents.rank()];
     for (int axis = 0; axis < shape.length; axis++) {
-      boolean isWhole = taken.extent(axis) >= extents.extent(axis);
+      boolean isWhole = taken.extent(axis) >= whole.extent(axis);
       shape[axis] = isWhole ? grown.extent(axis) : taken.extent(axis);
     }
     return permutation.apply(Shape.of(shape));
@@ -110,14 +139,23 @@ public record ArrayProgram(
    */
   public Part on(Box part, double[] trend) {
     List<BlockStep> bound = new ArrayList<>();
-    State state = input();
+    Shape shape = Shape.of(part.sizes());
+    State state = extents.known().isPresent() ? first() : new State(shape, type, isComplex);
     Box place = part;
     for (ArrayStep step : steps) {
       bound.add(step.onPart(state, place, trend));
       place = step.place(state, place);
       state = step.after(state);
     }
-    return new Part(new BlockProgram(Shape.of(part.sizes()), type, isComplex, bound), place);
+    return new Part(new BlockProgram(shape, type, isComplex, bound), place);
+  }
+
+  /** True if {@link #then} can be asked for: {@code next} takes what this gives. */
+  public boolean fits(ArrayProgram next) {
+    State output = output();
+    return output.type() == next.type
+        && output.isComplex() == next.isComplex
+        && outputExtents().mayBe(next.extents);
   }
 
   /**
@@ -126,9 +164,11 @@ public record ArrayProgram(
    * @throws IllegalArgumentException if {@code next} does not take what this gives
    */
   public ArrayProgram then(ArrayProgram next) {
-    if (!output().equals(next.input())) {
+    if (!fits(next)) {
       throw new IllegalArgumentException(
-          "A program on " + next.input() + " after one that gives " + output());
+          "A program on an array %s, %s%s after one that gives %s"
+              .formatted(
+                  next.extents, next.isComplex ? "complex " : "", next.type, output()));
     }
     List<ArrayStep> all = new ArrayList<>(steps);
     for (ArrayStep step : next.steps) {
@@ -145,7 +185,15 @@ public record ArrayProgram(
         }
       }
     }
-    return new ArrayProgram(extents, type, isComplex, all);
+    return new ArrayProgram(known(next), type, isComplex, all);
+  }
+
+  /** The extents of the input, which may follow from those that {@code next} knows. */
+  private Extents known(ArrayProgram next) {
+    boolean follow = extents.known().isEmpty() && next.extents.known().isPresent();
+    return follow
+        ? Extents.of(permutation().inverse().apply(next.extents.require()))
+        : extents;
   }
 
   /** As EXPLAIN shows it: {@code "transform over yz, permute yzx"}. */

@@ -25,6 +25,16 @@ public interface ArrayStep extends Serializable {
     return Set.of();
   }
 
+  /** True if it depends on the extents of the whole array. */
+  default boolean needsExtents() {
+    return true;
+  }
+
+  /** True if a device needs cuFFT for it. */
+  default boolean needsTransforms() {
+    return false;
+  }
+
   /** Output axis {@code i} is input axis {@code axes(rank).axis(i)}. */
   default Permutation axes(int rank) {
     return Permutation.identity(rank);

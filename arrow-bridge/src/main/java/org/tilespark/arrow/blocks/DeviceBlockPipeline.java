@@ -4,16 +4,18 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
 
 /**
- * The Fourier pipeline of an executor with a GPU and cuFFT. Parts go up through two small buffers
+ * The pipeline of an executor with a GPU. Parts go up through two small buffers
  * of the device in turn, from which a kernel puts them into the array; what a {@link
  * DeviceProgram} says happens to the array; and parts come down the same way. Copies are
  * contiguous and have streams of their own, so a copy up, a copy down and the work between overlap:
@@ -47,12 +49,17 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
    * A pipeline on one device; borrows everything.
    *
    * @param place where it works
+   * @param transforms what transforms; empty if there is no cuFFT, then programs need none
    * @param aheadBytes pinned memory for parts that come down before they are asked for; a larger
    *     part comes down alone
    */
   public DeviceBlockPipeline(
-      DevicePlace place, DeviceFourier fourier, DeviceTransposer transposer, long aheadBytes) {
-    this.machine = new DeviceMachine(place, fourier, transposer);
+      DevicePlace place,
+      DevicePasses passes,
+      DeviceTransposer transposer,
+      Optional<DeviceFourier> transforms,
+      long aheadBytes) {
+    this.machine = new DeviceMachine(place, passes, transposer, transforms);
     this.lanes = new DeviceLanes(place);
     this.aheadBytes = aheadBytes;
     place.task().joins(this);

@@ -1,8 +1,23 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.Optional;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 
-/** What the arrays of a pipeline have in common; borrowed. */
-record DeviceMachine(DevicePlace place, DeviceFourier fourier, DeviceTransposer transposer) {}
+/**
+ * What the arrays of a pipeline have in common; borrowed.
+ *
+ * @param transforms what transforms; empty if there is no cuFFT
+ */
+record DeviceMachine(
+    DevicePlace place,
+    DevicePasses passes,
+    DeviceTransposer transposer,
+    Optional<DeviceFourier> transforms) {
+  /** What transforms. */
+  DeviceFourier fourier() {
+    return transforms.orElseThrow(() -> new IllegalStateException("There is no cuFFT"));
+  }
+}

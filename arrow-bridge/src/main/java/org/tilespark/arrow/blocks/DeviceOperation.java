@@ -145,7 +145,7 @@ interface DeviceOperation {
     @Override
     public void enqueue(Work work) {
       work.machine()
-          .fourier()
+          .passes()
           .pointwise(
               program,
               work.vectors(),

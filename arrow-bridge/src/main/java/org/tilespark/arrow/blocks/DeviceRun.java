@@ -148,7 +148,7 @@ final class DeviceRun implements AutoCloseable {
       lane.reads(this, copied);
     }
     machine
-        .fourier()
+        .passes()
         .move(
             new Transfer(Direction.PUT, input.type(), input.isComplex(), 1),
             sent.pieces(),
@@ -238,7 +238,7 @@ final class DeviceRun implements AutoCloseable {
       DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
       DeviceClock clock = clock(lanes.down());
       machine
-          .fourier()
+          .passes()
           .move(
               new Transfer(Direction.TAKE, output.type(), output.isComplex(), plan.factor()),
               pieces,

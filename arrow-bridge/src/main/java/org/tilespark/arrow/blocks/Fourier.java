@@ -90,6 +90,11 @@ public record Fourier(List<Integer> axes, Form form, Direction direction, long r
   }
 
   @Override
+  public boolean needsTransforms() {
+    return true;
+  }
+
+  @Override
   public void onHost(HostArray array) {
     array.transform(problem(array.state()), scale, after(array.state()));
   }

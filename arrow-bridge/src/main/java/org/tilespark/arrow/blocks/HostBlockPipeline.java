@@ -18,7 +18,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * The Fourier pipeline of an executor without a GPU, on the calling thread, see {@link
+ * The pipeline of an executor without a GPU, on the calling thread, see {@link
  * HostArray}. An array that comes as one part is read where it lies, and a result that is one part
  * goes into its room with the last step; other parts are copied out when they are taken.
  */

@@ -33,6 +33,11 @@ public record Permute(Permutation permutation) implements BlockStep {
   }
 
   @Override
+  public boolean needsExtents() {
+    return false;
+  }
+
+  @Override
   public void onHost(HostArray array) {
     array.permute(permutation, after(array.state()));
   }

@@ -22,6 +22,11 @@ public record Power(double scale) implements BlockStep {
   }
 
   @Override
+  public boolean needsExtents() {
+    return false;
+  }
+
+  @Override
   public void onHost(HostArray array) {
     State state = array.state();
     array.update(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
+import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterAll;
@@ -26,6 +27,7 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.device.RequiresGpu;
@@ -93,8 +95,9 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
       DeviceTask task) {
     return new DeviceBlockPipeline(
         new DevicePlace(device, memory, governor, allocator, task, listener),
-        fourier,
+        new DevicePasses(device),
         transposer,
+        Optional.of(fourier),
         aheadBytes());
   }
 
@@ -122,8 +125,9 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                       allocator,
                       new DeviceTask(() -> {}),
                       PipelineListener.NONE),
-                  fourier,
+                  new DevicePasses(device),
                   transposer,
+                  Optional.of(fourier),
                   0));
     }
   }

@@ -36,6 +36,7 @@ import org.tilespark.layout.Shape;
 class DeviceFourierIT {
   private static CudaDevice device;
   private static DeviceFourier fourier;
+  private static DevicePasses passes;
 
   @BeforeAll
   static void openDevice() {
@@ -43,6 +44,7 @@ class DeviceFourierIT {
     Availability<DeviceFourier> found = DeviceFourier.find(device, List.of());
     assumeTrue(found.isPresent(), found.whyNot());
     fourier = found.get();
+    passes = new DevicePasses(device);
   }
 
   @AfterAll
@@ -147,7 +149,7 @@ class DeviceFourierIT {
       assertThrows(
           IndexOutOfBoundsException.class,
           () ->
-              fourier.move(
+              passes.move(
                   new Transfer(Direction.PUT, ElementType.FLOAT32, true, 1),
                   List.of(piece),
                   planes,
@@ -158,7 +160,7 @@ class DeviceFourierIT {
               shape, ElementType.FLOAT32, true, List.of(), PointwiseProgram.End.POWER);
       assertThrows(
           IllegalArgumentException.class,
-          () -> fourier.pointwise(power, planes, 0, array, array, stream));
+          () -> passes.pointwise(power, planes, 0, array, array, stream));
     }
   }
 
@@ -222,7 +224,7 @@ class DeviceFourierIT {
       CudaStream stream) {
     long cols = shape.extent(2);
     Piece line = new Piece(shape, List.of(i, j, 0L), Shape.of(1, 1, cols), 0, cols, 0, 4 * cols);
-    fourier.move(
+    passes.move(
         new Transfer(direction, ElementType.FLOAT32, true, 1),
         List.of(line),
         planes,

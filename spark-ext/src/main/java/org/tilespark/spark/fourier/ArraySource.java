@@ -151,7 +151,7 @@ abstract class ArraySource implements AutoCloseable {
       this.spec = spec;
       this.in = in;
       this.blocks = blocks;
-      this.check = new BlockCheck(in, spec.operator(), spec.program().extents());
+      this.check = new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
       this.whole = spec.program().whole();
     }
 
@@ -161,8 +161,8 @@ abstract class ArraySource implements AutoCloseable {
         return false;
       }
       check.check(blocks);
-      Shape extents = spec.program().extents();
       for (int axis : whole) {
+        Shape extents = spec.program().extents().require();
         if (check.size()[axis] != extents.extent(axis)) {
           String letter = in.kind().offsetColumns().get(axis);
           throw new IllegalArgumentException(
@@ -228,7 +228,7 @@ abstract class ArraySource implements AutoCloseable {
       this.blocks = blocks;
       this.isOneVolume = further.isEmpty();
       this.noBlock = new GenericInternalRow(schema.length());
-      this.check = new BlockCheck(in, spec.operator(), spec.program().extents());
+      this.check = new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
       this.boxes = new BoxList(in.kind().rank());
       this.groups =
           new RowKeys(
@@ -250,7 +250,7 @@ abstract class ArraySource implements AutoCloseable {
 
     @Override
     Box box() {
-      Shape extents = spec.program().extents();
+      Shape extents = spec.program().extents().require();
       return Box.at(new long[extents.rank()], extents.toArray());
     }
 

@@ -92,7 +92,7 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
     return BlockStatistics.of(
         ScalaInterop.list(produced()),
         spec().out(),
-        new BlockStatistics.Input(child(), spec().in(), Optional.of(spec().program().extents())),
+        new BlockStatistics.Input(child(), spec().in(), spec().program().extents().known()),
         spec().gathered().isDefined());
   }
 }

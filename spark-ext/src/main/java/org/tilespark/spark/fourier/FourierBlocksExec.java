@@ -187,7 +187,7 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
     int cutAxes = 0;
     for (int axis = 0; axis < cells.size(); axis++) {
       long block = assembled.get().grid().axis(axis).largest();
-      cutAxes += block < spec.program().extents().extent(axis) ? 1 : 0;
+      cutAxes += block < spec.program().extents().require().extent(axis) ? 1 : 0;
     }
     return cutAxes <= 1;
   }

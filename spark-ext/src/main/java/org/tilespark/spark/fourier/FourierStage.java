@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
-import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Extents;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
@@ -103,7 +103,11 @@ public record FourierStage(
     List<Attribute> inputs = columns.inputs();
     FourierStage stage =
         new FourierStage(
-            ArrayProgram.reordering(spec.program().output(), last.spec().permutation()),
+            ArrayProgram.reordering(
+                spec.program().outputExtents(),
+                spec.program().type(),
+                spec.program().output().isComplex(),
+                last.spec().permutation()),
             Optional.empty(),
             spec.missing(),
             spec.operator(),
@@ -206,7 +210,7 @@ public record FourierStage(
     FourierSpec below = inner.spec();
     boolean fits =
         (gathered.isEmpty() || below.gathered().isDefined())
-            && below.program().output().equals(program.input())
+            && below.program().fits(program)
             && same(readBlock, at(inner.produced(), below.out().blockColumns()));
     if (!fits) {
       return Optional.empty();
@@ -254,12 +258,13 @@ public record FourierStage(
       return Optional.empty();
     }
     Permutation permutation = inner.spec().permutation();
-    State before =
-        new State(
-            permutation.inverse().apply(program.extents()), program.type(), program.isComplex());
+    Extents extents =
+        program.extents().with(permutation.inverse().apply(program.extents().orOnes()));
+    ArrayProgram reordering =
+        ArrayProgram.reordering(extents, program.type(), program.isComplex(), permutation);
     return Optional.of(
         new FourierStage(
-            ArrayProgram.reordering(before, permutation).then(program),
+            reordering.then(program),
             gathered,
             missing,
             operator,

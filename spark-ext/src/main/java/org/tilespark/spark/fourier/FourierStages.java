@@ -236,7 +236,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   /** The shape of the blocks of a program's result that come out of one task: slabs of axis 0. */
   Shape gatheredShape(ArrayProgram program) {
     int cut = program.permutation().axis(0);
-    long[] before = program.permutation().apply(program.extents()).toArray();
+    long[] before = program.permutation().apply(program.extents().require()).toArray();
     long[] shape = program.output().shape().toArray();
     long plane = complexBytes;
     for (int axis = 1; axis < RANK; axis++) {

@@ -105,7 +105,8 @@ record FourierTask<T, R>(
   public Iterator<R> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
+    ExecutorRuntime.BlockPlace place =
+        runtime.place(backend.requested(), job.spec().program().needsTransforms(), task);
     TaskRun run = TaskRun.start(task, runtime, place.gpu(), "transform");
     BufferAllocator allocator = run.allocator();
     BlockPipeline pipeline =

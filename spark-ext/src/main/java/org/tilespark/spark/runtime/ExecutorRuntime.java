@@ -28,6 +28,7 @@ import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.Availability;
@@ -246,39 +247,45 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Where a task transforms.
+   * Where a task runs programs on blocks.
    *
    * @param gpu the device; empty on the CPU
-   * @param fourier what transforms on it; empty on the CPU
+   * @param fourier what transforms on it; empty on the CPU, and if nothing is to be transformed
    */
-  public record FourierPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
+  public record BlockPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
     /**
      * A pipeline for a task that was started on {@link #gpu}.
      *
      * @param aheadBytes of pinned memory for parts that come down before they are asked for
      */
     public BlockPipeline open(TaskRun run, long aheadBytes, PipelineListener listener) {
-      return fourier.isEmpty()
+      return gpu.isEmpty()
           ? new HostBlockPipeline(run.runtime().hostTransposer, run.allocator(), listener)
           : new DeviceBlockPipeline(
-              run.place(listener), fourier.get(), gpu.get().transposer(), aheadBytes);
+              run.place(listener),
+              new DevicePasses(gpu.get().device()),
+              gpu.get().transposer(),
+              fourier,
+              aheadBytes);
     }
   }
 
   /**
-   * Where a task is to transform: on the device that {@link #gpu} gives, if cuFFT is installed.
+   * Where a task is to run programs on blocks: on the device that {@link #gpu} gives, if cuFFT is
+   * installed or nothing is transformed.
    *
+   * @param transforms true if a program transforms
    * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is no device, or
-   *     no cuFFT; says why, and what helps
+   *     no cuFFT that it needs; says why, and what helps
    */
-  public FourierPlace fourier(Backend backend, TaskContext task) {
+  public BlockPlace place(Backend backend, boolean transforms, TaskContext task) {
     Optional<Gpu> gpu = gpu(backend, task);
-    if (gpu.isEmpty()) {
-      return new FourierPlace(gpu, Optional.empty());
+    if (gpu.isEmpty() || !transforms) {
+      return new BlockPlace(gpu, Optional.empty());
     }
     Availability<DeviceFourier> found = devices.fourier(gpu.get().device());
     if (found.isPresent()) {
-      return new FourierPlace(gpu, found.thing());
+      return new BlockPlace(gpu, found.thing());
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
@@ -293,7 +300,7 @@ public final class ExecutorRuntime implements AutoCloseable {
           executorId(),
           found.whyNot());
     }
-    return new FourierPlace(Optional.empty(), Optional.empty());
+    return new BlockPlace(Optional.empty(), Optional.empty());
   }
 
   /** Who may use the device now. */

@@ -3,6 +3,7 @@ package org.tilespark.bench.arrow;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.arrow.blocks.DeviceBlockPipeline;
@@ -21,6 +22,7 @@ import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
@@ -154,6 +156,7 @@ interface DeviceMachine extends AutoCloseable {
 
     private final CudaDevice device;
     private final DeviceFourier fourier;
+    private final DevicePasses passes;
     private final DeviceTransposer transposer;
     private final PinnedPool pool;
     private final ArrowMemory memory;
@@ -162,6 +165,7 @@ interface DeviceMachine extends AutoCloseable {
     private OfDevice(CudaDevice device, DeviceFourier fourier) {
       this.device = device;
       this.fourier = fourier;
+      this.passes = new DevicePasses(device);
       this.transposer = new DeviceTransposer(device);
       this.pool = device.newPinnedPool(POOL_BYTES);
       this.memory = new ArrowMemory(new PinnedMemorySource(pool));
@@ -191,8 +195,9 @@ interface DeviceMachine extends AutoCloseable {
     public BlockPipeline open(BufferAllocator allocator, PipelineListener listener) {
       return new DeviceBlockPipeline(
           new DevicePlace(device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
-          fourier,
+          passes,
           transposer,
+          Optional.of(fourier),
           AHEAD_BYTES);
     }
 
@@ -287,7 +292,7 @@ interface DeviceMachine extends AutoCloseable {
               case TAKE -> move(Direction.TAKE, all, 1, buffers, stream);
               case TAKE_SCALED -> move(Direction.TAKE, all, 0.5, buffers, stream);
               case WINDOW ->
-                  fourier.pointwise(
+                  passes.pointwise(
                       program, buffers.get(2), 0, buffers.get(1), buffers.get(1), stream);
             }
           });
@@ -299,7 +304,7 @@ interface DeviceMachine extends AutoCloseable {
         double factor,
         List<DeviceBuffer> buffers,
         CudaStream stream) {
-      fourier.move(
+      passes.move(
           new Transfer(direction, ElementType.FLOAT32, true, factor),
           List.of(piece),
           buffers.get(0),

@@ -1,0 +1,91 @@
+package org.tilespark.layout;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * The extents of a whole array, as far as they are known before it has been read: all or none.
+ * Immutable.
+ */
+public final class Extents implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final Shape shape; // all 1 if they are not known
+  private final boolean isKnown;
+
+  private Extents(Shape shape, boolean isKnown) {
+    this.shape = shape;
+    this.isKnown = isKnown;
+  }
+
+  /** Those of an array of a shape. */
+  public static Extents of(Shape shape) {
+    return new Extents(shape, true);
+  }
+
+  /** Those of an array of which only the count of axes is known. */
+  public static Extents unknown(int rank) {
+    long[] ones = new long[rank];
+    Arrays.fill(ones, 1);
+    return new Extents(Shape.of(ones), false);
+  }
+
+  /** Those of an array of a shape, if there is one, else of {@code rank} unknown extents. */
+  public static Extents of(Optional<Shape> shape, int rank) {
+    return shape.map(Extents::of).orElseGet(() -> unknown(rank));
+  }
+
+  /** Count of axes. */
+  public int rank() {
+    return shape.rank();
+  }
+
+  /** The shape, if it is known. */
+  public Optional<Shape> known() {
+    return isKnown ? Optional.of(shape) : Optional.empty();
+  }
+
+  /**
+   * The shape.
+   *
+   * @throws IllegalStateException if it is not known
+   */
+  public Shape require() {
+    if (!isKnown) {
+      throw new IllegalStateException("The extents of the array are not known");
+    }
+    return shape;
+  }
+
+  /** The shape; of extents 1 if it is not known. */
+  public Shape orOnes() {
+    return shape;
+  }
+
+  /** Of {@code shape} if these are known, else of as many unknown extents. */
+  public Extents with(Shape other) {
+    return isKnown ? of(other) : unknown(other.rank());
+  }
+
+  /** True unless both are known and differ. */
+  public boolean mayBe(Extents other) {
+    return rank() == other.rank() && (!isKnown || !other.isKnown || shape.equals(other.shape));
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Extents that && isKnown == that.isKnown && shape.equals(that.shape);
+  }
+
+  @Override
+  public int hashCode() {
+    return shape.hashCode() + (isKnown ? 1 : 0);
+  }
+
+  /** As EXPLAIN shows them: {@code "(9, 11, 5)"}, or {@code "of 3 axes"}. */
+  @Override
+  public String toString() {
+    return isKnown ? shape.toString() : "of " + rank() + " axes";
+  }
+}
