@@ -389,7 +389,7 @@ def test_persist_keeps_the_array():
 def test_explain_and_validate(capsys):
     x = ts.from_numpy(sample((4, 6)), (2, 3))
     x.T.explain()
-    assert "PermuteBlocks" in capsys.readouterr().out
+    assert "BlockStage" in capsys.readouterr().out
     assert x.validate().count() == 0
     holes = ts.from_dataframe(x.df.where("row = 0"))
     assert {row.code for row in holes.validate().collect()} == {"hole"}

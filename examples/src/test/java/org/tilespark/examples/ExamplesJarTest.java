@@ -171,7 +171,7 @@ class ExamplesJarTest {
     for (int i = 0; i < values.length; i++) {
       assertEquals(sum / values.length, lowPass.getDouble(), 1e-12 * sum, "element " + i);
     }
-    assertSays(printed, "FourierBlocks");
+    assertSays(printed, "BlockStage");
     for (String picture : List.of("volume.png", "spectrum.png", "lowpass.png")) {
       assertTrue(Files.size(output.resolve(picture)) > 0, picture);
     }

@@ -112,7 +112,7 @@ class JobsTest {
 
     assertEquals(ExampleJob.RIGHT, status, this::printed);
     assertPrinted(
-        "FourierBlocks",
+        "BlockStage",
         "InMemoryTableScan", // the spectrum is computed once
         form.isEmpty() ? "complex128 (5, 7, 6)" : "complex128 (5, 7, 4)",
         form.isEmpty() ? "lowpass.npy: complex128" : "lowpass.npy: float64 (5, 7, 6)",

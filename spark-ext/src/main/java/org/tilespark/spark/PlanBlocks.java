@@ -8,8 +8,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
+import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleBlocks;
@@ -25,16 +27,14 @@ import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.MarkCellsExec;
 import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.exchange.PieceUnionExec;
-import org.tilespark.spark.fourier.FourierBlocks;
-import org.tilespark.spark.fourier.FourierStage;
 import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyNodes;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.CombineBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
-import org.tilespark.spark.stage.BlockChain;
-import org.tilespark.spark.stage.BlockStageExec;
+import org.tilespark.spark.stage.BlockStage;
+import org.tilespark.spark.stage.ProgramBlocks;
 import scala.collection.immutable.Seq;
 
 /**
@@ -58,20 +58,24 @@ public final class PlanBlocks extends SparkStrategy {
   /** The physical node; null for a plan that is none of our nodes. */
   private SparkPlan physical(LogicalPlan plan) {
     if (plan instanceof PermuteBlocks permute) {
-      return permutation(permute);
+      return stage(
+          BlockStage.endingIn(permute),
+          permute.columns().blocks(),
+          permute.produced(),
+          Optional.empty());
     }
     if (plan instanceof MultiplyBlocks product) {
       return new MultiplyNodes(context, product).plan(this::planLater);
     }
-    if (plan instanceof FourierBlocks last) {
-      return transform(
-          FourierStage.endingIn(last), last.spec().out(), last.produced(), Optional.empty());
+    if (plan instanceof ProgramBlocks last) {
+      return stage(
+          BlockStage.endingIn(last), last.spec().out(), last.produced(), Optional.empty());
     }
     if (plan instanceof CutBlocks cut) {
-      Optional<FourierBlocks> last = FourierStage.below(cut);
+      Optional<ProgramBlocks> last = BlockStage.below(cut);
       return last.isPresent()
-          ? transform(
-              FourierStage.endingIn(last.get()),
+          ? stage(
+              BlockStage.endingIn(last.get()),
               last.get().spec().out(),
               cut.produced(),
               Optional.of(cut))
@@ -110,37 +114,20 @@ public final class PlanBlocks extends SparkStrategy {
     return null;
   }
 
-  /** Permutations that follow each other; with transforms below them, a stage of those. */
-  private SparkPlan permutation(PermuteBlocks permute) {
-    Optional<FourierStage> transforms = FourierStage.endingIn(permute);
-    if (transforms.isPresent()) {
-      return transform(
-          transforms.get(), permute.columns().blocks(), permute.produced(), Optional.empty());
-    }
-    BlockChain chain = BlockChain.endingIn(permute);
-    return new BlockStageExec(
-        ScalaInterop.seq(chain.operators()),
-        ScalaInterop.seq(chain.inputs()),
-        ScalaInterop.seq(chain.produced()),
-        backend(),
-        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-        planLater(chain.child()));
-  }
-
   /**
-   * A stage of transforms.
+   * A stage of programs on blocks.
    *
    * @param out positions of the block columns in {@code produced}
    * @param produced what is given, but for the keys of pieces
    * @param cut what cuts the results into pieces; empty if they stay blocks
    */
-  private SparkPlan transform(
-      FourierStage stage, BlockSchema out, Seq<Attribute> produced, Optional<CutBlocks> cut) {
+  private SparkPlan stage(
+      BlockStage stage, BlockSchema out, Seq<Attribute> produced, Optional<CutBlocks> cut) {
     return stage.exec(
         out,
         produced,
         cut,
-        fourierBackend(),
+        backend(stage.program()),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
         stage.assembly().isPresent()
             ? pieces(stage.child(), stage.assembly().get().spec())
@@ -152,14 +139,13 @@ public final class PlanBlocks extends SparkStrategy {
     return Exchange.isOneTask(plan, spec) ? new GatherRowsExec(planLater(plan)) : planLater(plan);
   }
 
-  private BackendChoice backend() {
-    return BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
-  }
-
-  private BackendChoice fourierBackend() {
-    return BackendPlanner.chooseForTransforms(
-        TileSparkConf.BACKEND.read(TileSparkConf.session()),
-        TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())),
-        context);
+  private BackendChoice backend(ArrayProgram program) {
+    Backend requested = TileSparkConf.BACKEND.read(TileSparkConf.session());
+    return program.needsTransforms()
+        ? BackendPlanner.chooseForTransforms(
+            requested,
+            TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())),
+            context)
+        : BackendPlanner.choose(requested, context);
   }
 }

@@ -41,7 +41,7 @@ class ArchitectureTest {
   /** Classes whose constructors have more parameters, and why. */
   private static final Map<String, String> LONG =
       Map.of(
-          "org.tilespark.spark.fourier.FourierBlocksExec",
+          "org.tilespark.spark.stage.BlockStageExec",
           "a node of Catalyst, which copies nodes through the list of their fields",
           "org.tilespark.spark.multiply.MultiplyBroadcastExec",
           "the same");

@@ -199,6 +199,8 @@ public record ArrayProgram(
   /** As EXPLAIN shows it: {@code "transform over yz, permute yzx"}. */
   @Override
   public String toString() {
-    return steps.stream().map(ArrayStep::toString).collect(joining(", "));
+    return steps.isEmpty()
+        ? "as it is"
+        : steps.stream().map(ArrayStep::toString).collect(joining(", "));
   }
 }

@@ -6,12 +6,12 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * What happens to one block, or to one array as a whole: steps, each of which takes what the one before gives. Transforms need
- * their axes whole, so the array is whole along those; along others it may be a part of a larger
- * one.
+ * What happens to one block, or to one array as a whole: steps, each of which takes what the one
+ * before gives. Transforms need their axes whole, so the array is whole along those; along others
+ * it may be a part of a larger one.
  *
  * @param shape of the array as it comes, 1 to 3 axes, all extents at least 1
- * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
+ * @param type of the elements, of the parts of complex numbers too; steps say which they take
  * @param isComplex true if it comes as complex numbers
  * @param steps first to last; may be empty
  */
@@ -57,15 +57,11 @@ public record BlockProgram(
     steps = List.copyOf(steps);
     if (shape.rank() < 1 || shape.rank() > MOST_AXES) {
       throw new IllegalArgumentException(
-          "A Fourier chain on shape " + shape + "; expected 1 to " + MOST_AXES + " axes");
+          "A program on shape " + shape + "; expected 1 to " + MOST_AXES + " axes");
     }
     if (shape.elements() == 0) {
       throw new IllegalArgumentException(
-          "A Fourier chain on the empty shape " + shape + "; expected extents of 1 or more");
-    }
-    if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
-      throw new IllegalArgumentException(
-          "A Fourier chain on " + type + "; expected FLOAT32 or FLOAT64");
+          "A program on the empty shape " + shape + "; expected extents of 1 or more");
     }
     states(new State(shape, type, isComplex), steps);
   }

@@ -23,11 +23,15 @@ import org.tilespark.layout.Shape;
  * goes into its room with the last step; other parts are copied out when they are taken.
  */
 public final class HostBlockPipeline implements BlockPipeline {
+  /** Bytes of results that may wait until they are taken. */
+  private static final long AHEAD_BYTES = 4 << 20;
+
   private final HostArray.Machine machine;
   private final PipelineListener listener;
   private BlockProgram program; // of the array being started; null if there is none
   private HostArray filling;
   private final Deque<Result> done = new ArrayDeque<>();
+  private long doneBytes; // of these
 
   /** A pipeline in memory of {@code allocator}; borrows all three. */
   public HostBlockPipeline(
@@ -54,7 +58,7 @@ public final class HostBlockPipeline implements BlockPipeline {
 
   @Override
   public boolean isFull() {
-    return !done.isEmpty();
+    return doneBytes >= AHEAD_BYTES;
   }
 
   @Override
@@ -111,6 +115,7 @@ public final class HostBlockPipeline implements BlockPipeline {
       filling.close();
     } else {
       done.add(new Result(filling, outputs, rooms));
+      doneBytes += output.bytes();
     }
     filling = null;
   }
@@ -121,17 +126,22 @@ public final class HostBlockPipeline implements BlockPipeline {
     HostArray array = result.array;
     Part part = result.parts.get(result.next);
     if (result.isWhole) { // it is where it goes
-      done.remove();
+      remove(array);
       return array.buffers();
     }
     List<HostMemory> room = part.requireRoom(result.rooms.of(result.next), array.state());
     List<ArrowBuf> taken = room.isEmpty() ? copied(array, part) : List.of();
     copyOut(array, part, room);
     if (++result.next == result.parts.size()) {
-      done.remove();
+      remove(array);
       array.close();
     }
     return taken;
+  }
+
+  private void remove(HostArray array) {
+    done.remove();
+    doneBytes -= array.state().bytes();
   }
 
   private List<ArrowBuf> copied(HostArray array, Part part) {

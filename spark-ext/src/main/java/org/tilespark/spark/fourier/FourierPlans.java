@@ -11,6 +11,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.ArrayStep;
+import org.tilespark.arrow.blocks.Fourier;
 import org.tilespark.arrow.blocks.Permute;
 import org.tilespark.arrow.blocks.Power;
 import org.tilespark.layout.Shape;
@@ -26,9 +27,10 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
+import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * Makes the logical plans of Fourier transforms. They are stages ({@link FourierBlocks}), each of
+ * Makes the logical plans of Fourier transforms. They are stages ({@link ProgramBlocks}), each of
  * which transforms the axes along which its blocks are whole, with exchanges between them ({@link
  * ReblockPlans}):
  *
@@ -156,7 +158,7 @@ public final class FourierPlans {
     ArrayProgram program =
         new ArrayProgram(
             known.extents(), blocks.elementType(), blocks.isComplex(), List.of(step));
-    return FourierBlocks.of(
+    return ProgramBlocks.of(
         input,
         program,
         described(metadata, program, metadata.blockShape(RANK).map(program::blockShape), true)
@@ -205,7 +207,7 @@ public final class FourierPlans {
       shape =
           isGathered ? Optional.of(planner.gatheredShape(program)) : shape.map(program::blockShape);
       at =
-          FourierBlocks.of(
+          ProgramBlocks.of(
               at,
               program,
               described(isLast ? steps.result() : metadata, program, shape, isLast).toMetadata(),

@@ -18,13 +18,14 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.stage.ProgramBlocks;
 
 /** Puts the trend of each volume beside its blocks: an aggregate over its values, broadcast. */
 final class TrendPlans {
   private TrendPlans() {}
 
   /**
-   * {@code plan} with a further column {@link FourierBlocks#TREND}.
+   * {@code plan} with a further column {@link ProgramBlocks#TREND}.
    *
    * @param plan blocks, with further columns of the same names as those of {@code input}
    * @param input the blocks whose values are looked at; they may be those of {@code plan}
@@ -44,7 +45,7 @@ final class TrendPlans {
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,
                 0),
-            FourierBlocks.TREND);
+            ProgramBlocks.TREND);
     List<Attribute> output = ScalaInterop.list(plan.output());
     List<Attribute> partners =
         further.stream()

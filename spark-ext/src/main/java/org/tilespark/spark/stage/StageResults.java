@@ -1,141 +1,191 @@
 package org.tilespark.spark.stage;
 
-import java.util.ArrayDeque;
+import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.arrow.blocks.PermutePipeline;
-import org.tilespark.arrow.blocks.Plane;
-import org.tilespark.arrow.blocks.TransposeChain;
-import org.tilespark.arrow.pipeline.Closing;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.pipeline.Rooms;
-import org.tilespark.layout.Permutation;
-import org.tilespark.layout.Shape;
-import org.tilespark.spark.permute.BlockPermutation;
-import org.tilespark.spark.rows.BlockCheck;
-import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.PieceCursor;
+import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.CarriedColumns;
 
 /**
- * Runs a stage over the blocks of one partition: reads rows or batches, keeps as many batches under
- * way as the pipeline allows, and hands out the results in order. Closed by the task at its end,
- * whatever that end is, after the pipeline, which its maker closes.
+ * Runs a {@link ArrayProgram} over the arrays of one partition, keeps as many under way as the
+ * pipeline allows, and hands out the results, cut where that is asked for, one block or piece at a
+ * time. Closed by the task at its end, whatever that end is, after the pipeline, which its maker
+ * closes.
  *
- * @param <R> what is handed out: rows, or batches; each is valid until the next one is asked for
- * @param <B> the labels of a batch
+ * @param <R> what is handed out: rows, or batches of one row; each is valid until the next one is
+ *     asked for
  */
-abstract class StageResults<R, B extends StageResults.Labels>
-    implements Iterator<R>, AutoCloseable {
-  /** Rows of one batch at most, so that many tiny blocks do not make one endless batch. */
-  private static final int MOST_ROWS = 1 << 16;
+abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
+  /**
+   * How results leave.
+   *
+   * @param cuts where they are cut; null if they leave whole
+   * @param keys columns put before those of the blocks; null if there are none
+   * @param schema of the output, keys first
+   * @param batchBytes bytes of values that make a batch
+   */
+  record Output(Cuts cuts, PieceKeys keys, StructType schema, long batchBytes)
+      implements Serializable {
+    int keyCount() {
+      return keys == null ? 0 : keys.columns().size();
+    }
 
-  /** Everything of a batch but its values; closed if the batch is not handed out. */
-  interface Labels extends AutoCloseable {
-    /** Count of blocks. */
-    int rows();
-
-    /** Adds the block that the first operator checked last, which {@code row} holds. */
-    void add(InternalRow row, BlockCheck block);
-
-    /** Where the blocks' results go. */
-    Rooms rooms();
-
-    @Override
-    void close();
+    /** Blocks or pieces in the output, without keys. */
+    int columns() {
+      return schema.length() - keyCount();
+    }
   }
+
+  /** A block or piece of a result, and the further columns it goes with. */
+  record Label(Box place, List<long[]> keys, UnsafeRow further) {
+    /** How often it is handed out, with other keys each time. */
+    int copies() {
+      return Math.max(1, keys.size());
+    }
+  }
+
+  /**
+   * What results are made of.
+   *
+   * @param carried the further columns, in the order of the output
+   * @param trendOrdinal of the trend in the source's rows, or -1
+   */
+  record Job(
+      StageSpec spec,
+      Output output,
+      ArraySource source,
+      CarriedColumns carried,
+      int trendOrdinal,
+      BlockPipeline pipeline) {}
 
   final StageSpec spec;
-  final PermutePipeline pipeline;
-  private final BlockCursor cursor;
-  private final List<Permutation> permutations;
-  private final List<BlockCheck> checks; // of each operator
-  private final BlockCheck check; // the first operator's
-  final CarriedColumns carried;
-  private final Deque<B> underWay = new ArrayDeque<>();
-  private TransposeChain chain; // of the block added last
-  private boolean pending; // the cursor stands on a block that is in no batch yet
+  final Output output;
+  private final ArraySource source;
+  private final CarriedColumns carried;
+  private final BlockPipeline pipeline;
+  private final int trendOrdinal;
+  private int underWay; // parts that were run and not taken
   private boolean exhausted;
 
-  StageResults(StageSpec spec, BlockCursor cursor, PermutePipeline pipeline) {
-    this.spec = spec;
-    this.cursor = cursor;
-    this.pipeline = pipeline;
-    this.permutations = spec.operators().stream().map(BlockPermutation::permutation).toList();
-    this.checks = spec.checks();
-    this.check = checks.get(0);
-    this.carried = new CarriedColumns(spec.inputSchema(), spec.carried(), spec.inputOrdinals());
+  StageResults(Job job) {
+    this.spec = job.spec();
+    this.output = job.output();
+    this.source = job.source();
+    this.carried = job.carried();
+    this.trendOrdinal = job.trendOrdinal();
+    this.pipeline = job.pipeline();
   }
 
-  /** The labels of a batch that begins. */
-  abstract B begin();
+  /** The further columns, in the order of the output. */
+  final CarriedColumns carried() {
+    return carried;
+  }
 
-  /** True if a batch is under way, after as many as may be were sent on their way. */
+  /** Takes the labels of an array's result, in their order; where its parts go. */
+  abstract Rooms rooms(List<Label> labels);
+
+  /** True if a part is under way, after as many arrays as may be were sent on their way. */
   final boolean isUnderWay() {
     fillPipeline();
-    return !underWay.isEmpty();
+    return underWay > 0;
   }
 
-  /** The labels of the oldest batch, which is taken from the pipeline next. */
-  final B oldest() {
-    return underWay.remove();
+  /** The values of the next part, as {@link BlockPipeline#take} gives them. */
+  final List<ArrowBuf> take() {
+    underWay--;
+    return pipeline.take();
   }
 
   @Override
   public void close() {
+    underWay = 0;
     exhausted = true;
-    Closing.emptied(underWay);
+    source.close();
   }
 
   private void fillPipeline() {
-    while (pipeline.inFlight() < pipeline.capacity() && moveToBlock()) {
-      B labels = begin();
-      underWay.add(labels);
-      pipeline.begin(
-          spec.blocks().planes().size(), Math.max(spec.batchBytes(), blockBytes()), labels.rooms());
-      do {
-        addBlock(labels);
-      } while (labels.rows() < MOST_ROWS && moveToBlock() && pipeline.fits(blockBytes()));
-      pipeline.submit();
+    while (!exhausted && !pipeline.isFull()) {
+      if (!source.next()) {
+        exhausted = true;
+        return;
+      }
+      runArray();
     }
   }
 
-  /** Moves to a block that is in no batch yet, and checks it. */
-  private boolean moveToBlock() {
-    if (!pending && !exhausted) {
-      pending = cursor.advance();
-      exhausted = !pending;
-      if (pending) {
-        check.check(cursor);
-        for (int i = 1; i < checks.size(); i++) {
-          checks.get(i).checkAfter(checks.get(i - 1), permutations.get(i - 1));
-        }
+  private void runArray() {
+    ArrayProgram.Part part = spec.program().on(source.box(), trend());
+    List<Label> labels = labels(part.place(), carried.kept(source.row()));
+    begin(part);
+    source.put(pipeline, spec.program().isComplex());
+    underWay += labels.size();
+    long[] low = part.place().offset();
+    List<Part> outputs = new ArrayList<>();
+    for (Label label : labels) {
+      long[] local = label.place().offset();
+      for (int axis = 0; axis < local.length; axis++) {
+        local[axis] -= low[axis];
+      }
+      outputs.add(new Part(ArraySource.boxed(local), ArraySource.boxed(label.place().sizes())));
+    }
+    pipeline.run(outputs, rooms(labels));
+  }
+
+  /** Makes room for an array. A block far out makes it seem larger than any memory. */
+  private void begin(ArrayProgram.Part part) {
+    try {
+      pipeline.begin(part.program());
+    } catch (RuntimeException e) {
+      source.check();
+      throw e;
+    }
+  }
+
+  /** Null if none is taken off; of an array without parts, whose elements are all 0, it is 0. */
+  private double[] trend() {
+    if (trendOrdinal < 0) {
+      return null;
+    }
+    InternalRow row = source.row();
+    return row.isNullAt(trendOrdinal)
+        ? new double[2 * (1 + spec.in().kind().rank())]
+        : row.getArray(trendOrdinal).toDoubleArray();
+  }
+
+  private List<Label> labels(Box result, UnsafeRow further) {
+    if (output.cuts() == null) {
+      return List.of(new Label(result, List.of(), further));
+    }
+    List<Label> labels = new ArrayList<>();
+    PieceCursor pieces = new PieceCursor(output.cuts());
+    pieces.start(result.offset(), result.sizes());
+    while (pieces.advance()) {
+      labels.add(new Label(Box.between(pieces.low(), pieces.high()), keys(pieces), further));
+    }
+    return labels;
+  }
+
+  private List<long[]> keys(PieceCursor piece) {
+    List<long[]> keys = new ArrayList<>();
+    if (output.keys() != null) {
+      for (int i = 0; i < output.keys().copies(piece.part()); i++) {
+        long[] of = new long[output.keys().columns().size()];
+        output.keys().fill(i, piece.part(), piece.low(), of);
+        keys.add(of);
       }
     }
-    return pending;
-  }
-
-  private long blockBytes() {
-    return Shape.of(check.size()).elements() * spec.blocks().elementType().bytes();
-  }
-
-  private void addBlock(B labels) {
-    List<Plane> planes = new ArrayList<>();
-    for (int ordinal : spec.inputBlocks().planes()) {
-      planes.add(cursor.values(ordinal, spec.blocks().elementType()));
-    }
-    labels.add(cursor.row(), check); // first: the pipeline may ask for its room
-    pipeline.add(chain(), planes);
-    pending = false;
-  }
-
-  /** What happens to the current block; blocks of one size follow each other as a rule. */
-  private TransposeChain chain() {
-    Shape shape = Shape.of(check.size());
-    if (chain == null || !chain.shape().equals(shape)) {
-      chain = TransposeChain.of(shape, permutations, spec.blocks().elementType().bytes());
-    }
-    return chain;
+    return keys;
   }
 }

@@ -6,95 +6,66 @@ import java.util.Deque;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.tilespark.arrow.blocks.PermutePipeline;
+import org.apache.spark.unsafe.Platform;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
-import org.tilespark.layout.Box;
-import org.tilespark.layout.Permutation;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.rows.BlockCheck;
-import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.PendingRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
  * go into one directly.
  */
-final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
+final class StageRows extends StageResults<InternalRow> {
   private final PendingRows rows;
-  private final Permutation permutation;
-  private final Deque<PendingRows.PendingRow> arrived =
-      new ArrayDeque<>(); // of the batch taken last
-  private PendingRows.PendingRow handedOut; // null if there is none
+  private final Deque<Label> underWay = new ArrayDeque<>();
+  private final Deque<PendingRows.PendingRow> made = new ArrayDeque<>(); // not taken, in order
+  private final long[] keyFields; // offsets of the keys in a row
+  private Label label; // of the row that was taken last; null if the next is to be taken
+  private PendingRows.PendingRow current; // taken last; null if there is none
+  private int copy; // of the current row that comes next
 
   /**
    * The results of a partition.
    *
    * @param allocator of rows that do not go into an exchange
    */
-  StageRows(
-      StageSpec spec, BlockCursor cursor, PermutePipeline pipeline, BufferAllocator allocator) {
-    super(spec, cursor, pipeline);
-    this.permutation = StageSpec.permutation(spec.operators());
-    List<Integer> further = spec.carried();
-    IntFunction<Expression> carriedColumn =
-        column -> Attributes.bound(further.indexOf(column), spec.inputSchema().fields()[column]);
-    this.rows =
-        new PendingRows(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn, allocator);
-  }
-
-  private record Label(Box place, UnsafeRow further) {}
-
-  /** The blocks of a batch, and their rows once the pipeline has asked for room. */
-  final class RowLabels implements StageResults.Labels {
-    private final List<Label> labels = new ArrayList<>();
-    private final List<PendingRows.PendingRow> made = new ArrayList<>();
-
-    @Override
-    public int rows() {
-      return labels.size();
-    }
-
-    @Override
-    public void add(InternalRow row, BlockCheck block) {
-      long[] low = new long[permutation.rank()];
-      long[] high = new long[low.length];
-      for (int axis = 0; axis < low.length; axis++) {
-        int from = permutation.axis(axis);
-        low[axis] = block.offset()[from];
-        high[axis] = low[axis] + block.size()[from];
-      }
-      labels.add(new Label(Box.between(low, high), carried.kept(row)));
-    }
-
-    @Override
-    public Rooms rooms() {
-      return block -> {
-        Label label = labels.get(block);
-        PendingRows.PendingRow row = rows.begin(label.further(), label.place(), true);
-        made.add(row);
-        return row.planes();
-      };
-    }
-
-    @Override
-    public void close() {
-      Closing.emptied(made);
-    }
+  StageRows(Job job, BufferAllocator allocator) {
+    super(job);
+    int keyCount = output.keyCount();
+    List<Integer> further = spec.furtherOut(output.columns());
+    IntFunction<Expression> carried =
+        column ->
+            Attributes.bound(further.indexOf(column - keyCount), output.schema().fields()[column]);
+    int[] keys = IntStream.range(0, keyCount).toArray();
+    BlockSchema blocks = spec.out().mapped(position -> position + keyCount);
+    this.rows = new PendingRows(output.schema(), blocks, keys, carried, allocator);
+    long first = UnsafeRow.calculateBitSetWidthInBytes(output.schema().length());
+    this.keyFields = IntStream.range(0, keyCount).mapToLong(key -> first + 8L * key).toArray();
   }
 
   @Override
-  RowLabels begin() {
-    return new RowLabels();
+  Rooms rooms(List<Label> labels) {
+    underWay.addAll(labels);
+    return piece -> {
+      Label of = labels.get(piece);
+      PendingRows.PendingRow begun = rows.begin(of.further(), of.place(), of.copies() == 1);
+      made.add(begun);
+      return begun.planes();
+    };
   }
 
   @Override
   public boolean hasNext() {
-    return !arrived.isEmpty() || isUnderWay();
+    boolean isUnderWay = isUnderWay();
+    return isUnderWay || label != null;
   }
 
   @Override
@@ -102,27 +73,46 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
-    release();
-    if (arrived.isEmpty()) {
-      RowLabels batch = oldest();
-      arrived.addAll(batch.made);
-      batch.made.clear();
-      Closing.all(pipeline.take());
+    if (label == null) {
+      release();
+      label = underWay.remove();
+      Closing.all(take());
+      current = made.remove();
+      copy = 0;
     }
-    handedOut = arrived.remove();
-    return handedOut.row();
+    setKeys(current.row());
+    copy++;
+    if (copy >= label.copies()) {
+      label = null; // the row was handed out, and is valid until the next
+    }
+    return current.row();
+  }
+
+  private void setKeys(UnsafeRow row) {
+    for (int key = 0; key < keyFields.length; key++) {
+      long value = label.keys().get(copy)[key];
+      PieceKeys.Column column = output.keys().columns().get(key);
+      Platform.putLong(
+          row.getBaseObject(),
+          row.getBaseOffset() + keyFields[key],
+          column.isLong() ? value : Math.toIntExact(value) & 0xffffffffL);
+    }
   }
 
   private void release() {
-    if (handedOut != null) {
-      handedOut.close();
-      handedOut = null;
+    if (current != null) {
+      current.close();
+      current = null;
     }
   }
 
   @Override
   public void close() {
-    Closing.all(
-        List.<AutoCloseable>of(this::release, () -> Closing.emptied(arrived), super::close, rows));
+    List<AutoCloseable> held = new ArrayList<>();
+    held.add(super::close);
+    held.add(this::release);
+    held.add(() -> Closing.emptied(made));
+    held.add(rows);
+    Closing.all(held);
   }
 }

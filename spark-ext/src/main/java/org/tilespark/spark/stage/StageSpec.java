@@ -1,69 +1,67 @@
 package org.tilespark.spark.stage;
 
 import java.io.Serializable;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.apache.spark.sql.types.StructType;
-import org.tilespark.layout.Permutation;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.permute.BlockPermutation;
-import org.tilespark.spark.rows.BlockCheck;
+import org.tilespark.spark.options.Missing;
+import scala.Option;
 
 /**
- * What a task must know to run a stage; travels to the executors. Columns have a position, their
- * place in the output, and an ordinal, their place in the child's rows.
+ * What happens to the blocks of one or several volumes between two exchanges, and where their
+ * columns are. Complex numbers may come as real blocks, whose imaginary parts are zero.
  *
- * @param blocks positions of the block columns
- * @param inputOrdinals ordinal of the input column of each position
- * @param inputSchema the input columns, by position
- * @param operators what happens to each block, first to last
- * @param batchBytes bytes of values that make a full batch
+ * @param program what happens
+ * @param in positions of the block columns among the columns that are read
+ * @param out positions of the block columns among those that are given
+ * @param trend position among the columns that are read of the trend that is taken off, an array of
+ *     DOUBLE; -1 if none is
+ * @param gathered shape of a block of the result where all blocks that agree in their further
+ *     columns are parts of one volume, in any tiling; empty where each block is taken by itself
+ * @param missing what happens where blocks that are gathered leave a hole
+ * @param operator who asks, for messages: {@code "volume_fft"}
  */
 public record StageSpec(
-    BlockSchema blocks,
-    List<Integer> inputOrdinals,
-    StructType inputSchema,
-    List<BlockPermutation> operators,
-    long batchBytes)
+    ArrayProgram program,
+    BlockSchema in,
+    BlockSchema out,
+    int trend,
+    Option<Shape> gathered,
+    Missing missing,
+    String operator)
     implements Serializable {
-
-  /** The one permutation with the effect of all operators. */
-  static Permutation permutation(List<BlockPermutation> operators) {
-    return operators.stream()
-        .map(BlockPermutation::permutation)
-        .reduce(Permutation::then)
-        .orElseThrow();
+  /** Positions of the further columns among the {@code count} that are read. */
+  public List<Integer> furtherIn(int count) {
+    return IntStream.range(0, count)
+        .filter(position -> position != trend && !in.blockColumns().contains(position))
+        .boxed()
+        .toList();
   }
 
-  /** Each operator's check of the blocks that it takes, first to last. */
-  List<BlockCheck> checks() {
-    List<BlockCheck> checks = new ArrayList<>();
-    for (int i = 0; i < operators.size(); i++) {
-      BlockPermutation operator = operators.get(i);
-      checks.add(
-          new BlockCheck(
-              inputBlocks(),
-              operators.size() == 1
-                  ? operator.function()
-                  : operator.function() + ", operator " + (i + 1) + " of " + operators.size(),
-              operator.extents().getOrElse(() -> null)));
-    }
-    return checks;
+  /** Positions of the further columns among the {@code count} that are given, in the same order. */
+  public List<Integer> furtherOut(int count) {
+    return out.further(IntStream.range(0, count).boxed().toList());
   }
 
-  /** Count of columns of the output. */
-  int columns() {
-    return inputOrdinals.size();
+  /** Cuts after every full block, along axes without an end. */
+  static Cuts every(Shape blockShape) {
+    return Cuts.of(
+        Arrays.stream(blockShape.toArray()).mapToObj(AxisCuts::every).toArray(AxisCuts[]::new));
   }
 
-  /** Positions of the columns that are only carried through. */
-  public List<Integer> carried() {
-    return blocks.further(IntStream.range(0, columns()).boxed().toList());
-  }
-
-  /** The block columns by ordinal, for reading the child's rows. */
-  BlockSchema inputBlocks() {
-    return blocks.mapped(position -> inputOrdinals.get(position));
+  /** As EXPLAIN shows it: {@code "volume (9, 11, 5): transform over yz"}. */
+  @Override
+  public String toString() {
+    return in.kind().label()
+        + " "
+        + program.extents()
+        + (gathered.isEmpty() ? "" : " in one task")
+        + ": "
+        + program;
   }
 }

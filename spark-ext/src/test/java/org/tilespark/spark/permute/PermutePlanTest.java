@@ -112,7 +112,7 @@ class PermutePlanTest extends SparkTest {
         () ->
             assertTrue(
                 explained(VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx"))
-                    .contains("PermuteBlocks volume yzx [backend=cpu -> " + cpu + "]")));
+                    .contains("permute yzx [backend=cpu -> " + cpu + "]")));
     Availability<DeviceProbe> probe = DeviceProbe.run();
     String expected =
         "[backend=auto -> "
@@ -125,7 +125,7 @@ class PermutePlanTest extends SparkTest {
         plan(df)
             .explainString(
                 org.apache.spark.sql.execution.ExplainMode$.MODULE$.fromString("formatted"));
-    assertTrue(formatted.contains("Operator 1: PermuteBlocks volume yzx"), formatted);
+    assertTrue(formatted.contains("permute yzx\nBackend: "), formatted);
   }
 
   @Test

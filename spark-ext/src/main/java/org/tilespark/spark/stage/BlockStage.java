@@ -1,4 +1,4 @@
-package org.tilespark.spark.fourier;
+package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -7,11 +7,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.Extents;
-import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -21,26 +19,27 @@ import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.permute.BlockPermutation;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * Programs that follow each other block by block, with the assembling of blocks below them, so that
- * one physical stage can run them all: arrays stay on the device from the pieces of one exchange to
- * those of the next. Permutations among them, before them and after them are steps of the same
- * stage. Projections between them that only choose, reorder or rename columns do not part them.
+ * Programs on blocks that follow each other, with the assembling of blocks below them, so that one
+ * physical stage can run them all: arrays stay on the device from the pieces of one exchange to
+ * those of the next. Permutations are programs too. Projections between them that only choose,
+ * reorder or rename columns do not part them.
  *
  * @param program the steps of all
- * @param gathered as {@link FourierSpec#gathered}
- * @param missing as {@link FourierSpec#missing}
+ * @param gathered as {@link StageSpec#gathered}
+ * @param missing as {@link StageSpec#missing}
  * @param operator who asks
  * @param columns of {@code child} that are read
  * @param assembly how blocks are put together; empty if {@code child} gives blocks
  * @param child what the stage reads
  */
-public record FourierStage(
+public record BlockStage(
     ArrayProgram program,
     Optional<Shape> gathered,
     Missing missing,
@@ -71,10 +70,10 @@ public record FourierStage(
   public record Assembly(AssembleSpec spec, List<Attribute> cells) {}
 
   /** The longest stage that ends in {@code last}. */
-  public static FourierStage endingIn(FourierBlocks last) {
-    FourierSpec spec = last.spec();
-    FourierStage stage =
-        new FourierStage(
+  public static BlockStage endingIn(ProgramBlocks last) {
+    StageSpec spec = last.spec();
+    BlockStage stage =
+        new BlockStage(
             spec.program(),
             Optional.ofNullable(spec.gathered().getOrElse(() -> null)),
             spec.missing(),
@@ -88,40 +87,40 @@ public record FourierStage(
     return stage.withAllBelow();
   }
 
-  /** The longest stage that ends in a permutation of what programs give; empty if none is below. */
-  public static Optional<FourierStage> endingIn(PermuteBlocks last) {
-    LogicalPlan below = last.child();
-    while (below instanceof Project project) {
-      below = project.child();
-    }
-    if (last.spec().kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
-      return Optional.empty();
-    }
-    FourierSpec spec = inner.spec();
+  /** The longest stage that ends in a permutation. */
+  public static BlockStage endingIn(PermuteBlocks last) {
+    BlockPermutation spec = last.spec();
     PermutedColumns columns = last.columns();
-    List<Integer> parts = columns.blocks().blockColumns();
     List<Attribute> inputs = columns.inputs();
-    FourierStage stage =
-        new FourierStage(
-            ArrayProgram.reordering(
-                spec.program().outputExtents(),
-                spec.program().type(),
-                spec.program().output().isComplex(),
-                last.spec().permutation()),
+    BlockStage stage =
+        new BlockStage(
+            reordering(spec, columns),
             Optional.empty(),
-            spec.missing(),
-            spec.operator(),
+            Missing.ERROR,
+            spec.function(),
             new Columns(
-                parts.stream().map(inputs::get).toList(), null, columns.blocks().further(inputs)),
+                columns.blocks().blockColumns().stream().map(inputs::get).toList(),
+                null,
+                columns.blocks().further(inputs)),
             Optional.empty(),
             last.child());
-    return stage.withBelow().map(FourierStage::withAllBelow);
+    return stage.withAllBelow();
+  }
+
+  private static ArrayProgram reordering(BlockPermutation permutation, PermutedColumns columns) {
+    return ArrayProgram.reordering(
+        Extents.of(
+            Optional.ofNullable(permutation.extents().getOrElse(() -> null)),
+            permutation.kind().rank()),
+        columns.blocks().elementType(),
+        columns.blocks().isComplex(),
+        permutation.permutation());
   }
 
   /** This stage with all operators below it that one stage can run. */
-  private FourierStage withAllBelow() {
-    FourierStage stage = this;
-    Optional<FourierStage> longer = stage.withBelow();
+  private BlockStage withAllBelow() {
+    BlockStage stage = this;
+    Optional<BlockStage> longer = stage.withBelow();
     while (longer.isPresent()) {
       stage = longer.get();
       longer = stage.withBelow();
@@ -130,10 +129,10 @@ public record FourierStage(
   }
 
   /** The transform right below a plan's projections, if the columns come from it as they are. */
-  public static Optional<FourierBlocks> below(CutBlocks cut) {
+  public static Optional<ProgramBlocks> below(CutBlocks cut) {
     Optional<Attributes.Source> read =
         Attributes.belowProjections(cut.child(), ScalaInterop.list(cut.inputs()));
-    if (read.isEmpty() || !(read.get().plan() instanceof FourierBlocks fourier)) {
+    if (read.isEmpty() || !(read.get().plan() instanceof ProgramBlocks fourier)) {
       return Optional.empty();
     }
     // In other positions the columns are the same: the cut gives its own names and ids.
@@ -159,9 +158,9 @@ public record FourierStage(
       SparkPlan plannedChild) {
     int parts = columns.block().size();
     boolean isComplex = parts > 2 * out.kind().rank() + 1;
-    BlockSchema in = BlockSchema.canonical(out.kind(), isComplex, out.elementType());
-    return new FourierBlocksExec(
-        new FourierSpec(
+    BlockSchema in = BlockSchema.canonical(out.kind(), isComplex, program.type());
+    return new BlockStageExec(
+        new StageSpec(
             program,
             in,
             out,
@@ -181,7 +180,7 @@ public record FourierStage(
   }
 
   /** This stage with the operator below it, if one stage can run both. */
-  private Optional<FourierStage> withBelow() {
+  private Optional<BlockStage> withBelow() {
     if (columns.trend() != null || assembly.isPresent()) {
       return Optional.empty();
     }
@@ -194,20 +193,20 @@ public record FourierStage(
     List<Attribute> from = read.get().columns();
     List<Attribute> readBlock = from.subList(0, parts);
     List<Attribute> readFurther = from.subList(parts, from.size());
-    if (below instanceof FourierBlocks inner) {
+    if (below instanceof ProgramBlocks inner) {
       return after(inner, readBlock, readFurther);
     }
     if (below instanceof PermuteBlocks permute) {
       return after(permute, readBlock, readFurther);
     }
-    return below instanceof AssembleBlocks assemble && gathered.isEmpty()
+    return below instanceof AssembleBlocks assemble && gathered.isEmpty() && !isReordering()
         ? over(assemble, readBlock, readFurther)
         : Optional.empty();
   }
 
-  private Optional<FourierStage> after(
-      FourierBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
-    FourierSpec below = inner.spec();
+  private Optional<BlockStage> after(
+      ProgramBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
+    StageSpec below = inner.spec();
     boolean fits =
         (gathered.isEmpty() || below.gathered().isDefined())
             && below.program().fits(program)
@@ -228,11 +227,11 @@ public record FourierStage(
       shape = Optional.of(program.blockShape(below.gathered().get()));
     }
     return Optional.of(
-        new FourierStage(
+        new BlockStage(
             below.program().then(program),
             shape,
             below.missing(),
-            operator,
+            both(below.operator(), operator),
             new Columns(
                 at(inner.inputs(), below.in().blockColumns()),
                 below.trend() < 0 ? null : inner.inputs().apply(below.trend()),
@@ -241,12 +240,13 @@ public record FourierStage(
             inner.child()));
   }
 
-  private Optional<FourierStage> after(
+  private Optional<BlockStage> after(
       PermuteBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
     PermutedColumns given = inner.columns();
     List<Integer> parts = given.blocks().blockColumns();
+    ArrayProgram reordering = reordering(inner.spec(), given);
     boolean fits =
-        inner.spec().kind() == BlockKind.VOLUME
+        reordering.fits(program)
             && same(readBlock, parts.stream().map(given.produced()::get).toList());
     List<Attribute> sources = new ArrayList<>();
     for (Attribute column : readFurther) {
@@ -257,26 +257,21 @@ public record FourierStage(
     if (!fits) {
       return Optional.empty();
     }
-    Permutation permutation = inner.spec().permutation();
-    Extents extents =
-        program.extents().with(permutation.inverse().apply(program.extents().orOnes()));
-    ArrayProgram reordering =
-        ArrayProgram.reordering(extents, program.type(), program.isComplex(), permutation);
     return Optional.of(
-        new FourierStage(
+        new BlockStage(
             reordering.then(program),
             gathered,
             missing,
-            operator,
+            both(inner.spec().function(), operator),
             new Columns(parts.stream().map(given.inputs()::get).toList(), null, sources),
             Optional.empty(),
             inner.child()));
   }
 
-  private Optional<FourierStage> over(
+  private Optional<BlockStage> over(
       AssembleBlocks assemble, List<Attribute> readBlock, List<Attribute> readFurther) {
     List<Attribute> given = ScalaInterop.list(assemble.produced());
-    BlockSchema blocks = BlockSchema.find(Attributes.schema(given), BlockKind.VOLUME, operator);
+    BlockSchema blocks = BlockSchema.find(Attributes.schema(given), kind(), operator);
     List<Integer> parts = blocks.blockColumns();
     if (!same(readBlock, at(assemble.produced(), parts))) {
       return Optional.empty();
@@ -287,7 +282,7 @@ public record FourierStage(
         Attributes.counterparts(readFurther, given, pieces.subList(rank, pieces.size()));
     return sources.map(
         further ->
-            new FourierStage(
+            new BlockStage(
                 program,
                 gathered,
                 missing,
@@ -298,6 +293,22 @@ public record FourierStage(
                     further),
                 Optional.of(new Assembly(assemble.spec(), pieces.subList(0, rank))),
                 assemble.child()));
+  }
+
+  private BlockKind kind() {
+    return Arrays.stream(BlockKind.values())
+        .filter(kind -> kind.rank() == program.extents().rank())
+        .findAny()
+        .orElseThrow();
+  }
+
+  /** True if blocks are only permuted: then they are put together as rows first. */
+  private boolean isReordering() {
+    return program.steps().stream().allMatch(step -> step.asPermutation().isPresent());
+  }
+
+  private static String both(String first, String then) {
+    return first.equals(then) ? first : first + ", then " + then;
   }
 
   private static boolean same(List<Attribute> read, List<Attribute> given) {

@@ -1,4 +1,4 @@
-package org.tilespark.spark.fourier;
+package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -140,13 +140,13 @@ abstract class ArraySource implements AutoCloseable {
 
   /** Each block is an array. */
   static final class Blocks extends ArraySource {
-    private final FourierSpec spec;
+    private final StageSpec spec;
     private final BlockSchema in; // by the child's ordinals
     private final BlockCursor blocks;
     private final BlockCheck check;
     private final Set<Integer> whole;
 
-    Blocks(FourierSpec spec, BlockSchema in, BlockCursor blocks, BufferAllocator allocator) {
+    Blocks(StageSpec spec, BlockSchema in, BlockCursor blocks, BufferAllocator allocator) {
       super(allocator);
       this.spec = spec;
       this.in = in;
@@ -199,7 +199,7 @@ abstract class ArraySource implements AutoCloseable {
 
   /** All blocks that agree in their further columns are one array; they come one after another. */
   static final class Volumes extends ArraySource {
-    private final FourierSpec spec;
+    private final StageSpec spec;
     private final BlockSchema in; // by the child's ordinals
     private final BlockCursor blocks;
     private final BlockCheck check;
@@ -216,7 +216,7 @@ abstract class ArraySource implements AutoCloseable {
      *     blocks are one volume
      */
     Volumes(
-        FourierSpec spec,
+        StageSpec spec,
         BlockSchema in,
         StructType schema,
         Collection<Integer> further,

@@ -1,4 +1,4 @@
-package org.tilespark.spark.fourier;
+package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -28,13 +28,13 @@ import scala.collection.immutable.Seq;
  * whole along the axes that are transformed. Or, if the spec says that volumes are gathered, puts
  * each volume through it as a whole.
  */
-public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
-  /** The column of what {@link PositionDependentStep.Detrend} takes off. */
-  static final String TREND = "tilespark_trend";
+public final class ProgramBlocks extends MadeAnewNode<StageSpec> {
+  /** The column of what a detrending step takes off. */
+  public static final String TREND = "tilespark_trend";
 
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
-  public FourierBlocks(
-      FourierSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+  public ProgramBlocks(
+      StageSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
     super(spec, inputs, produced, child);
   }
 
@@ -45,7 +45,7 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
    * @param metadata of the values in the result
    * @param gathered shape of the result's blocks, where volumes are gathered
    */
-  static FourierBlocks of(
+  public static ProgramBlocks of(
       LogicalPlan child,
       ArrayProgram program,
       Metadata metadata,
@@ -80,8 +80,8 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
       }
     }
     BlockSchema out = BlockSchema.find(Attributes.schema(produced), BlockKind.VOLUME, operator);
-    return new FourierBlocks(
-        new FourierSpec(program, in, out, trend, ScalaInterop.option(gathered), missing, operator),
+    return new ProgramBlocks(
+        new StageSpec(program, in, out, trend, ScalaInterop.option(gathered), missing, operator),
         ScalaInterop.seq(inputs),
         ScalaInterop.seq(produced),
         child);

@@ -1,4 +1,4 @@
-package org.tilespark.spark.fourier;
+package org.tilespark.spark.stage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -26,7 +26,7 @@ import org.tilespark.spark.testing.TestField;
 import scala.Option;
 
 /** Rows that are made where an exchange keeps them. */
-class FourierRowsTest extends SparkTest {
+class StageRowsTest extends SparkTest {
   /** Memory of an exchange, and how often it is held. */
   private static final class Room implements RowSink.Room {
     private final HostMemorySource.Allocation memory;
@@ -99,23 +99,23 @@ class FourierRowsTest extends SparkTest {
   /** How often the exchange's memory is held when a row is made, and once all is closed. */
   private static Iterator<InternalRow> holdsAfterClose(StructType schema) {
     BlockSchema blocks = BlockSchema.find(schema, BlockKind.VOLUME, "test");
-    FourierSpec spec =
-        new FourierSpec(null, blocks, blocks, -1, Option.empty(), Missing.ERROR, "test");
-    FourierResults.Job job =
-        new FourierResults.Job(
+    StageSpec spec =
+        new StageSpec(null, blocks, blocks, -1, Option.empty(), Missing.ERROR, "test");
+    StageResults.Job job =
+        new StageResults.Job(
             spec,
-            new FourierResults.Output(null, null, schema),
+            new StageResults.Output(null, null, schema, 1 << 20),
             new FailingSource(),
             null,
             -1,
             null);
-    FourierRows rows = new FourierRows(job, null);
+    StageRows rows = new StageRows(job, null);
     try (NativeMemorySource source = new NativeMemorySource(0)) {
       HostMemorySource.Allocation memory = source.allocate(4096);
       Room room = new Room(memory);
       Box place = Box.between(new long[] {0, 0, 0}, new long[] {4, 4, 4});
       RowSink.<RuntimeException>to(
-          room, () -> rows.rooms(List.of(new FourierResults.Label(place, List.of(), null))).of(0));
+          room, () -> rows.rooms(List.of(new StageResults.Label(place, List.of(), null))).of(0));
       int held = room.holds;
       assertThrows(IllegalStateException.class, rows::close);
       memory.free();

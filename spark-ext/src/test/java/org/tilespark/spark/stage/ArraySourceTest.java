@@ -1,4 +1,4 @@
-package org.tilespark.spark.fourier;
+package org.tilespark.spark.stage;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -13,6 +13,7 @@ import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.arrow.blocks.BlockProgram;
 import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.Rooms;
