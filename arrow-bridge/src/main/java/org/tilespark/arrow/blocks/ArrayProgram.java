@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.joining;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -131,23 +132,58 @@ public record ArrayProgram(
     return permutation.apply(Shape.of(shape));
   }
 
-  /**
-   * What happens to a part.
-   *
-   * @param part where it lies; whole along the axes of {@link #whole}
-   * @param trend the numbers of a trend that come with the part; null where none come
-   */
-  public Part on(Box part, double[] trend) {
-    List<BlockStep> bound = new ArrayList<>();
-    Shape shape = Shape.of(part.sizes());
-    State state = extents.known().isPresent() ? first() : new State(shape, type, isComplex);
-    Box place = part;
-    for (ArrayStep step : steps) {
-      bound.add(step.onPart(state, place, trend));
-      place = step.place(state, place);
-      state = step.after(state);
+  /** What happens to one part after another. */
+  public Binding binding() {
+    return new Binding(this);
+  }
+
+  /** Binds a program to parts, and remembers what parts of equal size share. For one thread. */
+  public static final class Binding {
+    private final ArrayProgram program;
+    private final List<State> states = new ArrayList<>(); // of the whole array; none if unknown
+    private final boolean dependsOnPlace;
+    private long[] sizes; // of the part before; null before the first
+    private BlockProgram bound; // to that
+
+    private Binding(ArrayProgram program) {
+      this.program = program;
+      this.dependsOnPlace = program.steps.stream().anyMatch(ArrayStep::dependsOnPlace);
+      if (program.extents.known().isPresent()) {
+        State state = program.first();
+        for (ArrayStep step : program.steps) {
+          states.add(state);
+          state = step.after(state);
+        }
+      }
     }
-    return new Part(new BlockProgram(shape, type, isComplex, bound), place);
+
+    /**
+     * What happens to a part.
+     *
+     * @param part where it lies; whole along the axes of {@link ArrayProgram#whole}
+     * @param trend the numbers of a trend that come with the part; null where none come
+     */
+    public Part on(Box part, double[] trend) {
+      boolean isBound = !dependsOnPlace && Arrays.equals(part.sizes(), sizes);
+      List<BlockStep> steps = new ArrayList<>();
+      State local = new State(Shape.of(part.sizes()), program.type, program.isComplex);
+      Box place = part;
+      for (int i = 0; i < program.steps.size(); i++) {
+        ArrayStep step = program.steps.get(i);
+        State before = states.isEmpty() ? local : states.get(i);
+        if (!isBound) {
+          steps.add(step.onPart(before, place, trend));
+        }
+        place = step.place(before, place);
+        local = states.isEmpty() ? step.after(local) : local;
+      }
+      if (!isBound) {
+        sizes = part.sizes();
+        bound =
+            new BlockProgram(Shape.of(part.sizes()), program.type, program.isComplex, steps);
+      }
+      return new Part(bound, place);
+    }
   }
 
   /** True if {@link #then} can be asked for: {@code next} takes what this gives. */

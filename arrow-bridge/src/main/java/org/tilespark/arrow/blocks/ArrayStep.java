@@ -30,6 +30,11 @@ public interface ArrayStep extends Serializable {
     return true;
   }
 
+  /** True if it is another step for parts of equal size at other places. */
+  default boolean dependsOnPlace() {
+    return true;
+  }
+
   /** True if a device needs cuFFT for it. */
   default boolean needsTransforms() {
     return false;

@@ -16,6 +16,11 @@ public interface BlockStep extends ArrayStep {
   void lower(DeviceSteps device);
 
   @Override
+  default boolean dependsOnPlace() {
+    return false;
+  }
+
+  @Override
   default BlockStep onPart(State before, Box part, double[] trend) {
     return this;
   }

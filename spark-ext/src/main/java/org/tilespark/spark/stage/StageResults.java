@@ -74,6 +74,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   final Output output;
   private final ArraySource source;
   private final CarriedColumns carried;
+  private final ArrayProgram.Binding binding;
   private final BlockPipeline pipeline;
   private final int trendOrdinal;
   private int underWay; // parts that were run and not taken
@@ -84,6 +85,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     this.output = job.output();
     this.source = job.source();
     this.carried = job.carried();
+    this.binding = job.spec().program().binding();
     this.trendOrdinal = job.trendOrdinal();
     this.pipeline = job.pipeline();
   }
@@ -126,7 +128,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private void runArray() {
-    ArrayProgram.Part part = spec.program().on(source.box(), trend());
+    ArrayProgram.Part part = binding.on(source.box(), trend());
     List<Label> labels = labels(part.place(), carried.kept(source.row()));
     begin(part);
     source.put(pipeline, spec.program().isComplex());
