@@ -88,6 +88,11 @@ public record BlockProgram(
     return states;
   }
 
+  /** True if all steps do is to move elements, whatever their type, each plane by itself. */
+  boolean onlyMoves() {
+    return steps.stream().allMatch(step -> step.repeated(1).isPresent());
+  }
+
   /** The array before the first step, then after each. */
   public List<State> states() {
     return states(input(), steps);

@@ -1,5 +1,6 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
 
@@ -11,6 +12,15 @@ import org.tilespark.layout.Box;
 public interface BlockStep extends ArrayStep {
   /** Does this step on the CPU. */
   void onHost(HostArray array);
+
+  /**
+   * This step on {@code count} arrays that lie behind each other, as one step on one array with a
+   * leading axis of that extent. Empty unless all this step does is to move elements of any type,
+   * each plane of complex numbers by itself, so that no result depends on what goes together.
+   */
+  default Optional<BlockStep> repeated(long count) {
+    return Optional.empty();
+  }
 
   /** Says what a device does for this step. */
   void lower(DeviceSteps device);

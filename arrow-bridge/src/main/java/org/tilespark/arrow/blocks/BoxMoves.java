@@ -3,6 +3,7 @@ package org.tilespark.arrow.blocks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
@@ -55,6 +56,18 @@ final class BoxMoves {
       element += index[axis] * strides.stride(axis);
     }
     return element;
+  }
+
+  /** Index of a part's first element, if the part is one contiguous range of the array. */
+  static OptionalLong contiguous(Part part, Shape array) {
+    boolean isInside = false; // an axis along which the part is not one element thick
+    for (int axis = 0; axis < array.rank(); axis++) {
+      if (isInside && part.size().get(axis) < array.extent(axis)) {
+        return OptionalLong.empty();
+      }
+      isInside |= part.size().get(axis) > 1;
+    }
+    return OptionalLong.of(element(array, array(part.low())));
   }
 
   /** A dense part that goes into an array. */

@@ -1,7 +1,9 @@
 package org.tilespark.arrow.blocks;
 
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.Shape;
 
 /**
@@ -20,6 +22,22 @@ public record Crop(Shape shape, List<Long> low) implements BlockStep {
   public State after(State before) {
     StepChecks.requireInside(shape, low, before.shape());
     return new State(shape, before.type(), before.isComplex());
+  }
+
+  @Override
+  public Box place(State before, Box part) {
+    return StepChecks.grown(part, StepChecks.changed(before.shape(), shape), shape);
+  }
+
+  @Override
+  public BlockStep onPart(State before, Box part, double[] trend) {
+    return new Crop(Shape.of(place(before, part).sizes()), low);
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    return Optional.of(
+        new Crop(StepChecks.behindEachOther(count, shape), StepChecks.behindZero(low)));
   }
 
   @Override

@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.OptionalLong;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.BlockProgram.State;
@@ -19,7 +20,8 @@ import org.tilespark.layout.Shape;
 
 /**
  * The way down of the parts of one array's result, in their order: into their rooms where the
- * device can write there, else into pinned buffers. Small parts share a launch and a buffer.
+ * device can write there, else into pinned buffers. Small parts share a launch and a buffer; a
+ * large one that is contiguous in an array of one plane is read where it lies.
  */
 final class DeviceDownload implements AutoCloseable {
   private final DevicePlace place;
@@ -38,6 +40,12 @@ final class DeviceDownload implements AutoCloseable {
   interface Device {
     /** Queues the move of pieces into the staging buffer of the next lane down. */
     DeviceBuffer stage(List<Piece> pieces);
+
+    /** True if the planes lie in the array as they are to come down, one behind the other. */
+    boolean isReadStraight();
+
+    /** The array, for copies in the next lane down. */
+    DeviceBuffer array();
 
     /** The stream of that lane. */
     CudaStream stream();
@@ -201,6 +209,19 @@ final class DeviceDownload implements AutoCloseable {
             : Buffers.allocate(place.allocator(), output.planes(), planeBytes(part));
     group.parts.add(new FetchedParts.Fetched(planes, room));
     long width = output.type().bytes();
+    OptionalLong at = BoxMoves.contiguous(part, output.shape());
+    if (at.isPresent() && device.isReadStraight()) {
+      DeviceBuffer array = device.array();
+      for (int p = 0; p < output.planes(); p++) {
+        HostMemory to =
+            planes.isEmpty() ? room.get(p) : Buffers.memory(planes.get(p), 0, planeBytes(part));
+        device
+            .stream()
+            .download(array, p * output.planeBytes() + at.getAsLong() * width, to);
+      }
+      device.copied(group);
+      return;
+    }
     long most =
         stagingBytes / output.planes() / DeviceLoad.ALIGNMENT * DeviceLoad.ALIGNMENT / width;
     for (long done = 0; done < part.elements(); done += most) {

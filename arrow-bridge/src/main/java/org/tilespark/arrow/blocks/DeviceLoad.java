@@ -10,7 +10,8 @@ import org.tilespark.kernels.memory.HostMemory;
 /**
  * What goes up to a staging buffer of the device at a time: ranges of pinned memory, one copy each,
  * and the pieces of an array that lie in the buffer then. Pinned planes are read where they lie,
- * others are gathered in pinned memory first.
+ * others are gathered in pinned memory first. What is contiguous in an array of one plane need not
+ * lie in the staging buffer: it goes straight to its place.
  */
 final class DeviceLoad {
   /** Planes begin in staging buffers at multiples of this, which suits every access. */
@@ -19,6 +20,7 @@ final class DeviceLoad {
   private final long capacity;
   private final Supplier<HostMemory> newGathered;
   private final List<Upload> uploads = new ArrayList<>();
+  private final List<Upload> straight = new ArrayList<>();
   private final List<Piece> pieces = new ArrayList<>();
   private HostMemory gathered; // null until a plane needs it
   private long usedBytes;
@@ -40,7 +42,7 @@ final class DeviceLoad {
       return HostMemory.ofAddress(address, bytes);
     }
 
-    /** Where it begins in the staging buffer. */
+    /** Where it begins in the staging buffer, or in the array. */
     long toBytes() {
       return toBytes;
     }
@@ -108,6 +110,11 @@ final class DeviceLoad {
     return to;
   }
 
+  /** Adds pinned values that go straight to their place in the array. */
+  void straight(HostMemory values, long toBytes) {
+    straight.add(new Upload(values.offset(), toBytes, values.bytes()));
+  }
+
   private long reserve(long bytes) {
     long from = usedBytes;
     usedBytes = aligned(usedBytes + bytes);
@@ -125,12 +132,17 @@ final class DeviceLoad {
 
   /** True if there is nothing to send. */
   boolean isEmpty() {
-    return pieces.isEmpty();
+    return pieces.isEmpty() && straight.isEmpty();
   }
 
   /** True if some of it was gathered in memory that the copies read. */
   boolean isGathered() {
     return gathered != null;
+  }
+
+  /** What goes straight into the array. */
+  List<Upload> straight() {
+    return Collections.unmodifiableList(straight);
   }
 
   List<Upload> uploads() {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToLongFunction;
+import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.DeviceOperation.Transform;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -47,12 +48,39 @@ record DeviceProgram(
    */
   static DeviceProgram of(
       BlockProgram program, long workShare, ToLongFunction<Transform> workBytes) {
-    DeviceSteps steps = new DeviceSteps(program.input(), workShare);
-    program.steps().forEach(step -> step.lower(steps));
+    return of(program, program.input(), program.steps(), workShare, workBytes);
+  }
+
+  /**
+   * The plan of a program that only moves elements, for planes that lie behind each other: those of
+   * complex numbers, or of several arrays.
+   *
+   * @param count of planes
+   */
+  static DeviceProgram ofPlanes(BlockProgram program, long count) {
+    State plane = new State(program.shape(), program.type(), false);
+    if (count == 1) {
+      return of(program, plane, program.steps(), 1, Transform::workLimit);
+    }
+    State planes =
+        new State(StepChecks.behindEachOther(count, plane.shape()), plane.type(), false);
+    List<BlockStep> steps =
+        program.steps().stream().map(step -> step.repeated(count).orElseThrow()).toList();
+    return of(program, planes, steps, 1, Transform::workLimit);
+  }
+
+  private static DeviceProgram of(
+      BlockProgram program,
+      State input,
+      List<BlockStep> all,
+      long workShare,
+      ToLongFunction<Transform> workBytes) {
+    DeviceSteps steps = new DeviceSteps(input, workShare);
+    all.forEach(step -> step.lower(steps));
     List<DeviceOperation> operations = steps.end();
     long[] buffers = new long[WORK + 1];
     int at = 0;
-    buffers[at] = program.input().bytes();
+    buffers[at] = input.bytes();
     for (DeviceOperation operation : operations) {
       int area = area(operation, at);
       buffers[area] = Math.max(buffers[area], operation.workBytes(workBytes));

@@ -5,6 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ReferenceManager;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
@@ -30,10 +32,17 @@ import org.tilespark.layout.Shape;
  * One array on its way through a {@link DeviceBlockPipeline}: its parts go up, what the plan says
  * happens to it, and its parts come down. The turn and the device's memory are taken when the first
  * copy goes up, and the memory is given back when the last part has come down.
+ *
+ * <p>Complex numbers lie interleaved on the device, real and imaginary part side by side. Only
+ * where a program moves elements that the kernels for that do not know, its planes lie behind each
+ * other.
  */
 final class DeviceRun implements AutoCloseable {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   static final long LEAST_COPY_BYTES = 32 << 10;
+
+  /** Kernels that interleave parts know none that are narrower. */
+  private static final int LEAST_PART_BYTES = 4;
 
   private final TaskScope scope = new TaskScope();
   private final DeviceMachine machine;
@@ -41,6 +50,7 @@ final class DeviceRun implements AutoCloseable {
   private final DeviceProgram plan;
   private final State input;
   private final State output;
+  private final boolean isPlanar; // no kernel reads or writes numbers
   private final long stagingBytes;
   private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
   private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
@@ -48,6 +58,7 @@ final class DeviceRun implements AutoCloseable {
   private MemoryGovernor.Grant<DeviceArrays> granted; // null before the first copy
   private DeviceLoad load;
   private int at; // the buffer that holds the array
+  private long straightBytes; // of the load
   private long bytesUp;
   private boolean settled;
 
@@ -55,13 +66,10 @@ final class DeviceRun implements AutoCloseable {
   DeviceRun(BlockProgram program, DeviceMachine machine, DeviceLanes lanes) {
     this.machine = machine;
     this.lanes = lanes;
-    DeviceProgram fastest = DeviceProgram.of(program, 1, this::workBytes);
-    this.plan =
-        fastest.deviceBytes() <= machine.place().governor().limitBytes()
-            ? fastest
-            : DeviceProgram.of(program, DeviceStaging.SCARCE_SHARE, this::workBytes);
     this.input = program.input();
     this.output = program.output();
+    this.isPlanar = program.onlyMoves() && input.type().bytes() < LEAST_PART_BYTES;
+    this.plan = isPlanar ? DeviceProgram.ofPlanes(program, input.planes()) : ofNumbers(program);
     this.stagingBytes = DeviceStaging.stagingBytes(program);
     this.load = newLoad();
     // Closed in the reverse order; acquire() adds device memory, which is closed first.
@@ -69,6 +77,13 @@ final class DeviceRun implements AutoCloseable {
     scope.own(this::letGo);
     this.download =
         scope.own(new DeviceDownload(machine.place(), output, stagingBytes, new Down()));
+  }
+
+  private DeviceProgram ofNumbers(BlockProgram program) {
+    DeviceProgram fastest = DeviceProgram.of(program, 1, this::workBytes);
+    return fastest.deviceBytes() <= machine.place().governor().limitBytes()
+        ? fastest
+        : DeviceProgram.of(program, DeviceStaging.SCARCE_SHARE, this::workBytes);
   }
 
   private long workBytes(Transform transform) {
@@ -99,6 +114,18 @@ final class DeviceRun implements AutoCloseable {
       machine.place().listener().staged(pinned[p] ? 0 : planes.get(p).values().bytes());
     }
     int width = input.type().bytes();
+    OptionalLong at = BoxMoves.contiguous(part, input.shape());
+    boolean allPinned = IntStream.range(0, pinned.length).allMatch(p -> pinned[p]);
+    if (allPinned && at.isPresent() && (isPlanar || !input.isComplex())) {
+      for (int p = 0; p < planes.size(); p++) {
+        load.straight(planes.get(p).values(), p * input.planeBytes() + at.getAsLong() * width);
+      }
+      straightBytes += part.elements() * width * planes.size();
+      if (straightBytes >= stagingBytes) {
+        flush();
+      }
+      return;
+    }
     long elements = part.elements();
     long done = 0;
     while (done < elements) {
@@ -133,6 +160,7 @@ final class DeviceRun implements AutoCloseable {
     }
     DeviceLoad sent = load;
     load = newLoad();
+    straightBytes = 0;
     acquire();
     DeviceLanes.UpLane lane = lanes.up();
     CudaStream stream = lane.stream();
@@ -143,20 +171,44 @@ final class DeviceRun implements AutoCloseable {
       stream.upload(from, target, upload.toBytes());
       bytesUp += from.bytes();
     }
+    DeviceBuffer array = granted.resource().buffers[0];
+    for (DeviceLoad.Upload upload : sent.straight()) {
+      HostMemory from = upload.from();
+      stream.upload(from, array, upload.toBytes());
+      bytesUp += from.bytes();
+    }
     CudaEvent copied = clock.ended(Phase.COPY_UP);
     if (sent.isGathered()) {
       lane.reads(this, copied);
     }
-    machine
-        .passes()
-        .move(
-            new Transfer(Direction.PUT, input.type(), input.isComplex(), 1),
-            sent.pieces(),
-            target,
-            granted.resource().buffers[0],
-            stream);
-    clock.ended(Phase.KERNELS);
+    if (!sent.pieces().isEmpty()) {
+      move(Direction.PUT, input, sent.pieces(), target, array, stream);
+      clock.ended(Phase.KERNELS);
+    }
     lanes.turnUp();
+  }
+
+  /** Queues moves of pieces between a staging buffer and the array. */
+  private void move(
+      Direction direction,
+      State state,
+      List<Piece> pieces,
+      DeviceBuffer staging,
+      DeviceBuffer array,
+      CudaStream stream) {
+    if (isPlanar) {
+      machine
+          .transposer()
+          .enqueueAll(
+              PlaneBoxes.of(direction, state, pieces),
+              direction == Direction.PUT ? staging : array,
+              direction == Direction.PUT ? array : staging,
+              stream);
+      return;
+    }
+    double taken = direction == Direction.PUT ? 1 : plan.factor();
+    Transfer transfer = new Transfer(direction, state.type(), state.isComplex(), taken);
+    machine.passes().move(transfer, pieces, staging, array, stream);
   }
 
   /** This array's clock on a stream, running. */
@@ -237,16 +289,20 @@ final class DeviceRun implements AutoCloseable {
     public DeviceBuffer stage(List<Piece> pieces) {
       DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
       DeviceClock clock = clock(lanes.down());
-      machine
-          .passes()
-          .move(
-              new Transfer(Direction.TAKE, output.type(), output.isComplex(), plan.factor()),
-              pieces,
-              staging,
-              granted.resource().buffers[at],
-              lanes.down());
+      move(Direction.TAKE, output, pieces, staging, granted.resource().buffers[at], lanes.down());
       clock.ended(Phase.KERNELS);
       return staging;
+    }
+
+    @Override
+    public boolean isReadStraight() {
+      return isPlanar || (!output.isComplex() && plan.factor() == 1);
+    }
+
+    @Override
+    public DeviceBuffer array() {
+      clock(lanes.down());
+      return granted.resource().buffers[at];
     }
 
     @Override

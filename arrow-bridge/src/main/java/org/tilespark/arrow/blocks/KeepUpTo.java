@@ -4,6 +4,7 @@ import java.util.List;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
+import org.tilespark.layout.Box;
 
 /**
  * Sets the element at (i, j, k) to zero where the sum of one term per axis is above a limit: a
@@ -33,6 +34,11 @@ public record KeepUpTo(List<double[]> terms, double limit) implements BlockStep 
             HostPointwise.keepUpTo(state, from.get(p), to.get(p), terms, limit);
           }
         });
+  }
+
+  @Override
+  public BlockStep onPart(State before, Box part, double[] trend) {
+    return new KeepUpTo(StepChecks.cut(terms, part), limit);
   }
 
   @Override

@@ -2,7 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.Collections;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Shape;
@@ -32,12 +32,7 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
 
   @Override
   public Box place(State before, Box part) {
-    List<Integer> axes =
-        IntStream.range(0, shape.rank())
-            .filter(axis -> shape.extent(axis) != before.shape().extent(axis))
-            .boxed()
-            .toList();
-    return StepChecks.grown(part, axes, shape);
+    return StepChecks.grown(part, StepChecks.changed(before.shape(), shape), shape);
   }
 
   @Override
@@ -48,6 +43,12 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
   @Override
   public String toString() {
     return "pad to " + shape;
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    return Optional.of(
+        new Pad(StepChecks.behindEachOther(count, shape), StepChecks.behindZero(low)));
   }
 
   @Override

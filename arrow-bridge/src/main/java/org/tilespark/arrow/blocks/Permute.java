@@ -38,6 +38,15 @@ public record Permute(Permutation permutation) implements BlockStep {
   }
 
   @Override
+  public Optional<BlockStep> repeated(long count) {
+    int[] axes = new int[permutation.rank() + 1];
+    for (int axis = 0; axis < permutation.rank(); axis++) {
+      axes[axis + 1] = permutation.axis(axis) + 1;
+    }
+    return Optional.of(new Permute(Permutation.of(axes)));
+  }
+
+  @Override
   public void onHost(HostArray array) {
     array.permute(permutation, after(array.state()));
   }

@@ -10,6 +10,7 @@ import org.tilespark.arrow.blocks.BlockProgram.State;
 public record Power(double scale) implements BlockStep {
   @Override
   public State after(State before) {
+    StepChecks.requireFloats(before);
     if (!before.isComplex()) {
       throw new IllegalArgumentException("it takes complex numbers");
     }

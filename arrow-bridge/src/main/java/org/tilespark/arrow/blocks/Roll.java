@@ -3,6 +3,7 @@ package org.tilespark.arrow.blocks;
 import static java.util.stream.Collectors.toSet;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
@@ -36,6 +37,11 @@ public record Roll(List<Long> shifts) implements BlockStep {
   @Override
   public String toString() {
     return "roll by " + shifts;
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    return Optional.of(new Roll(StepChecks.behindZero(shifts)));
   }
 
   @Override

@@ -4,6 +4,7 @@ import java.util.List;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
+import org.tilespark.layout.Box;
 
 /**
  * Multiplies the element at (i, j, k) by the product of one factor per axis: a window, or a
@@ -33,6 +34,11 @@ public record Scale(List<double[]> factors) implements BlockStep {
             HostPointwise.scale(state, from.get(p), to.get(p), factors);
           }
         });
+  }
+
+  @Override
+  public BlockStep onPart(State before, Box part, double[] trend) {
+    return new Scale(StepChecks.cut(factors, part));
   }
 
   @Override

@@ -1,19 +1,65 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
+import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /** What several steps check and compute. */
 final class StepChecks {
   private StepChecks() {}
 
+  /** Axes whose extent changes. */
+  static List<Integer> changed(Shape before, Shape after) {
+    return IntStream.range(0, after.rank())
+        .filter(axis -> after.extent(axis) != before.extent(axis))
+        .boxed()
+        .toList();
+  }
+
   /** A part that is as large as the whole along some axes. */
   static Box grown(Box part, List<Integer> axes, Shape whole) {
     long[] sizes = part.sizes();
     axes.forEach(axis -> sizes[axis] = whole.extent(axis));
     return Box.at(part.offset(), sizes);
+  }
+
+  /** A shape with one more axis in front. */
+  static Shape behindEachOther(long count, Shape shape) {
+    long[] extents = new long[shape.rank() + 1];
+    extents[0] = count;
+    System.arraycopy(shape.toArray(), 0, extents, 1, shape.rank());
+    return Shape.of(extents);
+  }
+
+  /** One number per axis, and a 0 for an axis in front. */
+  static List<Long> behindZero(List<Long> numbers) {
+    List<Long> all = new ArrayList<>(List.of(0L));
+    all.addAll(numbers);
+    return all;
+  }
+
+  static void requireFloats(State state) {
+    if (state.type() != ElementType.FLOAT32 && state.type() != ElementType.FLOAT64) {
+      throw new IllegalArgumentException("it takes FLOAT32 or FLOAT64");
+    }
+  }
+
+  /** Vectors of a whole array, cut to a part of it. */
+  static List<double[]> cut(List<double[]> vectors, Box part) {
+    List<double[]> all = new ArrayList<>();
+    for (int axis = 0; axis < vectors.size(); axis++) {
+      all.add(
+          Arrays.copyOfRange(
+              vectors.get(axis),
+              Math.toIntExact(part.low(axis)),
+              Math.toIntExact(part.high(axis))));
+    }
+    return all;
   }
 
   static void requireRank(int rank, Shape shape) {
@@ -24,6 +70,7 @@ final class StepChecks {
   }
 
   static void requireVectors(String what, List<double[]> vectors, State state) {
+    requireFloats(state);
     requireRank(vectors.size(), state.shape());
     for (int axis = 0; axis < vectors.size(); axis++) {
       if (vectors.get(axis).length != state.shape().extent(axis)) {

@@ -4,6 +4,7 @@ import java.util.List;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
+import org.tilespark.layout.Box;
 
 /**
  * Subtracts from the element at (i, j, k) the sum of one number per axis: a mean, or a linear
@@ -41,6 +42,11 @@ public record Subtract(List<double[]> real, List<double[]> imag) implements Bloc
             HostPointwise.subtract(state, from.get(1), to.get(1), imag);
           }
         });
+  }
+
+  @Override
+  public BlockStep onPart(State before, Box part, double[] trend) {
+    return new Subtract(StepChecks.cut(real, part), StepChecks.cut(imag, part));
   }
 
   @Override

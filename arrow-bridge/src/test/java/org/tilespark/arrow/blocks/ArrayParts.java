@@ -70,6 +70,9 @@ final class ArrayParts {
 
   /** A part of an array, without gaps. */
   static byte[] dense(Part part, Shape shape, int width, byte[] array) {
+    if (part.equals(Part.whole(shape))) {
+      return array.clone();
+    }
     byte[] dense = new byte[(int) part.elements() * width];
     copy(part, shape, width, array, dense, true);
     return dense;

@@ -1,5 +1,6 @@
 package org.tilespark.arrow.blocks;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Fourier.Direction;
 import org.tilespark.arrow.blocks.Fourier.Form;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -74,11 +76,84 @@ class BlockProgramTest {
     assertRefused("1 to 3 axes", Shape.of(1, 2, 3, 4), true);
     assertRefused("1 to 3 axes", Shape.of(), true);
     assertRefused("empty shape (4, 0, 2)", Shape.of(4, 0, 2), true);
-    IllegalArgumentException ofInts =
-        assertThrows(
-            IllegalArgumentException.class,
-            () -> new BlockProgram(SHAPE, ElementType.INT32, false, List.of()));
-    assertTrue(ofInts.getMessage().contains("INT32"), ofInts.getMessage());
+  }
+
+  @Test
+  void whatMovesTakesEveryType() {
+    List<BlockStep> moves =
+        List.of(
+            new Permute(Permutation.parse("yzx")),
+            new Pad(Shape.of(6, 10, 4)),
+            new Crop(Shape.of(6, 3, 4), List.of(0L, 5L, 0L)),
+            new Roll(List.of(1L, 0L, 2L)));
+    double[] four = new double[4];
+    for (ElementType type : ElementType.values()) {
+      BlockProgram program = new BlockProgram(SHAPE, type, true, moves);
+      assertTrue(program.onlyMoves());
+      assertEquals(Shape.of(6, 3, 4), program.output().shape());
+      boolean isFloat = type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
+      for (BlockStep step :
+          List.of(
+              new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1),
+              new Scale(List.of(four)),
+              new Subtract(List.of(four), List.of(four)),
+              new KeepUpTo(List.of(four), 1),
+              new Power(1))) {
+        if (isFloat) {
+          assertFalse(new BlockProgram(Shape.of(4), type, true, List.of(step)).onlyMoves());
+        } else {
+          IllegalArgumentException refused =
+              assertThrows(
+                  IllegalArgumentException.class,
+                  () -> new BlockProgram(Shape.of(4), type, true, List.of(step)));
+          assertTrue(refused.getMessage().contains(type.toString()), refused.getMessage());
+          assertTrue(refused.getMessage().contains("FLOAT32 or FLOAT64"), refused.getMessage());
+        }
+      }
+    }
+  }
+
+  @Test
+  void stepsOnArraysBehindEachOther() {
+    assertEquals(
+        new Permute(Permutation.of(0, 2, 3, 1)),
+        new Permute(Permutation.parse("yzx")).repeated(5).orElseThrow());
+    assertEquals(
+        new Pad(Shape.of(5, 3, 4), List.of(0L, 1L, 0L)),
+        new Pad(Shape.of(3, 4), List.of(1L, 0L)).repeated(5).orElseThrow());
+    assertEquals(
+        new Crop(Shape.of(5, 3), List.of(0L, 2L)),
+        new Crop(Shape.of(3), List.of(2L)).repeated(5).orElseThrow());
+    assertEquals(
+        new Roll(List.of(0L, -1L, 7L)), new Roll(List.of(-1L, 7L)).repeated(5).orElseThrow());
+  }
+
+  /** Vectors of a whole array are cut to a part. */
+  @Test
+  void vectorsOnAPart() {
+    List<ArrayStep> steps =
+        List.of(
+            new Scale(List.of(new double[] {1, 2, 3}, new double[] {4, 5})),
+            new Permute(Permutation.of(1, 0)),
+            new Subtract(List.of(new double[] {6, 7}, new double[] {8, 9, 10}), List.of()),
+            new KeepUpTo(List.of(new double[] {11, 12}, new double[] {13, 14, 15}), 16));
+    ArrayProgram program =
+        new ArrayProgram(Shape.of(3, 2), ElementType.FLOAT64, false, steps);
+    ArrayProgram.Part part =
+        program.on(Box.at(new long[] {1, 0}, new long[] {2, 2}), null);
+    assertEquals(Box.at(new long[] {0, 1}, new long[] {2, 2}), part.place());
+    List<BlockStep> bound = part.program().steps();
+    assertVectors(((Scale) bound.get(0)).factors(), new double[] {2, 3}, new double[] {4, 5});
+    assertVectors(((Subtract) bound.get(2)).real(), new double[] {6, 7}, new double[] {9, 10});
+    assertEquals(List.of(), ((Subtract) bound.get(2)).imag());
+    assertVectors(((KeepUpTo) bound.get(3)).terms(), new double[] {11, 12}, new double[] {14, 15});
+  }
+
+  private static void assertVectors(List<double[]> found, double[]... expected) {
+    assertEquals(expected.length, found.size());
+    for (int i = 0; i < expected.length; i++) {
+      assertArrayEquals(expected[i], found.get(i));
+    }
   }
 
   @Test

@@ -97,6 +97,18 @@ class DeviceLoadTest {
     assertEquals(28, load.fitting(28, 1, 4));
   }
 
+  /** It takes nothing of the staging buffer. */
+  @Test
+  void whatGoesStraight() {
+    assertTrue(load.isEmpty());
+    load.straight(HostMemory.ofAddress(1 << 20, 1000), 72);
+    assertFalse(load.isEmpty());
+    assertEquals(List.of(), load.uploads());
+    assertEquals(1000, load.straight().get(0).from().bytes());
+    assertEquals(72, load.straight().get(0).toBytes());
+    assertEquals(0, load.gather(memory(5, 1)));
+  }
+
   @Test
   void emptyUntilThereIsAPiece() {
     load.gather(memory(16, 1));

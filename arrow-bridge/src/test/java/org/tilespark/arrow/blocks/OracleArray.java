@@ -114,6 +114,22 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     throw new AssertionError(step);
   }
 
+  /** What a program that only moves elements makes of a plane of any type. */
+  static byte[] moved(BlockProgram program, byte[] plane) {
+    int width = program.type().bytes();
+    double[] numbers = new double[plane.length / width]; // each element's own, and 0 for none
+    Arrays.setAll(numbers, i -> i + 1);
+    double[] moved = new OracleArray(program.shape(), numbers, null).after(program.steps()).re;
+    byte[] result = new byte[moved.length * width];
+    for (int i = 0; i < moved.length; i++) {
+      int from = (int) moved[i] - 1;
+      if (from >= 0) {
+        System.arraycopy(plane, from * width, result, i * width, width);
+      }
+    }
+    return result;
+  }
+
   OracleArray after(List<BlockStep> steps) {
     OracleArray array = this;
     for (BlockStep step : steps) {

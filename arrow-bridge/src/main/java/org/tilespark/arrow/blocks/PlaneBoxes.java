@@ -1,0 +1,118 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.arrow.blocks.BoxMoves.Move;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.fourier.FourierBoxes.Direction;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.layout.Shape;
+
+/**
+ * Pieces between a staging buffer and an array whose planes lie behind each other, as copies of
+ * boxes of elements of any width. Pure functions.
+ */
+final class PlaneBoxes {
+  private PlaneBoxes() {}
+
+  /**
+   * A box of a larger one.
+   *
+   * @param low its first element there, one number per axis
+   * @param size its extents
+   */
+  record Inner(List<Long> low, List<Long> size) {
+    private long elements() {
+      return size.stream().reduce(1L, Math::multiplyExact);
+    }
+  }
+
+  /** The copies that move pieces of all planes of {@code state}. */
+  static List<DeviceTransposer.Part> of(Direction direction, State state, List<Piece> pieces) {
+    List<DeviceTransposer.Part> parts = new ArrayList<>();
+    for (Piece piece : pieces) {
+      long done = 0;
+      for (Inner inner : range(piece.size(), piece.start(), piece.count())) {
+        for (int p = 0; p < state.planes(); p++) {
+          long inStaging = (p == 0 ? piece.re() : piece.im()) + done * state.type().bytes();
+          parts.add(part(direction, state, piece, inner, inStaging, p * state.planeBytes()));
+        }
+        done += inner.elements();
+      }
+    }
+    return parts;
+  }
+
+  private static DeviceTransposer.Part part(
+      Direction direction, State state, Piece piece, Inner inner, long inStaging, long inArray) {
+    int width = state.type().bytes();
+    Shape size = shape(inner.size());
+    long[] zeros = new long[size.rank()];
+    long[] low = new long[size.rank()];
+    Arrays.setAll(low, axis -> piece.low().get(axis) + inner.low().get(axis));
+    if (direction == Direction.PUT) {
+      Move move = new Move(size, size, zeros, state.shape(), low);
+      return new DeviceTransposer.Part(
+          move.problem(width), inStaging, inArray + move.toElement() * width);
+    }
+    Move move = new Move(size, state.shape(), low, size, zeros);
+    return new DeviceTransposer.Part(
+        move.problem(width), inArray + move.fromElement() * width, inStaging);
+  }
+
+  /**
+   * The boxes that the elements {@code start} to {@code start + count} of a dense, row-major box
+   * consist of, in their order: parts of rows and of slices at both ends, and what is whole between
+   * them.
+   */
+  static List<Inner> range(Shape box, long start, long count) {
+    List<Inner> boxes = new ArrayList<>();
+    addRange(boxes, box, List.of(), start, count);
+    return boxes;
+  }
+
+  /** Adds a range of what lies at {@code outer} along the first axes. */
+  private static void addRange(
+      List<Inner> boxes, Shape box, List<Long> outer, long start, long count) {
+    int axis = outer.size();
+    long each = 1; // elements of one index of the axis
+    for (int inner = axis + 1; inner < box.rank(); inner++) {
+      each *= box.extent(inner);
+    }
+    long at = start;
+    long end = start + count;
+    while (at < end) {
+      long index = at / each;
+      long whole = at % each == 0 ? (end - at) / each : 0;
+      if (whole > 0) {
+        boxes.add(slab(box, outer, index, whole));
+        at += whole * each;
+      } else {
+        List<Long> further = new ArrayList<>(outer);
+        further.add(index);
+        long most = Math.min(end, (index + 1) * each);
+        addRange(boxes, box, further, at - index * each, most - at);
+        at = most;
+      }
+    }
+  }
+
+  private static Inner slab(Shape box, List<Long> outer, long index, long thickness) {
+    List<Long> low = new ArrayList<>(outer);
+    List<Long> size = new ArrayList<>();
+    outer.forEach(any -> size.add(1L));
+    low.add(index);
+    size.add(thickness);
+    for (int axis = outer.size() + 1; axis < box.rank(); axis++) {
+      low.add(0L);
+      size.add(box.extent(axis));
+    }
+    return new Inner(low, size);
+  }
+
+  private static Shape shape(List<Long> extents) {
+    return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+  }
+}
