@@ -42,8 +42,7 @@ public record Crop(Shape shape, List<Long> low) implements BlockStep {
 
   @Override
   public void onHost(HostArray array) {
-    array.move(
-        List.of(BoxMoves.crop(array.state().shape(), this)), false, after(array.state()));
+    array.move(List.of(BoxMoves.crop(array.state().shape(), this)), false, after(array.state()));
   }
 
   @Override

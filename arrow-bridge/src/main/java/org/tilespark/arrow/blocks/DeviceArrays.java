@@ -1,5 +1,6 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.List;
 import java.util.function.LongFunction;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
@@ -14,17 +15,18 @@ final class DeviceArrays implements AutoCloseable {
 
   private DeviceArrays(
       TaskScope scope,
-      DeviceProgram plan,
+      List<Long> bufferBytes,
       long stagingBytes,
+      long vectorBytes,
       LongFunction<DeviceBuffer> allocate) {
     this.scope = scope;
     for (int i = 0; i < buffers.length; i++) {
-      buffers[i] = scope.own(allocate.apply(plan.buffers().get(i)));
+      buffers[i] = scope.own(allocate.apply(bufferBytes.get(i)));
     }
     for (int lane = 0; lane < DeviceStaging.LANES; lane++) {
       staging[lane] = scope.own(allocate.apply(stagingBytes));
     }
-    vectors = scope.own(allocate.apply(plan.vectorBytes()));
+    vectors = scope.own(allocate.apply(vectorBytes));
   }
 
   /** Allocates what a plan needs, on the lanes' stream for that. */
@@ -34,9 +36,18 @@ final class DeviceArrays implements AutoCloseable {
         scope ->
             new DeviceArrays(
                 scope,
-                plan,
+                plan.buffers(),
                 stagingBytes,
+                plan.vectorBytes(),
                 bytes -> machine.place().device().allocate(bytes, lanes.allocations())));
+  }
+
+  /** Allocates only what lies in buffers, in the order of a stream. */
+  static DeviceArrays allocate(List<Long> buffers, DeviceMachine machine, CudaStream stream) {
+    return TaskScope.opening(
+        scope ->
+            new DeviceArrays(
+                scope, buffers, 0, 0, bytes -> machine.place().device().allocate(bytes, stream)));
   }
 
   /**

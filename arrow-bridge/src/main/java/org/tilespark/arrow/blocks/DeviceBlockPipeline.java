@@ -6,7 +6,9 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.device.DeviceFourier;
@@ -15,11 +17,13 @@ import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
 
 /**
- * The pipeline of an executor with a GPU. Parts go up through two small buffers
- * of the device in turn, from which a kernel puts them into the array; what a {@link
- * DeviceProgram} says happens to the array; and parts come down the same way. Copies are
- * contiguous and have streams of their own, so a copy up, a copy down and the work between overlap:
- * the parts of an array go up while the one before comes down.
+ * The pipeline of an executor with a GPU. Arrays that come and leave whole, in programs that only
+ * move elements, go by themselves: equal small ones together, in one copy up, one launch a step and
+ * one copy down; large ones from where they lie, or slice by slice ({@link DeviceBatch}). Any other
+ * array goes alone ({@link DeviceRun}); if its program transforms, it needs cuFFT. Its parts go up through two small buffers of the device in turn, from which a kernel puts
+ * them into the array; what a {@link DeviceProgram} says happens to the array; and parts come down
+ * the same way. Copies are contiguous and have streams of their own, so a copy up, a copy down and
+ * the work between overlap: the parts of an array go up while the one before comes down.
  *
  * <pre>
  *   two streams up:    copy | put | copy | put ...        (of the next array)
@@ -31,19 +35,48 @@ import org.tilespark.layout.Shape;
  * others, and small ones, go through pinned buffers. Small parts share a launch, and the buffers
  * that they come down in.
  *
- * <p>The turn and the device's memory are taken when the first copy goes up, that is when about 16
- * MiB were put or the array is run, and the memory is given back when the last part has come down.
- * As many parts come down before they are asked for as pinned memory is allowed for them.
+ * <p>The turn and the device's memory of such an array are taken when the first copy goes up, that
+ * is when about 16 MiB were put or the array is run, and the memory is given back when the last
+ * part has come down. As many parts come down before they are asked for as pinned memory is allowed
+ * for them.
+ *
+ * <p>Small arrays wait for others with an equal program until there are enough for a batch, another
+ * program comes, or a result of theirs is asked for. Programs that compute go alone: the bits of
+ * cuFFT's results might depend on how many transforms it does at once.
  */
 public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipeline {
-  private static final int ARRAYS = 2;
+  private static final int UNDER_WAY = 2;
+
+  /** Small arrays wait for others, but not until a device without work has this much. */
+  private static final long EARLY_BYTES = 1 << 20;
 
   private final DeviceMachine machine;
   private final DeviceLanes lanes;
   private final long aheadBytes;
-  private final Deque<DeviceRun> underWay = new ArrayDeque<>();
-  private DeviceRun filling; // null between run and begin
+  private final long batchBytes;
+  private final Deque<DeviceWork> underWay = new ArrayDeque<>();
+  private DeviceBatch open; // small arrays that others may join; younger than what is under way
+  private Known known; // of the last array that began
+  private boolean isFilling; // between begin and run
+  private List<Plane> whole = List.of(); // of the array being started, if they are all of it
+  private DeviceRun parts; // of the array being started; null before it needs the device
   private volatile Thread user; // the one that began the last array
+
+  /** What is found out once for arrays of equal programs. */
+  private record Known(
+      BlockProgram program, State input, Part allIn, Shape result, Part allOut, boolean onlyMoves) {
+    static Known of(BlockProgram program) {
+      State output = program.output();
+      output.bytes(); // fails if there is no such size
+      return new Known(
+          program,
+          program.input(),
+          Part.whole(program.shape()),
+          output.shape(),
+          Part.whole(output.shape()),
+          program.onlyMoves());
+    }
+  }
 
   /**
    * A pipeline on one device; borrows everything.
@@ -52,51 +85,113 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
    * @param transforms what transforms; empty if there is no cuFFT, then programs need none
    * @param aheadBytes pinned memory for parts that come down before they are asked for; a larger
    *     part comes down alone
+   * @param batchBytes bytes of a usual batch of blocks in each plane; what is larger and not pinned
+   *     goes in slices
+   * @throws IllegalArgumentException if {@code batchBytes} is less than 1
    */
   public DeviceBlockPipeline(
       DevicePlace place,
       DevicePasses passes,
       DeviceTransposer transposer,
       Optional<DeviceFourier> transforms,
-      long aheadBytes) {
+      long aheadBytes,
+      long batchBytes) {
+    if (batchBytes < 1) {
+      throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
+    }
     this.machine = new DeviceMachine(place, passes, transposer, transforms);
     this.lanes = new DeviceLanes(place);
     this.aheadBytes = aheadBytes;
+    this.batchBytes = batchBytes;
     place.task().joins(this);
   }
 
   @Override
   public boolean isFull() {
-    return underWay.size() == ARRAYS;
+    return underWay.size() >= UNDER_WAY;
   }
 
   @Override
   public int inFlight() {
-    return underWay.size();
+    int arrays = open == null ? 0 : open.arrays();
+    for (DeviceWork work : underWay) {
+      arrays += work.arrays();
+    }
+    return arrays;
   }
 
   @Override
   public void begin(BlockProgram program) {
-    if (filling != null) {
+    if (isFilling) {
       throw new IllegalStateException("The array before was not run");
     }
     user = Thread.currentThread();
-    filling = new DeviceRun(program, machine, lanes);
+    if (known == null || !known.program().equals(program)) {
+      known = Known.of(program);
+    }
+    isFilling = true;
   }
 
   @Override
   public void put(Part part, List<Plane> planes) {
-    filling.put(part, planes);
+    part.requirePlanes(planes, known.input());
+    if (known.onlyMoves() && parts == null && whole.isEmpty() && part.equals(known.allIn())) {
+      for (Plane plane : planes) {
+        plane.owner().ifPresent(owner -> owner.getReferenceManager().retain());
+      }
+      whole = List.copyOf(planes);
+    } else {
+      parts().put(part, planes);
+    }
+  }
+
+  /** The array being started, by itself. */
+  private DeviceRun parts() {
+    if (parts == null) {
+      parts = new DeviceRun(known.program(), machine, lanes);
+    }
+    return parts;
   }
 
   @Override
   public void run(List<Part> outputs, Rooms rooms) {
-    DeviceRun array = filling;
-    Shape shape = array.outputShape();
-    outputs.forEach(part -> part.requireInside(shape));
-    filling = null;
+    outputs.forEach(part -> part.requireInside(known.result()));
+    isFilling = false;
+    try {
+      if (parts == null
+          && !whole.isEmpty()
+          && outputs.size() == 1
+          && outputs.get(0).equals(known.allOut())) {
+        runWhole(rooms);
+      } else {
+        runParts(outputs, rooms);
+      }
+    } finally {
+      letGo();
+    }
+    fetchAhead();
+  }
+
+  /** The planes of the array being started have been read, or are held by whoever will. */
+  private void letGo() {
+    List<Plane> held = whole;
+    whole = List.of();
+    List<AutoCloseable> owners = new ArrayList<>();
+    held.forEach(
+        plane ->
+            plane.owner().ifPresent(owner -> owners.add(owner.getReferenceManager()::release)));
+    Closing.all(owners);
+  }
+
+  private void runParts(List<Part> outputs, Rooms rooms) {
+    sendOpen();
+    DeviceRun array = parts();
+    parts = null;
     boolean queued = false;
     try {
+      if (!whole.isEmpty()) {
+        array.put(known.allIn(), whole);
+      }
       array.run(outputs, rooms);
       queued = true;
     } finally {
@@ -107,16 +202,52 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
       underWay.remove(array);
       array.close();
     }
-    fetchAhead();
+  }
+
+  private void runWhole(Rooms rooms) {
+    if (open != null && !open.takes(known.program())) {
+      sendOpen();
+    }
+    DeviceBatch batch =
+        open == null ? new DeviceBatch(known.program(), machine, lanes, batchBytes) : open;
+    if (!batch.isOfSmall()) {
+      try {
+        batch.launchLarge(whole, rooms);
+      } finally {
+        underWay.add(batch);
+      }
+      return;
+    }
+    open = batch;
+    batch.add(whole, rooms);
+    if (batch.isFull() || (underWay.isEmpty() && batch.bytes() >= EARLY_BYTES)) {
+      sendOpen();
+    }
+  }
+
+  /** Sends the small arrays that were waiting for others. */
+  private void sendOpen() {
+    if (open != null) {
+      DeviceBatch batch = open;
+      open = null;
+      try {
+        batch.launch();
+      } finally {
+        underWay.add(batch);
+      }
+    }
   }
 
   @Override
   public List<ArrowBuf> take() {
-    DeviceRun array = underWay.element();
-    List<ArrowBuf> taken = array.take();
-    if (array.download().isTaken()) {
+    if (underWay.isEmpty()) {
+      sendOpen();
+    }
+    DeviceWork work = underWay.element();
+    List<ArrowBuf> taken = work.take();
+    if (work.arrays() == 0) {
       underWay.remove();
-      array.close();
+      work.close();
     }
     fetchAhead();
     return taken;
@@ -125,15 +256,14 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   /** Queues the way down of what there is pinned memory for, the oldest array first. */
   private void fetchAhead() {
     long bytes = 0;
-    for (DeviceRun array : underWay) {
-      bytes += array.download().fetchedBytes();
+    for (DeviceWork work : underWay) {
+      bytes += work.fetchedBytes();
     }
-    for (DeviceRun array : underWay) {
-      while (array.download().hasMore()
-          && (bytes == 0 || bytes + array.download().nextBytes() <= aheadBytes)) {
-        bytes += array.download().fetch();
+    for (DeviceWork work : underWay) {
+      while (work.hasMore() && (bytes == 0 || bytes + work.nextBytes() <= aheadBytes)) {
+        bytes += work.fetch();
       }
-      if (array.download().hasMore()) {
+      if (work.hasMore()) {
         return;
       }
     }
@@ -141,7 +271,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
 
   @Override
   public void settleUnderWay() {
-    underWay.forEach(DeviceRun::settle);
+    underWay.forEach(DeviceWork::settle);
   }
 
   @Override
@@ -152,13 +282,19 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   @Override
   public void close() {
     machine.place().task().leaves(this);
-    List<DeviceRun> arrays = new ArrayList<>();
-    if (filling != null) {
-      arrays.add(filling);
+    List<AutoCloseable> all = new ArrayList<>();
+    if (parts != null) {
+      all.add(parts);
     }
-    arrays.addAll(underWay);
-    filling = null;
+    if (open != null) {
+      all.add(open);
+    }
+    all.addAll(underWay);
+    all.add(this::letGo);
+    isFilling = false;
+    parts = null;
+    open = null;
     underWay.clear();
-    lanes.close(arrays);
+    lanes.close(all);
   }
 }

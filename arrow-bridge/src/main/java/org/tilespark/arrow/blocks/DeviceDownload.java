@@ -197,8 +197,7 @@ final class DeviceDownload implements AutoCloseable {
     return !room.isEmpty()
         && room.stream()
             .allMatch(
-                plane ->
-                    plane.bytes() >= DeviceRun.LEAST_COPY_BYTES && place.memory().pins(plane));
+                plane -> plane.bytes() >= DeviceRun.LEAST_COPY_BYTES && place.memory().pins(plane));
   }
 
   private void fetchLarge(Part part, FetchedParts group) {
@@ -215,9 +214,7 @@ final class DeviceDownload implements AutoCloseable {
       for (int p = 0; p < output.planes(); p++) {
         HostMemory to =
             planes.isEmpty() ? room.get(p) : Buffers.memory(planes.get(p), 0, planeBytes(part));
-        device
-            .stream()
-            .download(array, p * output.planeBytes() + at.getAsLong() * width, to);
+        device.stream().download(array, p * output.planeBytes() + at.getAsLong() * width, to);
       }
       device.copied(group);
       return;

@@ -13,17 +13,20 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * The streams of a {@link DeviceBlockPipeline}, which its arrays take turns on: two up, one to
- * compute, two down, and one on which device memory comes and goes. Opened when first needed.
+ * compute, two down, and one on which device memory comes and goes; and two on which batches go up,
+ * compute and come down. Opened when first needed.
  */
 final class DeviceLanes {
   private final DevicePlace place;
   private final UpLane[] up =
       new UpLane[DeviceStaging.LANES]; // null, as the streams, until first used
   private final CudaStream[] down = new CudaStream[DeviceStaging.LANES];
+  private final CudaStream[] through = new CudaStream[DeviceStaging.LANES];
   private CudaStream compute;
   private CudaStream allocations; // never waits for work
   private int nextUp;
   private int nextDown;
+  private int nextThrough;
 
   /** Lanes at a place, which is borrowed. */
   DeviceLanes(DevicePlace place) {
@@ -126,6 +129,20 @@ final class DeviceLanes {
     return allocations;
   }
 
+  /** Stream {@code lane} of the next batch. */
+  CudaStream through(int lane) {
+    int which = (nextThrough + lane) % DeviceStaging.LANES;
+    if (through[which] == null) {
+      through[which] = place.device().newStream();
+    }
+    return through[which];
+  }
+
+  /** The last batch had so many pieces: the next begins with the stream behind them. */
+  void turnThrough(int pieces) {
+    nextThrough = (nextThrough + pieces) % DeviceStaging.LANES;
+  }
+
   /** The array's events are closed now; what they were for is long past. */
   void forget(DeviceRun array) {
     for (UpLane lane : up) {
@@ -154,6 +171,11 @@ final class DeviceLanes {
         owned.add(stream);
       }
     }
+    for (CudaStream stream : through) {
+      if (stream != null) {
+        owned.add(stream);
+      }
+    }
     if (compute != null) {
       owned.add(compute);
     }
@@ -164,6 +186,7 @@ final class DeviceLanes {
     owned.addAll(memories);
     Arrays.fill(up, null);
     Arrays.fill(down, null);
+    Arrays.fill(through, null);
     compute = null;
     allocations = null;
     Closing.all(owned);

@@ -1,6 +1,5 @@
 package org.tilespark.arrow.blocks;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToLongFunction;
@@ -9,8 +8,8 @@ import org.tilespark.arrow.blocks.DeviceOperation.Transform;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * What a device does with one array of a {@link BlockProgram}, decided before it begins: the program
- * in the terms of a device, and where the array lies after each operation. A pure value.
+ * What a device does with one array of a {@link BlockProgram}, decided before it begins: the
+ * program in the terms of a device, and where the array lies after each operation. A pure value.
  *
  * <ul>
  *   <li>Steps that treat each element by itself are one pass where they follow each other.
@@ -62,8 +61,7 @@ record DeviceProgram(
     if (count == 1) {
       return of(program, plane, program.steps(), 1, Transform::workLimit);
     }
-    State planes =
-        new State(StepChecks.behindEachOther(count, plane.shape()), plane.type(), false);
+    State planes = new State(StepChecks.behindEachOther(count, plane.shape()), plane.type(), false);
     List<BlockStep> steps =
         program.steps().stream().map(step -> step.repeated(count).orElseThrow()).toList();
     return of(program, planes, steps, 1, Transform::workLimit);

@@ -37,7 +37,7 @@ import org.tilespark.layout.Shape;
  * where a program moves elements that the kernels for that do not know, its planes lie behind each
  * other.
  */
-final class DeviceRun implements AutoCloseable {
+final class DeviceRun implements DeviceWork {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   static final long LEAST_COPY_BYTES = 32 << 10;
 
@@ -88,11 +88,6 @@ final class DeviceRun implements AutoCloseable {
 
   private long workBytes(Transform transform) {
     return machine.fourier().plan(transform.problem(), transform.workLimit()).workBytes();
-  }
-
-  /** The shape of the result. */
-  Shape outputShape() {
-    return output.shape();
   }
 
   // Up
@@ -318,13 +313,34 @@ final class DeviceRun implements AutoCloseable {
     }
   }
 
-  /** The parts of the result, once it is on its way. */
-  DeviceDownload download() {
-    return download;
+  @Override
+  public int arrays() {
+    return download.isTaken() ? 0 : 1;
+  }
+
+  @Override
+  public boolean hasMore() {
+    return download.hasMore();
+  }
+
+  @Override
+  public long nextBytes() {
+    return download.nextBytes();
+  }
+
+  @Override
+  public long fetch() {
+    return download.fetch();
+  }
+
+  @Override
+  public long fetchedBytes() {
+    return download.fetchedBytes();
   }
 
   /** As {@link BlockPipeline#take}; the array is settled with the last part that comes down. */
-  List<ArrowBuf> take() {
+  @Override
+  public List<ArrowBuf> take() {
     FetchedParts group = download.next();
     if (!settled) {
       machine.place().awaitResults(group::await);
@@ -336,8 +352,8 @@ final class DeviceRun implements AutoCloseable {
     return download.take();
   }
 
-  /** Waits until the device is done, all parts fetched, and frees its memory. */
-  void settle() {
+  @Override
+  public void settle() {
     if (settled || granted == null) {
       return;
     }

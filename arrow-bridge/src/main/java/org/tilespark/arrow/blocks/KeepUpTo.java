@@ -7,8 +7,8 @@ import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
 import org.tilespark.layout.Box;
 
 /**
- * Sets the element at (i, j, k) to zero where the sum of one term per axis is above a limit: a
- * low pass, where the terms are squared frequencies.
+ * Sets the element at (i, j, k) to zero where the sum of one term per axis is above a limit: a low
+ * pass, where the terms are squared frequencies.
  *
  * @param terms one vector per axis
  */

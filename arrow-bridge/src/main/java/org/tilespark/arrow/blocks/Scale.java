@@ -7,8 +7,8 @@ import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
 import org.tilespark.layout.Box;
 
 /**
- * Multiplies the element at (i, j, k) by the product of one factor per axis: a window, or a
- * filter that is separable.
+ * Multiplies the element at (i, j, k) by the product of one factor per axis: a window, or a filter
+ * that is separable.
  *
  * @param factors one vector per axis
  */

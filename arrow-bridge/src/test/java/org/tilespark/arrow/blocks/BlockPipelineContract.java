@@ -653,9 +653,7 @@ abstract class BlockPipelineContract {
         List.of(
             List.of(),
             List.of(new Permute(Permutation.parse("zyx"))),
-            List.of(
-                new Permute(Permutation.parse("yzx")),
-                new Permute(Permutation.parse("xzy"))),
+            List.of(new Permute(Permutation.parse("yzx")), new Permute(Permutation.parse("xzy"))),
             List.of(new Roll(List.of(0L, -7L, 40L))),
             List.of(
                 new Pad(Shape.of(larger), List.of(0L, 3L, 1L)),
@@ -696,7 +694,9 @@ abstract class BlockPipelineContract {
         int outPlanes = program.output().planes();
         // All rooms of these arrays: a plane of each, one behind the other, then the next plane.
         ArrowBuf rooms =
-            kind == 0 ? null : (kind == 3 ? plainRooms : allocator).buffer(count * outPlanes * bytes);
+            kind == 0
+                ? null
+                : (kind == 3 ? plainRooms : allocator).buffer(count * outPlanes * bytes);
         if (count > 1 && rooms != null) {
           rooms.getReferenceManager().retain(count - 1); // one for each array
         }
@@ -742,8 +742,7 @@ abstract class BlockPipelineContract {
     }
     OracleArray array = OracleArray.random(Shape.of(6, 5), true, ElementType.FLOAT32, seed);
     Fourier transform = new Fourier(List.of(1), Form.COMPLEX, Direction.FORWARD, 0, 1);
-    pipeline.begin(
-        new BlockProgram(array.shape(), ElementType.FLOAT32, true, List.of(transform)));
+    pipeline.begin(new BlockProgram(array.shape(), ElementType.FLOAT32, true, List.of(transform)));
     put(
         Part.whole(array.shape()),
         array.shape(),

@@ -1,12 +1,16 @@
 package org.tilespark.arrow.blocks;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterAll;
@@ -34,10 +38,13 @@ import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 @RequiresGpu
 class DeviceBlockPipelineIT extends BlockPipelineContract {
+  static final long BATCH_BYTES = 64 << 10;
+
   private static CudaDevice device;
   private static DeviceFourier fourier;
   private static DeviceTransposer transposer;
@@ -98,7 +105,8 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         new DevicePasses(device),
         transposer,
         Optional.of(fourier),
-        aheadBytes());
+        aheadBytes(),
+        BATCH_BYTES);
   }
 
   /** Plenty of memory, one request in five refused. */
@@ -128,7 +136,8 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                   new DevicePasses(device),
                   transposer,
                   Optional.of(fourier),
-                  0));
+                  0,
+                  BATCH_BYTES));
     }
   }
 
@@ -197,22 +206,250 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
 
   /** What an array needs, with work areas as plans of cuFFT should have them. */
   private static long deviceBytes(BlockProgram program, long workShare) {
-    return DeviceProgram.of(program, workShare, DeviceOperation.Transform::workLimit)
-        .deviceBytes();
+    return DeviceProgram.of(program, workShare, DeviceOperation.Transform::workLimit).deviceBytes();
   }
 
+  /** It cannot be cut: each step needs an axis whole. */
   @Test
   void anArrayThatIsTooLarge() {
     MemoryGovernor scarce = new MemoryGovernor(1 << 20, AllocationFaults.NONE, "advice");
-    try (BlockPipeline refused =
-        open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
-      refused.begin(new BlockProgram(Shape.of(1 << 18), ElementType.FLOAT32, true, List.of()));
-      ResourceException failure =
-          assertThrows(
-              ResourceException.class, () -> refused.run(List.of(Part.whole(Shape.of(1 << 18)))));
-      assertTrue(failure.getMessage().contains("advice"), failure.getMessage());
+    Shape shape = Shape.of(1 << 18);
+    for (BlockStep step :
+        List.of(
+            new Roll(List.of(1L)),
+            new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1))) {
+      try (BlockPipeline refused =
+          open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
+        refused.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of(step)));
+        Plane zeros = new Plane(HostMemory.ofArray(new float[1 << 18]));
+        ResourceException failure =
+            assertThrows(
+                ResourceException.class,
+                () -> {
+                  refused.put(Part.whole(shape), List.of(zeros, zeros));
+                  refused.run(List.of(Part.whole(shape)));
+                });
+        assertTrue(failure.getMessage().contains("advice"), failure.getMessage());
+      }
+      assertEquals(0, scarce.usedBytes());
     }
+  }
+
+  /** Device memory for a sixteenth of a plane: slices, pinned or not, go into rooms and buffers. */
+  @Test
+  void arraysThatGoInSlices() {
+    Shape shape = Shape.of(128, 64, 65);
+    BlockProgram program =
+        new BlockProgram(
+            shape, ElementType.INT16, true, List.of(new Permute(Permutation.parse("zxy"))));
+    long bytes = program.input().planeBytes();
+    MemoryGovernor scarce = new MemoryGovernor(bytes / 8, AllocationFaults.NONE, "none");
+    long[] held = new long[3];
+    PipelineListener heard =
+        new PipelineListener() {
+          @Override
+          public void held(long deviceBytes, long pinnedBytes) {
+            held[0] = Math.max(held[0], deviceBytes);
+          }
+
+          @Override
+          public void moved(long up, long down) {
+            held[1] += up;
+            held[2] += down;
+          }
+        };
+    byte[] values = new byte[(int) bytes];
+    new Random(22).nextBytes(values);
+    byte[] expected = OracleArray.moved(program, values);
+    Part result = Part.whole(program.output().shape());
+    try (BlockPipeline sliced = open(allocator, heard, scarce, new DeviceTask(() -> {}));
+        ArrowBuf pinned = allocator.buffer(2 * bytes);
+        ArrowBuf room = allocator.buffer(2 * bytes)) {
+      pinned.setBytes(0, values);
+      pinned.setBytes(bytes, values);
+      for (boolean inPlace : new boolean[] {true, false}) {
+        List<Plane> planes = new ArrayList<>();
+        for (int p = 0; p < 2; p++) {
+          planes.add(
+              inPlace
+                  ? new Plane(
+                      HostMemory.ofAddress(pinned.memoryAddress() + p * bytes, bytes),
+                      Optional.of(pinned))
+                  : new Plane(HostMemory.ofArray(values.clone())));
+        }
+        room.setZero(0, 2 * bytes);
+        sliced.begin(program);
+        sliced.put(Part.whole(shape), planes);
+        sliced.run(
+            List.of(result),
+            output ->
+                List.of(
+                    HostMemory.ofAddress(room.memoryAddress() + bytes, bytes),
+                    HostMemory.ofAddress(room.memoryAddress(), bytes)));
+        sliced.begin(program);
+        sliced.put(Part.whole(shape), planes);
+        sliced.run(List.of(result));
+        assertEquals(List.of(), sliced.take());
+        byte[] found = new byte[(int) bytes];
+        for (int p = 0; p < 2; p++) {
+          room.getBytes(p * bytes, found);
+          assertArrayEquals(expected, found, "room " + p + ", in place " + inPlace);
+        }
+        List<ArrowBuf> taken = sliced.take();
+        for (ArrowBuf plane : taken) {
+          plane.getBytes(0, found);
+          assertArrayEquals(expected, found, "buffer, in place " + inPlace);
+          plane.close();
+        }
+      }
+    }
+    assertTrue(held[0] > 0 && held[0] <= bytes / 8, "device bytes " + held[0]);
+    assertEquals(8 * bytes, held[1]);
+    assertEquals(8 * bytes, held[2]);
     assertEquals(0, scarce.usedBytes());
+  }
+
+  /** Parts that are contiguous in an array of one plane are read and written where they lie. */
+  @Test
+  void largePartsWithoutStaging() {
+    Shape shape = Shape.of(50, 500, 1001);
+    byte[] values = new byte[(int) shape.elements()];
+    new Random(23).nextBytes(values);
+    for (ElementType type : List.of(ElementType.INT8, ElementType.INT16)) {
+      Shape whole = Shape.of(50, 500, 1001 / type.bytes());
+      int bytes = (int) whole.elements() * type.bytes();
+      int slab = bytes / 50;
+      try (ArrowBuf pinned = allocator.buffer(bytes)) {
+        pinned.setBytes(0, values, 0, bytes);
+        pipeline.begin(new BlockProgram(whole, type, false, List.of()));
+        for (int low : new int[] {20, 0}) { // in two parts, the second one first
+          int size = low == 0 ? 20 : 30;
+          pipeline.put(
+              slabs(whole, low, size),
+              List.of(
+                  new Plane(
+                      HostMemory.ofAddress(
+                          pinned.memoryAddress() + (long) low * slab, (long) size * slab),
+                      Optional.of(pinned))));
+        }
+        int[][] parts = {{0, 50}, {1, 49}, {0, 19}, {49, 1}};
+        List<Part> outputs = new ArrayList<>();
+        for (int[] part : parts) {
+          outputs.add(slabs(whole, part[0], part[1]));
+        }
+        pipeline.run(outputs);
+        for (int[] part : parts) {
+          List<ArrowBuf> taken = pipeline.take();
+          byte[] found = new byte[part[1] * slab];
+          taken.get(0).getBytes(0, found);
+          taken.get(0).close();
+          assertArrayEquals(
+              Arrays.copyOfRange(values, part[0] * slab, (part[0] + part[1]) * slab), found);
+        }
+      }
+    }
+  }
+
+  private static Part slabs(Shape shape, long low, long size) {
+    return new Part(List.of(low, 0L, 0L), List.of(size, shape.extent(1), shape.extent(2)));
+  }
+
+  /** They share uploads, launches and downloads: three batches, the first small and early. */
+  @Test
+  void aHundredThousandSmallArrays() {
+    int count = 100_000;
+    BlockProgram program =
+        new BlockProgram(
+            Shape.of(8, 8), ElementType.FLOAT32, false, List.of(new Permute(Permutation.of(1, 0))));
+    long[] moved = new long[3];
+    PipelineListener heard =
+        new PipelineListener() {
+          @Override
+          public void moved(long up, long down) {
+            moved[0]++;
+            moved[1] += up;
+            moved[2] += down;
+          }
+        };
+    Part whole = Part.whole(Shape.of(8, 8));
+    try (BlockPipeline batched =
+            new DeviceBlockPipeline(
+                new DevicePlace(
+                    device, memory, governor, allocator, new DeviceTask(() -> {}), heard),
+                new DevicePasses(device),
+                transposer,
+                Optional.of(fourier),
+                aheadBytes(),
+                64 << 20);
+        ArrowBuf rooms = allocator.buffer(256L * count)) {
+      int taken = 0;
+      for (int i = 0; i < count; i++) {
+        while (batched.isFull()) {
+          assertEquals(List.of(), batched.take());
+          taken++;
+        }
+        float[] values = new float[64];
+        for (int at = 0; at < 64; at++) {
+          values[at] = (float) (i * 64 + at);
+        }
+        long room = rooms.memoryAddress() + 256L * i;
+        batched.begin(program);
+        batched.put(whole, List.of(new Plane(HostMemory.ofArray(values))));
+        batched.run(List.of(whole), output -> List.of(HostMemory.ofAddress(room, 256)));
+      }
+      assertEquals(count - taken, batched.inFlight());
+      while (batched.inFlight() > 0) {
+        assertEquals(List.of(), batched.take());
+        taken++;
+      }
+      assertEquals(count, taken);
+      for (int i = 0; i < count; i++) {
+        for (int at = 0; at < 64; at++) {
+          float expected = (float) (i * 64 + at % 8 * 8 + at / 8);
+          assertEquals(expected, rooms.getFloat(256L * i + 4L * at), "array " + i + ", " + at);
+        }
+      }
+    }
+    assertEquals(3, moved[0], "batches");
+    assertEquals(256L * count, moved[1]);
+    assertEquals(256L * count, moved[2]);
+  }
+
+  /** What moves elements needs no cuFFT; what transforms says that there is none. */
+  @Test
+  void withoutTransforms() {
+    BlockPipeline before = pipeline;
+    try (BlockPipeline alone =
+        new DeviceBlockPipeline(
+            new DevicePlace(
+                device,
+                memory,
+                governor,
+                allocator,
+                new DeviceTask(() -> {}),
+                PipelineListener.NONE),
+            new DevicePasses(device),
+            transposer,
+            Optional.empty(),
+            aheadBytes(),
+            BATCH_BYTES)) {
+      pipeline = alone;
+      everyTypeMoves();
+      largePartsOfEveryType();
+      alone.begin(
+          new BlockProgram(
+              Shape.of(8),
+              ElementType.FLOAT32,
+              true,
+              List.of(new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1))));
+      IllegalStateException refused =
+          assertThrows(
+              IllegalStateException.class,
+              () -> alone.run(List.of(Part.whole(Shape.of(8)))));
+      assertEquals("There is no cuFFT", refused.getMessage());
+    } finally {
+      pipeline = before;
+    }
   }
 
   /** Room for the array and an eighth of it: transforms go in smaller parts. */
@@ -259,6 +496,45 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         each.put(Part.whole(shape), List.of(zeros, zeros));
         each.run(List.of(Part.whole(shape)));
       }
+      for (BlockPipeline each : List.of(second, first, first, second)) {
+        each.take().forEach(ArrowBuf::close);
+      }
+    }
+    assertEquals(0, scarce.usedBytes());
+  }
+
+  @Test
+  void batchesOfOneTaskMakeRoomForEachOther() {
+    Shape shape = Shape.of(128, 128);
+    BlockProgram program =
+        new BlockProgram(
+            shape, ElementType.FLOAT32, false, List.of(new Permute(Permutation.of(1, 0))));
+    assertEquals(BATCH_BYTES, program.input().bytes());
+    MemoryGovernor scarce =
+        new MemoryGovernor(4 * BATCH_BYTES, AllocationFaults.NONE, "none"); // two batches
+    DeviceTask task = new DeviceTask(() -> {});
+    int[] retries = new int[1];
+    PipelineListener heard =
+        new PipelineListener() {
+          @Override
+          public void retried() {
+            retries[0]++;
+          }
+
+          @Override
+          public void split() {
+            throw new AssertionError("nothing needs to be split");
+          }
+        };
+    Plane zeros = new Plane(HostMemory.ofArray(new float[128 * 128]));
+    try (BlockPipeline first = open(allocator, heard, scarce, task);
+        BlockPipeline second = open(allocator, heard, scarce, task)) {
+      for (BlockPipeline each : List.of(first, first, second, second)) {
+        each.begin(program);
+        each.put(Part.whole(shape), List.of(zeros));
+        each.run(List.of(Part.whole(shape)));
+      }
+      assertEquals(1, retries[0], "the first's batches are settled when the second needs memory");
       for (BlockPipeline each : List.of(second, first, first, second)) {
         each.take().forEach(ArrowBuf::close);
       }

@@ -39,8 +39,7 @@ class PlaneBoxesTest {
         PlaneBoxes.range(box, 15, 83));
     assertEquals(
         List.of(inner(List.of(2L, 1L, 2L), List.of(1L, 1L, 3L))), PlaneBoxes.range(box, 68, 3));
-    assertEquals(
-        List.of(inner(List.of(7L), List.of(4L))), PlaneBoxes.range(Shape.of(20), 7, 4));
+    assertEquals(List.of(inner(List.of(7L), List.of(4L))), PlaneBoxes.range(Shape.of(20), 7, 4));
   }
 
   /** Parts of an array go there and back, cut at any element. */

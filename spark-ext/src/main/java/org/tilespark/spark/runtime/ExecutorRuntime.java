@@ -253,6 +253,8 @@ public final class ExecutorRuntime implements AutoCloseable {
    * @param fourier what transforms on it; empty on the CPU, and if nothing is to be transformed
    */
   public record BlockPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
+    private static final long BATCH_BYTES = 64L << 20;
+
     /**
      * A pipeline for a task that was started on {@link #gpu}.
      *
@@ -266,7 +268,8 @@ public final class ExecutorRuntime implements AutoCloseable {
               new DevicePasses(gpu.get().device()),
               gpu.get().transposer(),
               fourier,
-              aheadBytes);
+              aheadBytes,
+              BATCH_BYTES);
     }
   }
 

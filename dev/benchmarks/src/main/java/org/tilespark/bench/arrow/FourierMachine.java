@@ -153,6 +153,7 @@ interface DeviceMachine extends AutoCloseable {
     private static final long POOL_BYTES = 64L << 30;
 
     private static final long AHEAD_BYTES = 4L << 30;
+    private static final long BATCH_BYTES = 64L << 20;
 
     private final CudaDevice device;
     private final DeviceFourier fourier;
@@ -198,7 +199,8 @@ interface DeviceMachine extends AutoCloseable {
           passes,
           transposer,
           Optional.of(fourier),
-          AHEAD_BYTES);
+          AHEAD_BYTES,
+          BATCH_BYTES);
     }
 
     @Override

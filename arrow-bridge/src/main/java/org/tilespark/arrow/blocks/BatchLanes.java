@@ -1,0 +1,133 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * The device's memory of one batch: lanes, each on a stream of its own, made and freed together.
+ */
+final class BatchLanes implements AutoCloseable {
+  private final TaskScope scope;
+  private final DeviceMachine machine;
+  private final List<BatchPiece> pieces;
+  private final List<Lane> lanes = new ArrayList<>();
+
+  private BatchLanes(
+      TaskScope scope, List<BatchPiece> pieces, List<CudaStream> streams, DeviceMachine machine) {
+    this.scope = scope;
+    this.machine = machine;
+    this.pieces = pieces;
+    List<Long> buffers = largest(pieces);
+    for (CudaStream stream : streams) {
+      lanes.add(new Lane(stream, scope.own(DeviceArrays.allocate(buffers, machine, stream))));
+    }
+    for (Lane lane : lanes) {
+      lane.clock = scope.own(new DeviceClock(lane.stream)); // starts when all have memory
+    }
+  }
+
+  /**
+   * Allocates all lanes.
+   *
+   * @param pieces that go through them in turn
+   * @param streams one for each lane; borrowed
+   */
+  static BatchLanes allocate(
+      List<BatchPiece> pieces, List<CudaStream> streams, DeviceMachine machine) {
+    return TaskScope.opening(scope -> new BatchLanes(scope, pieces, streams, machine));
+  }
+
+  /** Bytes of each buffer, enough for every piece. */
+  static List<Long> largest(List<BatchPiece> pieces) {
+    List<Long> most = pieces.get(0).plan().buffers();
+    for (BatchPiece piece : pieces.subList(1, pieces.size())) {
+      List<Long> buffers = piece.plan().buffers();
+      List<Long> all = new ArrayList<>();
+      for (int i = 0; i < buffers.size(); i++) {
+        all.add(Math.max(most.get(i), buffers.get(i)));
+      }
+      most = all;
+    }
+    return most;
+  }
+
+  List<BatchPiece> pieces() {
+    return pieces;
+  }
+
+  int count() {
+    return lanes.size();
+  }
+
+  /** The lane that a piece goes through. */
+  Lane lane(int piece) {
+    return lanes.get(piece % lanes.size());
+  }
+
+  /** Waits until the device is done with the batch; the time it took. */
+  DeviceClock.Times await() {
+    return DeviceClock.await(lanes.stream().map(lane -> lane.clock).toList());
+  }
+
+  /** Frees everything; the device must be done with it. */
+  @Override
+  public void close() {
+    scope.close();
+  }
+
+  /** The device's memory of one piece at a time. */
+  final class Lane {
+    private final CudaStream stream;
+    private final DeviceArrays arrays;
+    private DeviceClock clock; // null until the batch has all of its memory
+    private ArrowBuf staging; // null until a piece needs it
+    private CudaEvent staged; // the last copy from it
+
+    private Lane(CudaStream stream, DeviceArrays arrays) {
+      this.stream = stream;
+      this.arrays = arrays;
+    }
+
+    /** Queues the copies of a piece from pinned memory. */
+    void upload(List<HostRanges.Copy> copies) {
+      for (HostRanges.Copy copy : copies) {
+        copy.upload(arrays.buffers[0], stream);
+      }
+    }
+
+    /** Queues the copy of a region of {@code values}, which have been read when this returns. */
+    void stage(HostMemory values, Region region) {
+      if (staging == null) {
+        staging = scope.own(machine.place().allocator().buffer(arrays.buffers[0].bytes()));
+      } else {
+        machine.place().awaitResults(staged::synchronize);
+      }
+      HostMemory target = Buffers.memory(staging, 0, region.bytes());
+      for (long row = 0; row < region.rows(); row++) {
+        values
+            .slice(region.startBytes() + row * region.pitchBytes(), region.rowBytes())
+            .copyTo(target.slice(row * region.rowBytes(), region.rowBytes()));
+      }
+      stream.upload(target, arrays.buffers[0], 0);
+    }
+
+    /** Queues the steps of a piece that was uploaded, and its copies to where results go. */
+    void finish(BatchPiece piece, List<HostRanges.Copy> results) {
+      staged = clock.ended(Phase.COPY_UP);
+      int at = arrays.run(piece.plan(), machine, stream);
+      clock.ended(Phase.KERNELS);
+      for (HostRanges.Copy copy : results) {
+        copy.download(arrays.buffers[at], stream);
+      }
+      clock.ended(Phase.COPY_DOWN);
+    }
+  }
+}

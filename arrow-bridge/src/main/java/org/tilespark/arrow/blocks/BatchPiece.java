@@ -1,0 +1,95 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What goes through the device at once of one plane of a {@link DeviceBatch}: that plane of
+ * consecutive arrays, or one slice of it of one array. It is dense in device memory.
+ *
+ * @param program what happens to each, on values of one kind
+ * @param count arrays behind each other
+ * @param from where it lies in the plane as it comes
+ * @param to where its result lies in the plane as it leaves
+ */
+record BatchPiece(BlockProgram program, long count, Region from, Region to) {
+  /**
+   * How much of a batch is in device memory at once.
+   *
+   * @param lanes pieces under way at once, each with a buffer to read and one to write
+   * @param pieceBytes bytes of a piece at most, and of each buffer
+   */
+  record Layout(int lanes, long pieceBytes) {
+    private static final int MOST_LANES = 2;
+
+    /**
+     * The layout for granted memory: all of a plane in one piece if it fits; else two lanes, so
+     * that the copies of one piece overlap the other's; else one.
+     *
+     * @param planeBytes bytes of one plane of the batch
+     * @param thinnestBytes bytes of the smallest piece that the batch can be cut into
+     * @param grantedBytes device memory, at least {@code 2 * thinnestBytes}
+     */
+    static Layout of(long planeBytes, long thinnestBytes, long grantedBytes) {
+      if (grantedBytes >= 2 * planeBytes) {
+        return new Layout(1, planeBytes);
+      }
+      long ofTwo = grantedBytes / (2 * MOST_LANES);
+      return ofTwo >= thinnestBytes
+          ? new Layout(MOST_LANES, ofTwo)
+          : new Layout(1, grantedBytes / 2);
+    }
+  }
+
+  /**
+   * Cuts a plane of a batch into pieces of at most {@code mostBytes} bytes: at the borders of
+   * arrays, or each array into slices.
+   *
+   * @param program what happens to each array, on values of one kind
+   * @param count of arrays
+   * @throws IllegalArgumentException if an array is larger and has no slices that small
+   */
+  static List<BatchPiece> cut(BlockProgram program, long count, long mostBytes) {
+    long inBytes = program.input().planeBytes();
+    long outBytes = program.output().planeBytes();
+    long together = mostBytes / ProgramSlices.planeBytes(program);
+    List<BatchPiece> pieces = new ArrayList<>();
+    if (together > 0) {
+      for (long first = 0; first < count; first += together) {
+        long some = Math.min(together, count - first);
+        pieces.add(
+            new BatchPiece(
+                program,
+                some,
+                Region.of(first * inBytes, some * inBytes),
+                Region.of(first * outBytes, some * outBytes)));
+      }
+      return pieces;
+    }
+    List<BatchPiece> slices =
+        ProgramSlices.cut(program, mostBytes)
+            .orElseThrow(
+                () ->
+                    new IllegalArgumentException(
+                        "A plane of %s has no slices of at most %s bytes; the thinnest have %s"
+                            .formatted(
+                                program.input(), mostBytes, ProgramSlices.thinnestBytes(program))))
+            .slices();
+    for (long array = 0; array < count; array++) {
+      for (BatchPiece slice : slices) {
+        pieces.add(
+            new BatchPiece(
+                slice.program,
+                1,
+                slice.from.shifted(array * inBytes),
+                slice.to.shifted(array * outBytes)));
+      }
+    }
+    return pieces;
+  }
+
+  /** What the device does with it. */
+  DeviceProgram plan() {
+    return DeviceProgram.ofPlanes(program, count);
+  }
+}

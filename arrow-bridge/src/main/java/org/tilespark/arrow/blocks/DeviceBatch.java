@@ -1,0 +1,331 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.blocks.BatchPiece.Layout;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * Arrays that come and leave whole and are only moved, on their way through a {@link
+ * DeviceBlockPipeline}: equal small ones together, or a large one. Each plane goes by itself,
+ * behind each other on one stream: the copies up, one launch a step for all arrays, the copies
+ * down. What does not fit the device's memory, and a large array that is not pinned, goes in {@link
+ * BatchPiece pieces}, in turn on two streams, so that the copies of one overlap those of the next.
+ * Such an array is not gathered first: its pieces go through two small pinned buffers.
+ */
+final class DeviceBatch implements DeviceWork {
+  /** Arrays of a batch at most. */
+  private static final int MOST_ARRAYS = 1 << 16;
+
+  /** Smaller pieces cost more than waiting for other tasks to give back memory. */
+  private static final long LEAST_PIECE_BYTES = 1 << 20;
+
+  /**
+   * A large array in pinned memory goes in one piece where so many fit the device: two of each of
+   * sixteen tasks. Copies of whole arrays run at the full rate of the bus, those of slices, which
+   * take short rows from all over the array, at three quarters.
+   */
+  private static final int WHOLE_ARRAYS = 32;
+
+  private final TaskScope scope = new TaskScope();
+  private final DeviceMachine machine;
+  private final DeviceLanes lanes;
+  private final DevicePlace place;
+  private final BlockProgram program;
+  private final BlockProgram plane; // the same on one plane
+  private final State output;
+  private final long usualBytes;
+  private final long arrayBytes; // of one plane, where the program makes it largest
+  private final List<PlaneSource> sources = new ArrayList<>(); // per plane
+  private final List<Rooms> rooms = new ArrayList<>(); // of each array
+  private final Deque<FetchedParts.Fetched> results = new ArrayDeque<>(); // not taken
+  private final List<HostRanges> targets = new ArrayList<>(); // per plane, for the device
+  private MemoryGovernor.Grant<BatchLanes> granted; // null before the first copy
+  private long resultBytes;
+  private boolean settled;
+
+  /**
+   * No arrays yet.
+   *
+   * @param program what happens to each; it only moves elements
+   * @param usualBytes of one plane of a usual batch
+   */
+  DeviceBatch(BlockProgram program, DeviceMachine machine, DeviceLanes lanes, long usualBytes) {
+    this.program = program;
+    this.machine = machine;
+    this.lanes = lanes;
+    this.place = machine.place();
+    this.usualBytes = usualBytes;
+    this.output = program.output();
+    this.plane = new BlockProgram(program.shape(), program.type(), false, program.steps());
+    this.arrayBytes = ProgramSlices.planeBytes(plane);
+    for (int p = 0; p < output.planes(); p++) {
+      sources.add(scope.own(new PlaneSource(place, fullBytes())));
+    }
+    scope.own(
+        () -> {
+          List<ArrowBuf> untaken = new ArrayList<>();
+          results.forEach(result -> untaken.addAll(result.planes()));
+          results.clear();
+          Closing.all(untaken);
+        });
+  }
+
+  /** Bytes of one plane of a full batch of small arrays. */
+  private long fullBytes() {
+    return Math.min(usualBytes, DeviceStaging.STAGING_BYTES);
+  }
+
+  /** True if arrays of this program go together with others. */
+  boolean isOfSmall() {
+    return arrayBytes <= fullBytes();
+  }
+
+  /** True if an array of a program may go with these. */
+  boolean takes(BlockProgram other) {
+    return program.equals(other) && !isFull();
+  }
+
+  /** True if nothing more is to go with these. */
+  boolean isFull() {
+    return rooms.size() == MOST_ARRAYS || bytes() + arrayBytes > fullBytes();
+  }
+
+  /** Bytes of one plane of all arrays. */
+  long bytes() {
+    return rooms.size() * arrayBytes;
+  }
+
+  /**
+   * Adds an array, which has been read when this returns unless it is pinned.
+   *
+   * @param room where its result goes
+   */
+  void add(List<Plane> planes, Rooms room) {
+    for (int p = 0; p < planes.size(); p++) {
+      sources.get(p).add(planes.get(p));
+    }
+    rooms.add(room);
+  }
+
+  /** Queues everything that was added. */
+  void launch() {
+    BatchLanes memory = prepare(false);
+    int launched = 0;
+    for (int p = 0; p < sources.size(); p++) {
+      HostRanges source = sources.get(p).end();
+      for (BatchPiece piece : memory.pieces()) {
+        BatchLanes.Lane lane = memory.lane(launched++);
+        lane.upload(source.copies(piece.from()));
+        lane.finish(piece, targets.get(p).copies(piece.to()));
+      }
+    }
+    launched(launched);
+  }
+
+  /** Queues the only array, which is large; it has been read when this returns unless pinned. */
+  void launchLarge(List<Plane> planes, Rooms room) {
+    if (planes.stream().allMatch(each -> each.owner().filter(place.memory()::owns).isPresent())) {
+      add(planes, room);
+      launch();
+      return;
+    }
+    rooms.add(room);
+    BatchLanes memory = prepare(true);
+    place.listener().staged(program.input().bytes());
+    int launched = 0;
+    for (int p = 0; p < planes.size(); p++) {
+      for (BatchPiece piece : memory.pieces()) {
+        BatchLanes.Lane lane = memory.lane(launched++);
+        lane.stage(planes.get(p).values(), piece.from());
+        lane.finish(piece, targets.get(p).copies(piece.to()));
+      }
+    }
+    launched(launched);
+  }
+
+  /**
+   * Gets a turn, and memory on both sides.
+   *
+   * @param passes true for an array that goes through small pinned buffers
+   */
+  private BatchLanes prepare(boolean passes) {
+    place.takeTurn();
+    makeRoom();
+    long limit = place.governor().limitBytes();
+    long thinnest = ProgramSlices.thinnestBytes(plane);
+    boolean whole = !passes && 2 * bytes() <= limit / WHOLE_ARRAYS;
+    long wanted = 2 * (whole ? bytes() : Math.min(bytes(), usualBytes));
+    long worthwhile = Math.min(Math.min(2 * LEAST_PIECE_BYTES, wanted), limit / 2);
+    granted =
+        scope.own(
+            place.acquire(
+                wanted,
+                Math.max(2 * thinnest, Math.min(2 * arrayBytes, worthwhile)),
+                all -> allocate(Layout.of(bytes(), thinnest, all))));
+    return granted.resource();
+  }
+
+  private BatchLanes allocate(Layout layout) {
+    List<BatchPiece> pieces = BatchPiece.cut(plane, rooms.size(), layout.pieceBytes());
+    List<CudaStream> streams = IntStream.range(0, layout.lanes()).mapToObj(lanes::through).toList();
+    return BatchLanes.allocate(pieces, streams, machine);
+  }
+
+  private void launched(int pieces) {
+    place.listener().moved(rooms.size() * program.input().bytes(), resultBytes);
+    // Planes in one lane follow each other on its stream; the next batch takes the other.
+    lanes.turnThrough(granted.resource().count() == 1 ? 1 : pieces);
+  }
+
+  // Results
+
+  /** Finds where each result goes, and makes buffers where the device cannot write there. */
+  private void makeRoom() {
+    Part whole = Part.whole(output.shape());
+    List<List<HostMemory>> given = new ArrayList<>();
+    for (Rooms each : rooms) {
+      given.add(whole.requireRoom(each.of(0), output));
+    }
+    boolean[] direct = direct(given, output.planes(), this::isDirect);
+    resultBytes = rooms.size() * output.bytes();
+    long bytes = output.planeBytes();
+    int buffered = given.size();
+    for (boolean each : direct) {
+      buffered -= each ? 1 : 0;
+    }
+    List<ArrowBuf> buffers = List.of();
+    try {
+      buffers =
+          buffered == 0
+              ? List.of()
+              : Buffers.allocate(place.allocator(), output.planes(), buffered * bytes);
+      for (int p = 0; p < output.planes(); p++) {
+        targets.add(new HostRanges());
+      }
+      long used = 0;
+      for (int i = 0; i < direct.length; i++) {
+        List<ArrowBuf> planes = new ArrayList<>();
+        for (int p = 0; p < output.planes(); p++) {
+          if (direct[i]) {
+            targets.get(p).add(given.get(i).get(p), Rooms.NONE);
+          } else {
+            ArrowBuf slice = buffers.get(p).slice(used, bytes);
+            slice.getReferenceManager().retain();
+            planes.add(slice);
+            targets.get(p).add(Buffers.memory(slice, 0, bytes), buffers.get(p));
+          }
+        }
+        results.add(new FetchedParts.Fetched(planes, given.get(i)));
+        used += direct[i] ? 0 : bytes;
+      }
+    } finally {
+      Closing.all(buffers); // their slices hold them
+    }
+  }
+
+  /** True if the device is to write to a range of rooms itself. */
+  private boolean isDirect(HostMemory range) {
+    return range.bytes() >= DeviceRun.LEAST_COPY_BYTES && place.memory().pins(range);
+  }
+
+  /**
+   * For each array, whether its room takes direct copies: those of its planes, each together with
+   * the rooms next to it in memory of arrays next to it, must pass a test.
+   */
+  static boolean[] direct(List<List<HostMemory>> rooms, int planes, Predicate<HostMemory> test) {
+    boolean[] direct = new boolean[rooms.size()];
+    Arrays.fill(direct, true);
+    for (int p = 0; p < planes; p++) {
+      int first = 0;
+      while (first < direct.length) {
+        int end = first + 1;
+        if (rooms.get(first).isEmpty()) {
+          direct[first] = false;
+        } else {
+          HostMemory range = rooms.get(first).get(p);
+          while (end < direct.length && follows(range, rooms.get(end), p)) {
+            range =
+                HostMemory.ofAddress(range.offset(), range.bytes() + rooms.get(end).get(p).bytes());
+            end++;
+          }
+          if (!test.test(range)) {
+            Arrays.fill(direct, first, end, false);
+          }
+        }
+        first = end;
+      }
+    }
+    return direct;
+  }
+
+  private static boolean follows(HostMemory range, List<HostMemory> room, int plane) {
+    return !room.isEmpty() && range.offset() + range.bytes() == room.get(plane).offset();
+  }
+
+  @Override
+  public int arrays() {
+    return granted == null ? rooms.size() : results.size();
+  }
+
+  @Override
+  public boolean hasMore() {
+    return false; // all of it comes down at once
+  }
+
+  @Override
+  public long nextBytes() {
+    return 0;
+  }
+
+  @Override
+  public long fetch() {
+    return 0;
+  }
+
+  @Override
+  public long fetchedBytes() {
+    return results.size() * output.bytes();
+  }
+
+  @Override
+  public List<ArrowBuf> take() {
+    if (!settled) {
+      place.awaitResults(this::settle);
+    }
+    return results.remove().arrived(place.listener());
+  }
+
+  @Override
+  public void settle() {
+    if (settled || granted == null) {
+      return;
+    }
+    DeviceClock.Times times = granted.resource().await();
+    settled = true;
+    times.tell(place.listener());
+    granted.close();
+    Closing.all(sources);
+  }
+
+  @Override
+  public void close() {
+    scope.close();
+  }
+}

@@ -1,0 +1,94 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * Where one plane of a {@link DeviceBatch} lies in host memory: ranges outside the heap, one behind
+ * the other in terms of the plane. Each array lies in one of them, with others or alone.
+ */
+final class HostRanges {
+  private final List<HostMemory> ranges = new ArrayList<>();
+  private final List<Long> starts = new ArrayList<>(); // of each in the plane
+  private Object lastSource;
+  private long bytes;
+
+  /**
+   * Rows of host memory that are copied at once; they are dense on the device.
+   *
+   * @param memory from the first row's first byte to the last row's last
+   * @param pitchBytes from one row's first byte to the next one's
+   * @param deviceOffset of the first row
+   */
+  record Copy(HostMemory memory, long pitchBytes, long rowBytes, long rows, long deviceOffset) {
+    void upload(DeviceBuffer to, CudaStream stream) {
+      stream.uploadRows(memory, pitchBytes, rowBytes, rows, to, deviceOffset);
+    }
+
+    void download(DeviceBuffer from, CudaStream stream) {
+      stream.downloadRows(from, deviceOffset, memory, pitchBytes, rowBytes, rows);
+    }
+  }
+
+  /**
+   * Adds the plane's next bytes, as one range with the last if they follow it in memory.
+   *
+   * @param source what they were allocated with; bytes of others are never one range
+   */
+  void add(HostMemory memory, Object source) {
+    int last = ranges.size() - 1;
+    if (last >= 0
+        && source == lastSource
+        && ranges.get(last).offset() + ranges.get(last).bytes() == memory.offset()) {
+      HostMemory joined = ranges.get(last);
+      ranges.set(last, HostMemory.ofAddress(joined.offset(), joined.bytes() + memory.bytes()));
+    } else {
+      ranges.add(memory);
+      starts.add(bytes);
+    }
+    lastSource = source;
+    bytes += memory.bytes();
+  }
+
+  /** The ranges, in order. */
+  List<HostMemory> ranges() {
+    return ranges;
+  }
+
+  /**
+   * The copies between a region of the plane, of whole arrays or of a slice of one, and a device.
+   */
+  List<Copy> copies(Region region) {
+    List<Copy> copies = new ArrayList<>();
+    long end = region.startBytes() + region.spanBytes();
+    for (int i = firstAt(region.startBytes()); i < ranges.size() && starts.get(i) < end; i++) {
+      HostMemory range = ranges.get(i);
+      long from = Math.max(starts.get(i), region.startBytes());
+      long to = Math.min(starts.get(i) + range.bytes(), end);
+      HostMemory memory = range.slice(from - starts.get(i), to - from);
+      copies.add(
+          region.rows() == 1
+              ? new Copy(memory, to - from, to - from, 1, from - region.startBytes())
+              : new Copy(memory, region.pitchBytes(), region.rowBytes(), region.rows(), 0));
+    }
+    return copies;
+  }
+
+  /** The range that holds a byte of the plane. */
+  private int firstAt(long at) {
+    int low = 0;
+    int high = ranges.size() - 1;
+    while (low < high) {
+      int middle = (low + high + 1) >>> 1;
+      if (starts.get(middle) <= at) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+}

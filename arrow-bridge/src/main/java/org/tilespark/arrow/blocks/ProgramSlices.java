@@ -1,0 +1,146 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Shape;
+
+/**
+ * A plane that is cut along one of the axes that no step of its program needs whole, so that each
+ * slice goes through the device alone: one goes up while another computes and a third comes down,
+ * and the device need not hold the plane.
+ *
+ * <p>Steps carry a slice of the input to a slice of the output, along the axis that the cut one
+ * becomes. On the device a slice is a dense array of its own. In host memory it is a {@link Region}
+ * of the plane on both sides: contiguous where its axis is the outermost, else rows that lie apart,
+ * which the device's copy engine gathers and scatters.
+ *
+ * <pre>
+ *     input (4, 6), axis 0, 2 thick      output (6, 4), axis 1
+ *     aaaaaa                             aabb
+ *     aaaaaa                             aabb
+ *     bbbbbb                             aabb   6 rows of 2, pitch 4
+ *     bbbbbb   contiguous                ...
+ * </pre>
+ *
+ * @param program what happens to the plane
+ * @param axis the input axis that is cut
+ * @param thickness extent of a slice along it; the last one may have less
+ */
+record ProgramSlices(ArrayProgram program, int axis, long thickness) {
+  /** Thick slices are this many elements or a multiple, so that their rows stay aligned. */
+  private static final long QUANTUM = 64;
+
+  /**
+   * The cut whose slices have at most {@code mostBytes} bytes before, between and after the steps:
+   * along the axis whose rows in host memory are longest, on the side where they are shorter. Empty
+   * if even a slice of thickness 1 is larger along every axis.
+   *
+   * @param plane what happens to the plane, which holds values of one kind
+   */
+  static Optional<ProgramSlices> cut(BlockProgram plane, long mostBytes) {
+    ArrayProgram program = ofWhole(plane);
+    Set<Integer> whole = program.whole();
+    ProgramSlices best = null;
+    long longest = -1;
+    for (int axis = 0; axis < plane.shape().rank(); axis++) {
+      long extent = plane.shape().extent(axis);
+      long thickness =
+          whole.contains(axis) ? 0 : thickness(extent, mostBytes / (planeBytes(plane) / extent));
+      if (thickness > 0) {
+        ProgramSlices slices = new ProgramSlices(program, axis, thickness);
+        BatchPiece first = slices.slice(0);
+        long rowBytes = Math.min(first.from().rowBytes(), first.to().rowBytes());
+        if (rowBytes > longest) {
+          best = slices;
+          longest = rowBytes;
+        }
+      }
+    }
+    return Optional.ofNullable(best);
+  }
+
+  private static ArrayProgram ofWhole(BlockProgram plane) {
+    return new ArrayProgram(
+        plane.shape(), plane.type(), false, List.<ArrayStep>copyOf(plane.steps()));
+  }
+
+  /** Bytes of a plane where a program makes it largest. */
+  static long planeBytes(BlockProgram plane) {
+    return plane.states().stream().mapToLong(State::planeBytes).max().orElseThrow();
+  }
+
+  /** Bytes of the smallest slices that a plane can be cut into; all if it cannot be cut. */
+  static long thinnestBytes(BlockProgram plane) {
+    long bytes = planeBytes(plane);
+    Set<Integer> whole = ofWhole(plane).whole();
+    long most = 1;
+    for (int axis = 0; axis < plane.shape().rank(); axis++) {
+      most = Math.max(most, whole.contains(axis) ? 1 : plane.shape().extent(axis));
+    }
+    return bytes / most;
+  }
+
+  /** Count of slices. */
+  int count() {
+    long extent = program.extents().require().extent(axis);
+    return Math.toIntExact((extent + thickness - 1) / thickness);
+  }
+
+  /** Slice {@code index}, in the order of the axis. */
+  BatchPiece slice(int index) {
+    Shape shape = program.extents().require();
+    long[] low = new long[shape.rank()];
+    long[] size = shape.toArray();
+    low[axis] = index * thickness;
+    size[axis] = Math.min(thickness, shape.extent(axis) - low[axis]);
+    ArrayProgram.Part slice = program.on(Box.at(low, size), null);
+    int toAxis = program.permutation().inverse().axis(axis);
+    return new BatchPiece(
+        slice.program(),
+        1,
+        region(shape, axis, low[axis], size[axis]),
+        region(program.output().shape(), toAxis, low[axis], size[axis]));
+  }
+
+  /** All slices. */
+  List<BatchPiece> slices() {
+    List<BatchPiece> slices = new ArrayList<>();
+    for (int i = 0; i < count(); i++) {
+      slices.add(slice(i));
+    }
+    return slices;
+  }
+
+  /** The part {@code [start, start + extent)} of an axis of a dense array. */
+  private Region region(Shape shape, int along, long start, long extent) {
+    long inner = program.type().bytes();
+    for (int i = along + 1; i < shape.rank(); i++) {
+      inner *= shape.extent(i);
+    }
+    long outer = 1;
+    for (int i = 0; i < along; i++) {
+      outer *= shape.extent(i);
+    }
+    long pitchBytes = shape.extent(along) * inner;
+    return extent == shape.extent(along)
+        ? Region.of(0, outer * pitchBytes)
+        : new Region(start * inner, extent * inner, pitchBytes, outer);
+  }
+
+  /** Thickness of even slices that are at most {@code mostThick}; 0 if there are none. */
+  private static long thickness(long extent, long mostThick) {
+    long most = Math.min(extent, mostThick);
+    if (most == 0) {
+      return 0;
+    }
+    long quantum = most < extent && most >= QUANTUM ? QUANTUM : 1;
+    most -= most % quantum;
+    long count = (extent + most - 1) / most;
+    long even = (extent + count - 1) / count;
+    return (even + quantum - 1) / quantum * quantum;
+  }
+}
