@@ -253,14 +253,14 @@ public final class ExecutorRuntime implements AutoCloseable {
    * @param fourier what transforms on it; empty on the CPU, and if nothing is to be transformed
    */
   public record BlockPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
-    private static final long BATCH_BYTES = 64L << 20;
-
     /**
      * A pipeline for a task that was started on {@link #gpu}.
      *
-     * @param aheadBytes of pinned memory for parts that come down before they are asked for
+     * @param batchBytes of values that make a batch
+     * @param batchesAhead so many may be in pinned memory before they are asked for
      */
-    public BlockPipeline open(TaskRun run, long aheadBytes, PipelineListener listener) {
+    public BlockPipeline open(
+        TaskRun run, long batchBytes, int batchesAhead, PipelineListener listener) {
       return gpu.isEmpty()
           ? new HostBlockPipeline(run.runtime().hostTransposer, run.allocator(), listener)
           : new DeviceBlockPipeline(
@@ -268,8 +268,8 @@ public final class ExecutorRuntime implements AutoCloseable {
               new DevicePasses(gpu.get().device()),
               gpu.get().transposer(),
               fourier,
-              aheadBytes,
-              BATCH_BYTES);
+              batchesAhead * batchBytes,
+              batchBytes);
     }
   }
 

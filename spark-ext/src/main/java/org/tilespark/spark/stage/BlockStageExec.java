@@ -45,9 +45,6 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     implements ReadsBlocks, GivesBlockBatches {
   private static final long serialVersionUID = 1;
 
-  /** Batches of results that may wait in pinned memory until they are asked for. */
-  private static final long BATCHES_AHEAD = 2;
-
   static final String PREDICTED = "predictedBytes";
 
   private final BackendChoice backend;
@@ -320,8 +317,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             ChildColumns.ordinals(this, child, inputs),
             ChildColumns.ordinals(this, child, ScalaInterop.seq(together()))),
         new StageResults.Output(
-            outputCuts(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes),
-        BATCHES_AHEAD * batchBytes);
+            outputCuts(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes));
+
   }
 
   private Cuts outputCuts() {

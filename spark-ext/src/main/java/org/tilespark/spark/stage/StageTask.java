@@ -30,14 +30,15 @@ import org.tilespark.spark.runtime.TaskRun;
 record StageTask<T, R>(
     Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source, Form<R> form)
     implements PartitionTask<T, R> {
+  /** Batches of results that may wait in pinned memory until they are asked for. */
+  private static final int BATCHES_AHEAD = 2;
+
   /**
    * What a task must know.
    *
    * @param spec what happens
-   * @param aheadBytes of pinned memory for parts that come down before they are asked for
    */
-  record Job(StageSpec spec, Input input, StageResults.Output output, long aheadBytes)
-      implements Serializable {
+  record Job(StageSpec spec, Input input, StageResults.Output output) implements Serializable {
     private BlockSchema in() {
       return spec.in().mapped(input.ordinals::get);
     }
@@ -114,7 +115,10 @@ record StageTask<T, R>(
         run.scope()
             .own(
                 place.open(
-                    run, job.aheadBytes(), run.listener(metrics.onDevice(), metrics.onHost())));
+                    run,
+                    job.output().batchBytes(),
+                    BATCHES_AHEAD,
+                    run.listener(metrics.onDevice(), metrics.onHost())));
     StageResults<R> results =
         form.open(
             new StageResults.Job(

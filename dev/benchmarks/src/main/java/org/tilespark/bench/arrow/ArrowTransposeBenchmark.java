@@ -6,8 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -21,12 +23,15 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.BlockProgram;
+import org.tilespark.arrow.blocks.Permute;
 import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -244,29 +249,41 @@ public final class ArrowTransposeBenchmark {
   /** One task, from its first batch to its last, as an operator of Spark goes about it. */
   private void transpose(Blocks blocks, long first, int step, long batches, boolean checked) {
     try (BufferAllocator allocator = machine.memory().newChild("task");
-        PermutePipeline pipeline = machine.open(allocator, batchBytes())) {
-      long taken = first;
+        BlockPipeline pipeline = machine.open(allocator, batchBytes())) {
+      Shape shape = blocks.problem().shape();
+      BlockProgram program =
+          new BlockProgram(
+              shape,
+              ElementType.FLOAT32,
+              false,
+              List.of(new Permute(blocks.problem().permutation())));
+      BlockPipeline.Part in = BlockPipeline.Part.whole(shape);
+      List<BlockPipeline.Part> out =
+          List.of(BlockPipeline.Part.whole(blocks.problem().outputShape()));
+      Deque<Block> underWay = new ArrayDeque<>();
       for (long batch = first; batch < batches; batch += step) {
-        if (pipeline.inFlight() == pipeline.capacity()) {
-          take(pipeline, blocks, taken, checked);
-          taken += step;
-        }
-        pipeline.begin(1, blocks.batchBytes());
         for (int i = 0; i < blocks.perBatch(); i++) {
-          pipeline.add(blocks.problem(), List.of(blocks.plane(batch, i)));
+          while (pipeline.isFull()) {
+            take(pipeline, blocks, underWay.remove(), checked);
+          }
+          pipeline.begin(program);
+          pipeline.put(in, List.of(blocks.plane(batch, i)));
+          pipeline.run(out);
+          underWay.add(new Block(batch, i));
         }
-        pipeline.submit();
       }
-      for (; pipeline.inFlight() > 0; taken += step) {
-        take(pipeline, blocks, taken, checked);
+      while (!underWay.isEmpty()) {
+        take(pipeline, blocks, underWay.remove(), checked);
       }
     }
   }
 
-  private static void take(PermutePipeline pipeline, Blocks blocks, long batch, boolean checked) {
+  private record Block(long batch, int index) {}
+
+  private static void take(BlockPipeline pipeline, Blocks blocks, Block block, boolean checked) {
     try (ArrowBuf result = pipeline.take().get(0)) {
       if (checked) {
-        check(blocks, batch, result);
+        check(blocks, block, result);
       }
     }
   }
@@ -321,25 +338,22 @@ public final class ArrowTransposeBenchmark {
     }
   }
 
-  private static void check(Blocks blocks, long batch, ArrowBuf result) {
-    SplittableRandom random = new SplittableRandom(batch);
+  private static void check(Blocks blocks, Block block, ArrowBuf result) {
+    SplittableRandom random = new SplittableRandom(block.batch());
     int extent = (int) blocks.problem().shape().extent(0);
-    for (int i = 0; i < blocks.perBatch(); i++) {
-      HostMemory in = blocks.plane(batch, i).values();
-      long out = result.memoryAddress() + i * blocks.problem().bytes();
-      for (int sample = 0; sample < SAMPLES_PER_BLOCK; sample++) {
-        long row = random.nextInt(extent);
-        long col = random.nextInt(extent);
-        int expected =
-            HostMemory.unsafe().getInt(in.base(), in.offset() + (row * extent + col) * Float.BYTES);
-        int found = HostMemory.unsafe().getInt(out + (col * extent + row) * Float.BYTES);
-        if (found != expected) {
-          throw new WrongAnswer(
-              String.format(
-                  "batch %d, block %d: element (%d, %d) of the transposed %d x %d is %#x, expected"
-                      + " %#x",
-                  batch, i, col, row, extent, extent, found, expected));
-        }
+    HostMemory in = blocks.plane(block.batch(), block.index()).values();
+    long out = result.memoryAddress();
+    for (int sample = 0; sample < SAMPLES_PER_BLOCK; sample++) {
+      long row = random.nextInt(extent);
+      long col = random.nextInt(extent);
+      int expected =
+          HostMemory.unsafe().getInt(in.base(), in.offset() + (row * extent + col) * Float.BYTES);
+      int found = HostMemory.unsafe().getInt(out + (col * extent + row) * Float.BYTES);
+      if (found != expected) {
+        throw new WrongAnswer(
+            String.format(
+                "%s: element (%d, %d) of the transposed %d x %d is %#x, expected %#x",
+                block, col, row, extent, extent, found, expected));
       }
     }
   }

@@ -2,13 +2,14 @@ package org.tilespark.bench.arrow;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.blocks.DevicePermutePipeline;
-import org.tilespark.arrow.blocks.HostPermutePipeline;
-import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.blocks.BlockPipeline;
+import org.tilespark.arrow.blocks.DeviceBlockPipeline;
+import org.tilespark.arrow.blocks.HostBlockPipeline;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.DevicePlace;
@@ -18,10 +19,12 @@ import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.Bytes;
 
 /** Who transposes, as an executor would set it up, and the plain copies it is measured against. */
 interface BenchMachine extends AutoCloseable {
@@ -35,7 +38,7 @@ interface BenchMachine extends AutoCloseable {
   ArrowMemory memory();
 
   /** A task's pipeline; the task closes it. */
-  PermutePipeline open(BufferAllocator allocator, long batchBytes);
+  BlockPipeline open(BufferAllocator allocator, long batchBytes);
 
   /** Nanoseconds of plain copies of {@code bytes} bytes (on a device up, and as many down). */
   long copyNanos(long bytes, ExecutorService threads, int tasks) throws Exception;
@@ -98,11 +101,14 @@ interface BenchMachine extends AutoCloseable {
     }
 
     @Override
-    public PermutePipeline open(BufferAllocator allocator, long batchBytes) {
-      return new DevicePermutePipeline(
+    public BlockPipeline open(BufferAllocator allocator, long batchBytes) {
+      return new DeviceBlockPipeline(
           new DevicePlace(
               device, memory, governor, allocator, new DeviceTask(() -> {}), PipelineListener.NONE),
+          new DevicePasses(device),
           transposer,
+          Optional.empty(),
+          2 * batchBytes,
           batchBytes);
     }
 
@@ -160,8 +166,8 @@ interface BenchMachine extends AutoCloseable {
     }
 
     @Override
-    public PermutePipeline open(BufferAllocator allocator, long batchBytes) {
-      return new HostPermutePipeline(transposer, allocator, PipelineListener.NONE);
+    public BlockPipeline open(BufferAllocator allocator, long batchBytes) {
+      return new HostBlockPipeline(transposer, allocator, PipelineListener.NONE);
     }
 
     @Override
