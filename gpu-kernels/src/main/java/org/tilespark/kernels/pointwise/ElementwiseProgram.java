@@ -1,0 +1,147 @@
+package org.tilespark.kernels.pointwise;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.tilespark.layout.ElementType;
+
+/**
+ * What is computed for each element of an array from the elements of the inputs at the same place:
+ * straight-line code on typed values, each assigned once. A program knows the rank and the types,
+ * not the extents, so that one compiled kernel serves every block. It is a value: equal programs
+ * have equal code.
+ *
+ * <p>Values are real. A complex element is a pair of values: {@link Instruction.Load} names the
+ * part. Truth is INT8, 1 or 0.
+ *
+ * @param rank axes of the arrays, 1 to {@link #MOST_AXES}
+ * @param inputs arrays that are read
+ * @param vectors the axis of each vector of doubles that is read
+ * @param code instruction {@code i} makes value {@code i}
+ * @param outputs arrays that are written
+ */
+public record ElementwiseProgram(
+    int rank,
+    List<Input> inputs,
+    List<Integer> vectors,
+    List<Instruction> code,
+    List<Output> outputs) {
+  /** Axes of an array: those of a volume, and one for a batch of equal blocks. */
+  public static final int MOST_AXES = 4;
+
+  /**
+   * An array that is read.
+   *
+   * @param type of its elements, or of their parts
+   * @param isComplex true if each element has a real and an imaginary part
+   * @param broadcast axes along which it has extent 1 and the result may have more
+   */
+  public record Input(ElementType type, boolean isComplex, Set<Integer> broadcast) {
+    /** Copies the set. */
+    public Input {
+      broadcast = Set.copyOf(broadcast);
+    }
+
+    /** An array that has the extents of the result. */
+    public static Input of(ElementType type, boolean isComplex) {
+      return new Input(type, isComplex, Set.of());
+    }
+  }
+
+  /**
+   * An array that is written.
+   *
+   * @param real number of the value of its elements, or of their real parts
+   * @param imag number of the value of the imaginary parts; -1 if the array is real
+   */
+  public record Output(int real, int imag) {
+    /** A real array. */
+    public static Output real(int value) {
+      return new Output(value, -1);
+    }
+
+    /** True if it has imaginary parts. */
+    public boolean isComplex() {
+      return imag >= 0;
+    }
+  }
+
+  /**
+   * Copies the lists and checks that every instruction takes what is there, of the right types.
+   *
+   * @throws IllegalArgumentException if one does not; says which, and what it found
+   */
+  public ElementwiseProgram {
+    inputs = List.copyOf(inputs);
+    vectors = List.copyOf(vectors);
+    code = List.copyOf(code);
+    outputs = List.copyOf(outputs);
+    if (rank < 1 || rank > MOST_AXES) {
+      throw new IllegalArgumentException(
+          "A program on arrays of rank " + rank + "; expected 1 to " + MOST_AXES);
+    }
+    for (int axis : vectors) {
+      requireAxis(axis, rank);
+    }
+    for (Input input : inputs) {
+      for (int axis : input.broadcast()) {
+        requireAxis(axis, rank);
+      }
+    }
+    List<ElementType> types = new ArrayList<>();
+    Scope scope = new Scope(rank, inputs, vectors, types);
+    for (int i = 0; i < code.size(); i++) {
+      try {
+        types.add(code.get(i).type(scope));
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(
+            "Instruction " + i + " (" + code.get(i) + "): " + e.getMessage(), e);
+      }
+    }
+    if (outputs.isEmpty()) {
+      throw new IllegalArgumentException("A program without outputs");
+    }
+    for (Output output : outputs) {
+      ElementType real = scope.typeOf(output.real());
+      if (output.isComplex() && scope.typeOf(output.imag()) != real) {
+        throw new IllegalArgumentException(
+            "An output has real parts of " + real + " and other imaginary parts");
+      }
+    }
+  }
+
+  private static void requireAxis(int axis, int rank) {
+    if (axis < 0 || axis >= rank) {
+      throw new IllegalArgumentException("Axis " + axis + " of arrays of rank " + rank);
+    }
+  }
+
+  /** The type of each value, in the order of the code. */
+  public List<ElementType> types() {
+    List<ElementType> types = new ArrayList<>();
+    Scope scope = new Scope(rank, inputs, vectors, types);
+    code.forEach(instruction -> types.add(instruction.type(scope)));
+    return List.copyOf(types);
+  }
+
+  /**
+   * What an instruction may refer to.
+   *
+   * @param types of the values that were made before it
+   */
+  public record Scope(
+      int rank, List<Input> inputs, List<Integer> vectors, List<ElementType> types) {
+    /**
+     * The type of a value.
+     *
+     * @throws IllegalArgumentException if no instruction before has made it
+     */
+    public ElementType typeOf(int value) {
+      if (value < 0 || value >= types.size()) {
+        throw new IllegalArgumentException(
+            "it takes value " + value + "; there are " + types.size());
+      }
+      return types.get(value);
+    }
+  }
+}

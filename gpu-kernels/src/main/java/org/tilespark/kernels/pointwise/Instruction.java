@@ -1,0 +1,126 @@
+package org.tilespark.kernels.pointwise;
+
+import org.tilespark.kernels.pointwise.ElementwiseProgram.Scope;
+import org.tilespark.layout.ElementType;
+
+/** Makes one value of an {@link ElementwiseProgram}. Operands are numbers of earlier values. */
+public sealed interface Instruction {
+  /**
+   * The type of the value.
+   *
+   * @throws IllegalArgumentException if the operands are not there or have other types than it
+   *     takes; says what was found
+   */
+  ElementType type(Scope scope);
+
+  /**
+   * An element of an input.
+   *
+   * @param part 0 for the element or its real part, 1 for the imaginary part
+   */
+  record Load(int input, int part) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      if (input < 0 || input >= scope.inputs().size()) {
+        throw new IllegalArgumentException("there are " + scope.inputs().size() + " inputs");
+      }
+      ElementwiseProgram.Input from = scope.inputs().get(input);
+      if (part < 0 || part > (from.isComplex() ? 1 : 0)) {
+        throw new IllegalArgumentException("input " + input + " is " + from);
+      }
+      return from.type();
+    }
+  }
+
+  /**
+   * A number.
+   *
+   * @param bits of a floating-point number those of its type, of an integer its value
+   */
+  record Constant(ElementType type, long bits) implements Instruction {
+    /** A FLOAT32. */
+    public static Constant of(float value) {
+      return new Constant(ElementType.FLOAT32, Float.floatToRawIntBits(value));
+    }
+
+    /** A FLOAT64. */
+    public static Constant of(double value) {
+      return new Constant(ElementType.FLOAT64, Double.doubleToRawLongBits(value));
+    }
+
+    @Override
+    public ElementType type(Scope scope) {
+      return type;
+    }
+  }
+
+  /** The index of the element along an axis of the whole array, an INT64. */
+  record Place(int axis) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      if (axis < 0 || axis >= scope.rank()) {
+        throw new IllegalArgumentException("the arrays have rank " + scope.rank());
+      }
+      return ElementType.INT64;
+    }
+  }
+
+  /** The number of a vector at the element's index along the vector's axis, a FLOAT64. */
+  record AxisValue(int vector) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      if (vector < 0 || vector >= scope.vectors().size()) {
+        throw new IllegalArgumentException("there are " + scope.vectors().size() + " vectors");
+      }
+      return ElementType.FLOAT64;
+    }
+  }
+
+  /** A function of one value. */
+  record Unary(UnaryFunction function, int operand) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      return function.type(scope.typeOf(operand));
+    }
+  }
+
+  /** A function of two values of one type. */
+  record Binary(BinaryFunction function, int left, int right) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      ElementType type = scope.typeOf(left);
+      if (scope.typeOf(right) != type) {
+        throw new IllegalArgumentException(
+            "it takes values of one type; found " + type + " and " + scope.typeOf(right));
+      }
+      return function.type(type);
+    }
+  }
+
+  /** One of two values of one type: the first where an INT8 is not 0. */
+  record Select(int condition, int yes, int no) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      ElementType type = scope.typeOf(yes);
+      if (scope.typeOf(condition) != ElementType.INT8 || scope.typeOf(no) != type) {
+        throw new IllegalArgumentException(
+            "it takes an INT8 and two values of one type; found %s, %s and %s"
+                .formatted(scope.typeOf(condition), type, scope.typeOf(no)));
+      }
+      return type;
+    }
+  }
+
+  /**
+   * A value in another type, as numpy's {@code astype}: of floating-point numbers to integers
+   * towards zero, where NaN and what lies outside become the least INT32 or INT64, whose low bytes
+   * narrower types take.
+   */
+  record Cast(ElementType type, int operand) implements Instruction {
+    @Override
+    public ElementType type(Scope scope) {
+      scope.typeOf(operand);
+      return type;
+    }
+  }
+}
