@@ -2,26 +2,92 @@ package org.tilespark.kernels.pointwise;
 
 import org.tilespark.layout.ElementType;
 
-/** A function of two values of one type of an {@link ElementwiseProgram}. */
+/**
+ * A function of two values of one type of an {@link ElementwiseProgram}: what the host does and
+ * what the device does, side by side.
+ */
 public enum BinaryFunction {
   /** Sum; of integers modulo 2^bits. */
-  ADD,
+  ADD(
+      HostFunction.numbers((x, y) -> x + y, (x, y) -> x + y, (x, y) -> x + y, (x, y) -> x + y),
+      new PtxFunction("add.$t $r, $x, $y;", "add.rn.$t $r, $x, $y;")),
   /** Difference; of integers modulo 2^bits. */
-  SUBTRACT,
+  SUBTRACT(
+      HostFunction.numbers((x, y) -> x - y, (x, y) -> x - y, (x, y) -> x - y, (x, y) -> x - y),
+      new PtxFunction("sub.$t $r, $x, $y;", "sub.rn.$t $r, $x, $y;")),
   /** Product; of integers modulo 2^bits. */
-  MULTIPLY,
+  MULTIPLY(
+      HostFunction.numbers((x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y),
+      new PtxFunction("mul.lo.$t $r, $x, $y;", "mul.rn.$t $r, $x, $y;")),
   /** Quotient of floating-point numbers. */
-  DIVIDE,
+  DIVIDE(
+      HostFunction.floats((x, y) -> x / y, (x, y) -> x / y),
+      PtxFunction.of("div.rn.$t $r, $x, $y;")),
+  /** The whole number below the quotient, as numpy's; of integers by 0 it is 0. */
+  FLOOR_DIVIDE(
+      HostFunction.numbers(
+          (x, y) -> y == 0 ? 0 : Math.floorDiv(x, y),
+          (x, y) -> y == 0 ? 0 : Math.floorDiv(x, y),
+          HostMath::floorDivide,
+          HostMath::floorDivide),
+      PtxFunction.call2("floor_divide")),
+  /** What {@link #FLOOR_DIVIDE} leaves, of the divisor's sign; of integers by 0 it is 0. */
+  REMAINDER(
+      HostFunction.numbers(
+          (x, y) -> y == 0 ? 0 : Math.floorMod(x, y),
+          (x, y) -> y == 0 ? 0 : Math.floorMod(x, y),
+          HostMath::remainder,
+          HostMath::remainder),
+      PtxFunction.call2("remainder")),
+  /** {@code x^y}; 1 of {@code y = 0} and of {@code x = 1}, even if the other is NaN. */
+  POW(HostFunction.inDouble(HostMath::pow), PtxFunction.call2("pow")),
+  /** The angle of the point {@code (y, x)}: the first operand is the ordinate. */
+  ATAN2(HostFunction.inDouble((y, x) -> Math.atan2(y, x)), PtxFunction.call2("atan2")),
+  /** The lesser; NaN if one is; -0 is less than 0. */
+  MINIMUM(
+      HostFunction.numbers(Math::min, Math::min, Math::min, Math::min),
+      new PtxFunction("min.$t $r, $x, $y;", PtxFunction.orNan("min"))),
+  /** The greater; NaN if one is; -0 is less than 0. */
+  MAXIMUM(
+      HostFunction.numbers(Math::max, Math::max, Math::max, Math::max),
+      new PtxFunction("max.$t $r, $x, $y;", PtxFunction.orNan("max"))),
   /** 1 where the first is less, else 0. */
-  LESS {
-    @Override
-    ElementType type(ElementType operand) {
-      return ElementType.INT8;
-    }
-  };
+  LESS(HostFunction.test((x, y) -> x < y, (x, y) -> x < y), PtxFunction.test("lt", "lt")),
+  /** 1 where the first is less or both are equal, else 0. */
+  LESS_EQUAL(HostFunction.test((x, y) -> x <= y, (x, y) -> x <= y), PtxFunction.test("le", "le")),
+  /** 1 where both are equal, else 0. */
+  EQUAL(HostFunction.test((x, y) -> x == y, (x, y) -> x == y), PtxFunction.test("eq", "eq")),
+  /** 1 where both are not equal, as if one is NaN, else 0. */
+  NOT_EQUAL(HostFunction.test((x, y) -> x != y, (x, y) -> x != y), PtxFunction.test("ne", "neu")),
+  /** 1 where both truths are not 0, else 0. */
+  AND(HostFunction.truth((x, y) -> x != 0 && y != 0), PtxFunction.truth("and")),
+  /** 1 where one of the truths is not 0, else 0. */
+  OR(HostFunction.truth((x, y) -> (x | y) != 0), PtxFunction.truth("or"));
 
-  /** Type of the result, from that of the operands. */
-  ElementType type(ElementType operand) {
-    return operand;
+  private final HostFunction host;
+  private final PtxFunction ptx;
+
+  BinaryFunction(HostFunction host, PtxFunction ptx) {
+    this.host = host;
+    this.ptx = ptx;
+  }
+
+  /**
+   * Type of the result, from that of the operands.
+   *
+   * @throws IllegalArgumentException if it does not take operands of this type
+   */
+  public ElementType type(ElementType operand) {
+    return host.type(operand);
+  }
+
+  /** What the host does with numbers of a type that it takes. */
+  public HostLoop hostLoop(ElementType operand) {
+    return host.loop(operand);
+  }
+
+  /** What the device does. */
+  PtxFunction ptx() {
+    return ptx;
   }
 }

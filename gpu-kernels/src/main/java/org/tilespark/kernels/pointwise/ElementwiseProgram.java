@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 
 /**
  * What is computed for each element of an array from the elements of the inputs at the same place:
@@ -40,6 +41,13 @@ public record ElementwiseProgram(
     /** Copies the set. */
     public Input {
       broadcast = Set.copyOf(broadcast);
+    }
+
+    /** Its shape, if the result has {@code result}. */
+    public Shape shape(Shape result) {
+      long[] extents = result.toArray();
+      broadcast.forEach(axis -> extents[axis] = 1);
+      return Shape.of(extents);
     }
 
     /** An array that has the extents of the result. */

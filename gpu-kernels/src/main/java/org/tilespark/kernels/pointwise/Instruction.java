@@ -1,5 +1,6 @@
 package org.tilespark.kernels.pointwise;
 
+import java.util.List;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Scope;
 import org.tilespark.layout.ElementType;
 
@@ -12,6 +13,38 @@ public sealed interface Instruction {
    *     takes; says what was found
    */
   ElementType type(Scope scope);
+
+  /** Calls the visitor's method for this instruction. */
+  <R> R accept(Visitor<R> visitor);
+
+  /** The numbers of the values that it takes. */
+  default List<Integer> operands() {
+    return List.of();
+  }
+
+  /**
+   * One method for each instruction: what makes something of a program has all of them, or does not
+   * compile.
+   *
+   * @param <R> what it makes
+   */
+  interface Visitor<R> {
+    R load(Load load);
+
+    R constant(Constant constant);
+
+    R place(Place place);
+
+    R axisValue(AxisValue value);
+
+    R unary(Unary unary);
+
+    R binary(Binary binary);
+
+    R select(Select select);
+
+    R cast(Cast cast);
+  }
 
   /**
    * An element of an input.
@@ -29,6 +62,11 @@ public sealed interface Instruction {
         throw new IllegalArgumentException("input " + input + " is " + from);
       }
       return from.type();
+    }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.load(this);
     }
   }
 
@@ -52,6 +90,11 @@ public sealed interface Instruction {
     public ElementType type(Scope scope) {
       return type;
     }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.constant(this);
+    }
   }
 
   /** The index of the element along an axis of the whole array, an INT64. */
@@ -62,6 +105,11 @@ public sealed interface Instruction {
         throw new IllegalArgumentException("the arrays have rank " + scope.rank());
       }
       return ElementType.INT64;
+    }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.place(this);
     }
   }
 
@@ -74,6 +122,11 @@ public sealed interface Instruction {
       }
       return ElementType.FLOAT64;
     }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.axisValue(this);
+    }
   }
 
   /** A function of one value. */
@@ -81,6 +134,16 @@ public sealed interface Instruction {
     @Override
     public ElementType type(Scope scope) {
       return function.type(scope.typeOf(operand));
+    }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.unary(this);
+    }
+
+    @Override
+    public List<Integer> operands() {
+      return List.of(operand);
     }
   }
 
@@ -94,6 +157,16 @@ public sealed interface Instruction {
             "it takes values of one type; found " + type + " and " + scope.typeOf(right));
       }
       return function.type(type);
+    }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.binary(this);
+    }
+
+    @Override
+    public List<Integer> operands() {
+      return List.of(left, right);
     }
   }
 
@@ -109,6 +182,16 @@ public sealed interface Instruction {
       }
       return type;
     }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.select(this);
+    }
+
+    @Override
+    public List<Integer> operands() {
+      return List.of(condition, yes, no);
+    }
   }
 
   /**
@@ -121,6 +204,16 @@ public sealed interface Instruction {
     public ElementType type(Scope scope) {
       scope.typeOf(operand);
       return type;
+    }
+
+    @Override
+    public <R> R accept(Visitor<R> visitor) {
+      return visitor.cast(this);
+    }
+
+    @Override
+    public List<Integer> operands() {
+      return List.of(operand);
     }
   }
 }

@@ -2,17 +2,92 @@ package org.tilespark.kernels.pointwise;
 
 import org.tilespark.layout.ElementType;
 
-/** A function of one value of an {@link ElementwiseProgram}. */
+/**
+ * A function of one value of an {@link ElementwiseProgram}: what the host does and what the device
+ * does, side by side. Those of floating-point numbers take FLOAT32 and FLOAT64.
+ */
 public enum UnaryFunction {
   /** {@code -x}; of integers modulo 2^bits. */
-  NEGATE,
+  NEGATE(
+      HostFunction.numbers((x, y) -> -x, (x, y) -> -x, (x, y) -> -x, (x, y) -> -x),
+      PtxFunction.of("neg.$t $r, $x;")),
   /** Absolute value; of the least integer itself. */
-  ABS,
-  /** Square root of a floating-point number. */
-  SQRT;
+  ABS(
+      HostFunction.numbers(
+          (x, y) -> Math.abs(x),
+          (x, y) -> Math.abs(x),
+          (x, y) -> Math.abs(x),
+          (x, y) -> Math.abs(x)),
+      new PtxFunction("{ .reg .$t n; neg.$t n, $x; max.$t $r, $x, n; }", "abs.$t $r, $x;")),
+  /** -1, 0 or 1 of the type; NaN of NaN. */
+  SIGN(
+      HostFunction.numbers(
+          (x, y) -> Integer.signum(x),
+          (x, y) -> Long.signum(x),
+          (x, y) -> x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x,
+          (x, y) -> x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x),
+      PtxFunction.call("sign")),
+  /** The greatest whole number that is not above. */
+  FLOOR(HostFunction.inDouble(Math::floor), PtxFunction.of("cvt.rmi.$t.$t $r, $x;")),
+  /** The least whole number that is not below. */
+  CEIL(HostFunction.inDouble(Math::ceil), PtxFunction.of("cvt.rpi.$t.$t $r, $x;")),
+  /** The nearest whole number; of two as near the even one. */
+  ROUND(HostFunction.inDouble(Math::rint), PtxFunction.of("cvt.rni.$t.$t $r, $x;")),
+  /** Square root. */
+  SQRT(
+      HostFunction.floats((x, y) -> (float) Math.sqrt(x), (x, y) -> Math.sqrt(x)),
+      PtxFunction.of("sqrt.rn.$t $r, $x;")),
+  /** {@code e^x}. */
+  EXP(HostFunction.inDouble(Math::exp), PtxFunction.call("exp")),
+  /** {@code e^x - 1}. */
+  EXPM1(HostFunction.inDouble(Math::expm1), PtxFunction.call("expm1")),
+  /** Natural logarithm. */
+  LOG(HostFunction.inDouble(Math::log), PtxFunction.call("log")),
+  /** Natural logarithm of {@code 1 + x}. */
+  LOG1P(HostFunction.inDouble(Math::log1p), PtxFunction.call("log1p")),
+  /** Sine of radians. */
+  SIN(HostFunction.inDouble(Math::sin), PtxFunction.call("sin")),
+  /** Cosine of radians. */
+  COS(HostFunction.inDouble(Math::cos), PtxFunction.call("cos")),
+  /** Tangent of radians. */
+  TAN(HostFunction.inDouble(Math::tan), PtxFunction.call("tan")),
+  /** Hyperbolic tangent. */
+  TANH(HostFunction.inDouble(Math::tanh), PtxFunction.call("tanh")),
+  /** {@code 1 / (1 + e^-x)}. */
+  SIGMOID(HostFunction.inDouble(HostMath::sigmoid), PtxFunction.call("sigmoid")),
+  /** Whether it is no number: a truth. */
+  IS_NAN(
+      HostFunction.test((x, y) -> Double.isNaN(x)),
+      PtxFunction.of("{ .reg .pred p; setp.nan.$t p, $x, $x; selp.s32 $r, 1, 0, p; }")),
+  /** Whether a truth is 0: a truth. */
+  NOT(
+      HostFunction.truth((x, y) -> x == 0),
+      PtxFunction.of("{ .reg .pred p; setp.eq.$t p, $x, 0; selp.s32 $r, 1, 0, p; }"));
 
-  /** Type of the result, from that of the operand. */
-  ElementType type(ElementType operand) {
-    return operand;
+  private final HostFunction host;
+  private final PtxFunction ptx;
+
+  UnaryFunction(HostFunction host, PtxFunction ptx) {
+    this.host = host;
+    this.ptx = ptx;
+  }
+
+  /**
+   * Type of the result, from that of the operand.
+   *
+   * @throws IllegalArgumentException if it does not take operands of this type
+   */
+  public ElementType type(ElementType operand) {
+    return host.type(operand);
+  }
+
+  /** What the host does with numbers of a type that it takes. */
+  public HostLoop hostLoop(ElementType operand) {
+    return host.loop(operand);
+  }
+
+  /** What the device does. */
+  PtxFunction ptx() {
+    return ptx;
   }
 }

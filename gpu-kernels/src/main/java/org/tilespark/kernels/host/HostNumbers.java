@@ -1,0 +1,210 @@
+package org.tilespark.kernels.host;
+
+import java.util.Arrays;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Arrays of the values of elementwise programs: {@code int[]} for INT8, INT16 and INT32, {@code
+ * long[]}, {@code float[]} and {@code double[]} for the others; what moves and converts them. Each
+ * loop does one thing, so that the JVM makes vector instructions of it where it can.
+ */
+final class HostNumbers {
+  private static final float INT_END = 0x1p31f;
+  private static final float LONG_END = 0x1p63f;
+
+  private HostNumbers() {}
+
+  /** An array for values of a type. */
+  static Object array(ElementType type, int length) {
+    return switch (type) {
+      case INT8, INT16, INT32 -> new int[length];
+      case INT64 -> new long[length];
+      case FLOAT32 -> new float[length];
+      case FLOAT64 -> new double[length];
+    };
+  }
+
+  /** Sets all values to a constant, by its bits as in {@code Instruction.Constant}. */
+  static void fill(ElementType type, Object values, long bits) {
+    switch (type) {
+      case INT8, INT16, INT32 -> Arrays.fill((int[]) values, (int) bits);
+      case INT64 -> Arrays.fill((long[]) values, bits);
+      case FLOAT32 -> Arrays.fill((float[]) values, Float.intBitsToFloat((int) bits));
+      case FLOAT64 -> Arrays.fill((double[]) values, Double.longBitsToDouble(bits));
+    }
+  }
+
+  /** Copies the element at {@code at} to those behind it, up to {@code count} in all. */
+  static void repeat(Object array, int at, int count) {
+    if (array instanceof double[] a) {
+      Arrays.fill(a, at, at + count, a[at]);
+    } else if (array instanceof float[] a) {
+      Arrays.fill(a, at, at + count, a[at]);
+    } else if (array instanceof int[] a) {
+      Arrays.fill(a, at, at + count, a[at]);
+    } else if (array instanceof long[] a) {
+      Arrays.fill(a, at, at + count, a[at]);
+    } else if (array instanceof short[] a) {
+      Arrays.fill(a, at, at + count, a[at]);
+    } else {
+      byte[] a = (byte[]) array;
+      Arrays.fill(a, at, at + count, a[at]);
+    }
+  }
+
+  /** From bytes or shorts to ints; nothing where both are one array. */
+  static void widen(Object from, Object to, int count) {
+    if (from instanceof byte[] a) {
+      int[] o = (int[]) to;
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else if (from instanceof short[] a) {
+      int[] o = (int[]) to;
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    }
+  }
+
+  /** From ints to bytes or shorts; nothing where both are one array. */
+  static void narrow(Object from, Object to, int count) {
+    if (to instanceof byte[] o) {
+      int[] a = (int[]) from;
+      for (int i = 0; i < count; i++) {
+        o[i] = (byte) a[i];
+      }
+    } else if (to instanceof short[] o) {
+      int[] a = (int[]) from;
+      for (int i = 0; i < count; i++) {
+        o[i] = (short) a[i];
+      }
+    }
+  }
+
+  /** {@code yes} where the condition is not 0, else {@code no}; all but it of one type. */
+  static void select(int[] condition, Object yes, Object no, Object to, int count) {
+    if (to instanceof double[] o) {
+      double[] y = (double[]) yes;
+      double[] n = (double[]) no;
+      for (int i = 0; i < count; i++) {
+        o[i] = condition[i] != 0 ? y[i] : n[i];
+      }
+    } else if (to instanceof float[] o) {
+      float[] y = (float[]) yes;
+      float[] n = (float[]) no;
+      for (int i = 0; i < count; i++) {
+        o[i] = condition[i] != 0 ? y[i] : n[i];
+      }
+    } else if (to instanceof int[] o) {
+      int[] y = (int[]) yes;
+      int[] n = (int[]) no;
+      for (int i = 0; i < count; i++) {
+        o[i] = condition[i] != 0 ? y[i] : n[i];
+      }
+    } else {
+      long[] o = (long[]) to;
+      long[] y = (long[]) yes;
+      long[] n = (long[]) no;
+      for (int i = 0; i < count; i++) {
+        o[i] = condition[i] != 0 ? y[i] : n[i];
+      }
+    }
+  }
+
+  /** Converts as {@code Instruction.Cast} says; {@code to} is an array for values of the type. */
+  static void cast(Object from, ElementType type, Object to, int count) {
+    switch (type) {
+      case INT8 -> {
+        int[] o = (int[]) to;
+        toInts(from, o, count);
+        for (int i = 0; i < count; i++) {
+          o[i] = (byte) o[i];
+        }
+      }
+      case INT16 -> {
+        int[] o = (int[]) to;
+        toInts(from, o, count);
+        for (int i = 0; i < count; i++) {
+          o[i] = (short) o[i];
+        }
+      }
+      case INT32 -> toInts(from, (int[]) to, count);
+      case INT64 -> toLongs(from, (long[]) to, count);
+      case FLOAT32 -> toFloats(from, (float[]) to, count);
+      case FLOAT64 -> toDoubles(from, (double[]) to, count);
+    }
+  }
+
+  private static void toInts(Object from, int[] o, int count) {
+    if (from instanceof double[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i] < INT_END ? (int) a[i] : Integer.MIN_VALUE;
+      }
+    } else if (from instanceof float[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i] < INT_END ? (int) a[i] : Integer.MIN_VALUE;
+      }
+    } else if (from instanceof long[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = (int) a[i];
+      }
+    } else {
+      System.arraycopy(from, 0, o, 0, count);
+    }
+  }
+
+  private static void toLongs(Object from, long[] o, int count) {
+    if (from instanceof double[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i] < LONG_END ? (long) a[i] : Long.MIN_VALUE;
+      }
+    } else if (from instanceof float[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i] < LONG_END ? (long) a[i] : Long.MIN_VALUE;
+      }
+    } else if (from instanceof int[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else {
+      System.arraycopy(from, 0, o, 0, count);
+    }
+  }
+
+  private static void toFloats(Object from, float[] o, int count) {
+    if (from instanceof double[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = (float) a[i];
+      }
+    } else if (from instanceof int[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else if (from instanceof long[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else {
+      System.arraycopy(from, 0, o, 0, count);
+    }
+  }
+
+  private static void toDoubles(Object from, double[] o, int count) {
+    if (from instanceof float[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else if (from instanceof int[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else if (from instanceof long[] a) {
+      for (int i = 0; i < count; i++) {
+        o[i] = a[i];
+      }
+    } else {
+      System.arraycopy(from, 0, o, 0, count);
+    }
+  }
+}

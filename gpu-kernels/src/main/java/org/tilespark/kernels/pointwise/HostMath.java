@@ -1,0 +1,75 @@
+package org.tilespark.kernels.pointwise;
+
+/** Functions of floating-point numbers that Java's {@code Math} lacks or defines otherwise. */
+final class HostMath {
+  private HostMath() {}
+
+  /** {@code 1 / (1 + e^-x)}, without overflow on either side. */
+  static double sigmoid(double x) {
+    double e = Math.exp(-Math.abs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+  }
+
+  /** As C's and numpy's, which give 1 where Java gives NaN. */
+  static double pow(double x, double y) {
+    return x == 1 || (x == -1 && Double.isInfinite(y)) ? 1 : Math.pow(x, y);
+  }
+
+  /** numpy's {@code floor_divide}. */
+  static double floorDivide(double x, double y) {
+    double rest = x % y;
+    double quotient = (x - rest) / y;
+    if (y == 0) {
+      return x / y;
+    }
+    if (rest != 0 && (y < 0) != (rest < 0)) {
+      quotient -= 1;
+    }
+    if (quotient == 0) {
+      return Math.copySign(0, x / y);
+    }
+    double floor = Math.floor(quotient);
+    return quotient - floor > 0.5 ? floor + 1 : floor;
+  }
+
+  /** numpy's {@code floor_divide} of floats, each operation rounded to float. */
+  static float floorDivide(float x, float y) {
+    float rest = x % y;
+    float quotient = (x - rest) / y;
+    if (y == 0) {
+      return x / y;
+    }
+    if (rest != 0 && (y < 0) != (rest < 0)) {
+      quotient -= 1;
+    }
+    if (quotient == 0) {
+      return Math.copySign(0, x / y);
+    }
+    float floor = (float) Math.floor(quotient);
+    return quotient - floor > 0.5f ? floor + 1 : floor;
+  }
+
+  /** numpy's {@code remainder}. */
+  static double remainder(double x, double y) {
+    double rest = x % y;
+    if (y == 0) {
+      return rest;
+    }
+    if (rest == 0) {
+      return Math.copySign(0, y);
+    }
+    return (y < 0) != (rest < 0) ? rest + y : rest;
+  }
+
+  /** numpy's {@code remainder} of floats. */
+  static float remainder(float x, float y) {
+    float rest = x % y;
+    if (y == 0) {
+      return rest;
+    }
+    if (rest == 0) {
+      return Math.copySign(0, y);
+    }
+    return (y < 0) != (rest < 0) ? rest + y : rest;
+  }
+}

@@ -1,0 +1,76 @@
+package org.tilespark.kernels.pointwise;
+
+import org.tilespark.layout.ElementType;
+
+/**
+ * What a function of one or two values is on the device: the device's half of {@link UnaryFunction}
+ * and {@link BinaryFunction}. PTX in which {@code $t} stands for the type (s32 for INT8, INT16 and
+ * INT32), {@code $w} for its bits, {@code $x} and {@code $y} for the registers of the operands and
+ * {@code $r} for that of the result. Functions that {@code elementwise_functions.cu} defines are
+ * called by their name.
+ *
+ * @param integers for integers
+ * @param floats for floating-point numbers
+ */
+record PtxFunction(String integers, String floats) {
+  /** What the names of functions in {@code elementwise_functions.cu} begin with. */
+  static final String PREFIX = "tilespark_";
+
+  /** One text for all types. */
+  static PtxFunction of(String text) {
+    return new PtxFunction(text, text);
+  }
+
+  /** 1 if {@code setp} with these comparisons says so, else 0. */
+  static PtxFunction test(String integers, String floats) {
+    String text = "{ .reg .pred p; setp.%s.$t p, $x, $y; selp.s32 $r, 1, 0, p; }";
+    return new PtxFunction(text.formatted(integers), text.formatted(floats));
+  }
+
+  /** 1 if {@code and} or {@code or} of two truths holds, else 0. */
+  static PtxFunction truth(String operation) {
+    String text =
+        "{ .reg .pred p, q; setp.ne.$t p, $x, 0; setp.ne.$t q, $y, 0; %s.pred p, p, q;"
+            + " selp.s32 $r, 1, 0, p; }";
+    return of(text.formatted(operation));
+  }
+
+  /** {@code min} or {@code max} of floating-point numbers; NaN if one is, which PTX passes over. */
+  static String orNan(String operation) {
+    String text =
+        "{ .reg .pred p; .reg .$t m, s; %s.$t m, $x, $y; add.rn.$t s, $x, $y;"
+            + " setp.nan.$t p, $x, $y; selp.$t $r, s, m, p; }";
+    return text.formatted(operation);
+  }
+
+  /** A call of {@code tilespark_NAME_TYPE} with one argument. */
+  static PtxFunction call(String name) {
+    return of(
+        """
+        { .param .b$w a; .param .b$w o; st.param.$t [a], $x; \
+        call.uni (o), %s%s_$t, (a); ld.param.$t $r, [o]; }\
+        """
+            .formatted(PREFIX, name));
+  }
+
+  /** A call of {@code tilespark_NAME_TYPE} with two arguments. */
+  static PtxFunction call2(String name) {
+    return of(
+        """
+        { .param .b$w a; .param .b$w b; .param .b$w o; st.param.$t [a], $x; st.param.$t [b], $y; \
+        call.uni (o), %s%s_$t, (a, b); ld.param.$t $r, [o]; }\
+        """
+            .formatted(PREFIX, name));
+  }
+
+  /** The text for operands of a type, in registers of these names. */
+  String text(ElementType operand, String x, String y, String result) {
+    PtxType type = PtxType.of(operand);
+    return (type.isFloat() ? floats : integers)
+        .replace("$t", type.toString())
+        .replace("$w", Integer.toString(type.bits()))
+        .replace("$x", x)
+        .replace("$y", y)
+        .replace("$r", result);
+  }
+}

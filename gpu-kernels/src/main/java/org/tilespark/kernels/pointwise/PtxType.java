@@ -1,0 +1,40 @@
+package org.tilespark.kernels.pointwise;
+
+import org.tilespark.layout.ElementType;
+
+/** How values of an element type lie in registers: narrow integers as 32-bit ones. */
+enum PtxType {
+  S32(32),
+  S64(64),
+  F32(32),
+  F64(64);
+
+  private final int bits;
+
+  PtxType(int bits) {
+    this.bits = bits;
+  }
+
+  static PtxType of(ElementType type) {
+    return switch (type) {
+      case INT8, INT16, INT32 -> S32;
+      case INT64 -> S64;
+      case FLOAT32 -> F32;
+      case FLOAT64 -> F64;
+    };
+  }
+
+  int bits() {
+    return bits;
+  }
+
+  boolean isFloat() {
+    return this == F32 || this == F64;
+  }
+
+  /** As PTX calls it. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(java.util.Locale.ROOT);
+  }
+}
