@@ -4,6 +4,11 @@ package org.tilespark.kernels.pointwise;
 final class HostMath {
   private HostMath() {}
 
+  /** -1, 0 or 1; NaN of NaN. The branches are seldom taken. */
+  static double sign(double x) {
+    return x == 0 ? 0 : Double.isNaN(x) ? x : Math.copySign(1, x);
+  }
+
   /** {@code 1 / (1 + e^-x)}, without overflow on either side. */
   static double sigmoid(double x) {
     double e = Math.exp(-Math.abs(x));

@@ -24,8 +24,8 @@ public enum UnaryFunction {
       HostFunction.numbers(
           (x, y) -> Integer.signum(x),
           (x, y) -> Long.signum(x),
-          (x, y) -> x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x,
-          (x, y) -> x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x),
+          (x, y) -> (float) HostMath.sign(x),
+          (x, y) -> HostMath.sign(x)),
       PtxFunction.call("sign")),
   /** The greatest whole number that is not above. */
   FLOOR(HostFunction.inDouble(Math::floor), PtxFunction.of("cvt.rmi.$t.$t $r, $x;")),
