@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Compiles every .cu file of this directory, or of $SOURCES, to one fatbin each, and writes kernels.index,
-# which says which kernels there are for which architecture (KernelIndex reads it).
+# which says which kernels there are for which architecture (KernelIndex reads it). A source that begins with
+# "// Functions" has no kernels: it becomes PTX for the oldest of the architectures, NAME.ptx, of which programs take
+# functions (PtxLibrary).
 #
 #   build.sh ARCHITECTURES OUTPUT [CUDA [offline=true]]
 #
@@ -107,11 +109,40 @@ launch_needs() {
 
 # Compiles a source into the directory $1 of the cache, NAME-HASH.
 compile() {
-  local name=${1%-*} arch kept gencode=() entry needs
+  local name=${1%-*} first
   work=$(mktemp -d "$cache/$1.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   mkdir "$work/result"
   mapfile -t architectures < <(made_for "$name")
+  read -r first <"$source_directory/$name.cu" || true
+  if [[ $first == "// Functions"* ]]; then
+    compile_functions "$name"
+  else
+    compile_kernels "$name"
+  fi
+  # Another build may have been faster.
+  mv -T "$work/result" "$cache/$1" 2>/dev/null || [[ -d $cache/$1 ]] || fail "$cache cannot be written"
+}
+
+# Makes NAME.ptx of a source of functions.
+compile_functions() {
+  local arch number oldest=
+  for arch in "${architectures[@]}"; do
+    number=${arch#*_}
+    number=${number%[af]}
+    [[ -n $oldest ]] && ((number >= oldest)) || oldest=$number
+  done
+  if ! "$nvcc" "${options[@]}" -rdc=true -ptx -arch="compute_$oldest" \
+    -o "$work/result/$1.ptx" "$source_directory/$1.cu" >"$work/log" 2>&1; then
+    cat "$work/log" >&2
+    fail "nvcc failed on $1.cu"
+  fi
+  : >"$work/result/index"
+}
+
+# Makes NAME.fatbin of a source of kernels, and its lines of the index.
+compile_kernels() {
+  local name=$1 arch kept gencode=() entry needs
   for arch in "${architectures[@]}"; do
     gencode+=(-gencode "arch=compute_${arch#*_},code=$arch")
   done
@@ -136,8 +167,6 @@ compile() {
   for arch in "${architectures[@]}"; do
     grep -q " $arch\b" "$work/result/index" || fail "$name.cu gave no kernel for $arch"
   done
-  # Another build may have been faster.
-  mv -T "$work/result" "$cache/$1" 2>/dev/null || [[ -d $cache/$1 ]] || fail "$cache cannot be written"
 }
 
 # Copies $1 to $2 unless they are the same, so that times of unchanged files stay.
@@ -172,7 +201,7 @@ fi
 if ((status == 1)); then
   [[ $cuda != require ]] || fail "there is no compiler, and -Dcuda=require asks for kernels"
   echo "[cuda] building without device kernels"
-  rm -f "$output"/*.fatbin "$output/kernels.index"
+  rm -f "$output"/*.fatbin "$output"/*.ptx "$output/kernels.index"
   exit
 fi
 known=$("$nvcc" --list-gpu-code | tr '\n' ' ')$("$nvcc" --list-gpu-arch | tr '\n' ' ')
@@ -210,9 +239,10 @@ index=$(mktemp "$cache/index.XXXXXX")
   echo "nvcc $(sed -n 's/.*, V\([0-9.]*\).*/\1/p' <<<"$version")"
   for key in ${keys[@]+"${keys[@]}"}; do
     name=${key%-*}
-    echo "fatbin $name $(wc -c <"$cache/$key/$name.fatbin" | tr -d ' ') ${key##*-}"
+    if [[ -f $cache/$key/$name.ptx ]]; then kind=ptx; else kind=fatbin; fi
+    echo "$kind $name $(wc -c <"$cache/$key/$name.$kind" | tr -d ' ') ${key##*-}"
     cat "$cache/$key/index"
-    install_file "$cache/$key/$name.fatbin" "$output/$name.fatbin"
+    install_file "$cache/$key/$name.$kind" "$output/$name.$kind"
   done
 } >"$index"
 chmod 644 "$index"
@@ -220,7 +250,8 @@ install_file "$index" "$output/kernels.index"
 rm -f "$index"
 
 # What no source makes any more, what no build has used for long, and what killed builds left.
-for file in "$output"/*.fatbin; do
-  grep -q "^fatbin $(basename "$file" .fatbin) " "$output/kernels.index" || rm -f "$file"
+for file in "$output"/*.fatbin "$output"/*.ptx; do
+  name=$(basename "$file")
+  grep -q "^${name##*.} ${name%.*} " "$output/kernels.index" || rm -f "$file"
 done
 find "$cache" -mindepth 1 -maxdepth 1 \( -mtime +60 -o -name '*.??????' -mmin +1440 \) -exec rm -rf {} +

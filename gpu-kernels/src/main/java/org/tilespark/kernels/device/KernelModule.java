@@ -62,7 +62,11 @@ public final class KernelModule {
    * @param pointers device addresses, the first fields of the kernel's struct
    */
   void launch(KernelLaunch launch, long[] pointers, CudaStream stream) {
-    FunctionHandle function = function(launch.kernel());
+    launch(function(launch.kernel()), launch, pointers, stream);
+  }
+
+  /** The same for a kernel that is not of the index. */
+  void launch(FunctionHandle function, KernelLaunch launch, long[] pointers, CudaStream stream) {
     long[] words = launch.words();
     if ((long) Long.BYTES * (pointers.length + words.length) > KernelLaunch.MOST_STRUCT_BYTES) {
       throw new IllegalArgumentException("Argument struct too long: " + launch);

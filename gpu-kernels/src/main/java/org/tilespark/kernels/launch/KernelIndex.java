@@ -25,7 +25,8 @@ import java.util.regex.Pattern;
  * the kernel cannot disagree. Immutable.
  *
  * <p>The resource is text, one item a line: {@code nvcc VERSION}, {@code fatbin SOURCE BYTES HASH},
- * {@code kernel SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N] [dynamicBytes=N]
+ * {@code ptx SOURCE BYTES HASH} (functions for kernels that are written at run time), {@code kernel
+ * SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N] [dynamicBytes=N]
  * [blocksPerProcessor=N] [early=1]}. {@code ARCH} is {@code sm_NN}, {@code sm_NNa} (machine code)
  * or {@code compute_NN} (PTX). Empty lines and lines that begin with {@code #} say nothing.
  */
@@ -48,14 +49,14 @@ public final class KernelIndex {
   private final String compiler;
   private final Map<String, Kernel> kernels;
   private final String hash;
-  private final Map<String, String> fatbins; // resources by source
+  private final Map<String, String> files; // resources by source: fatbins, and PTX of functions
 
   private KernelIndex(
-      String compiler, Map<String, Kernel> kernels, String hash, Map<String, String> fatbins) {
+      String compiler, Map<String, Kernel> kernels, String hash, Map<String, String> files) {
     this.compiler = compiler;
     this.kernels = kernels;
     this.hash = hash;
-    this.fatbins = fatbins;
+    this.files = files;
   }
 
   /**
@@ -150,7 +151,7 @@ public final class KernelIndex {
 
   private static KernelIndex parse(String text, String folder) {
     String compiler = "";
-    Map<String, String> fatbins = new HashMap<>();
+    Map<String, String> files = new HashMap<>();
     Map<String, Kernel> kernels = new LinkedHashMap<>();
     int number = 0;
     for (String line : text.split("\n", -1)) {
@@ -159,9 +160,9 @@ public final class KernelIndex {
       switch (words[0]) {
         case "" -> {}
         case "nvcc" -> compiler = line.strip();
-        case "fatbin" -> {
+        case "fatbin", "ptx" -> {
           requireWords(words, 3, number, line);
-          fatbins.put(words[1], folder + words[1] + ".fatbin");
+          files.put(words[1], folder + words[1] + "." + words[0]);
         }
         case "kernel" -> {
           requireWords(words, 4, number, line);
@@ -169,13 +170,13 @@ public final class KernelIndex {
         }
         default -> {
           if (!words[0].startsWith("#")) {
-            throw bad(number, line, "expected nvcc, fatbin or kernel first");
+            throw bad(number, line, "expected nvcc, fatbin, ptx or kernel first");
           }
         }
       }
     }
     return new KernelIndex(
-        compiler, Collections.unmodifiableMap(kernels), sha256(text), Map.copyOf(fatbins));
+        compiler, Collections.unmodifiableMap(kernels), sha256(text), Map.copyOf(files));
   }
 
   private static void add(Map<String, Kernel> kernels, String[] words, int number, String line) {
@@ -244,17 +245,17 @@ public final class KernelIndex {
    * @throws IllegalArgumentException if both have a source of the same name
    */
   public KernelIndex with(KernelIndex more) {
-    if (!Collections.disjoint(fatbins.keySet(), more.fatbins.keySet())) {
+    if (!Collections.disjoint(files.keySet(), more.files.keySet())) {
       throw new IllegalArgumentException(
           "Sources of kernels in two indexes: %s and %s"
-              .formatted(fatbins.keySet(), more.fatbins.keySet()));
+              .formatted(files.keySet(), more.files.keySet()));
     }
     Map<String, Kernel> all = new LinkedHashMap<>(kernels);
     all.putAll(more.kernels);
-    Map<String, String> allFatbins = new HashMap<>(fatbins);
-    allFatbins.putAll(more.fatbins);
+    Map<String, String> allFiles = new HashMap<>(files);
+    allFiles.putAll(more.files);
     return new KernelIndex(
-        compiler, Collections.unmodifiableMap(all), sha256(hash + more.hash), allFatbins);
+        compiler, Collections.unmodifiableMap(all), sha256(hash + more.hash), allFiles);
   }
 
   /**
@@ -263,11 +264,22 @@ public final class KernelIndex {
    * @throws IllegalStateException if the index does not name the source, or the resource is missing
    */
   public byte[] fatbin(String source) {
-    String resource = fatbins.get(source);
+    return file(source);
+  }
+
+  /** The PTX of a source of functions, or why there is none: built without nvcc. */
+  public Availability<String> functions(String source) {
+    return files.containsKey(source)
+        ? Availability.of(new String(file(source), StandardCharsets.US_ASCII))
+        : Availability.not("this build has no device functions of " + source);
+  }
+
+  private byte[] file(String source) {
+    String resource = files.get(source);
     try (InputStream in =
         resource == null ? null : KernelIndex.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException("There is no fatbin of the source " + source);
+        throw new IllegalStateException("There is no file of the source " + source);
       }
       return in.readAllBytes();
     } catch (IOException e) {

@@ -1,6 +1,7 @@
 package org.tilespark.kernels.pointwise;
 
 import java.util.List;
+import java.util.OptionalLong;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Scope;
 import org.tilespark.layout.ElementType;
 
@@ -20,6 +21,16 @@ public sealed interface Instruction {
   /** The numbers of the values that it takes. */
   default List<Integer> operands() {
     return List.of();
+  }
+
+  /** The bits of a constant; nothing of others. */
+  default OptionalLong constantBits() {
+    return OptionalLong.empty();
+  }
+
+  /** The same with 0 in place of a constant. */
+  default Instruction withoutConstant() {
+    return this;
   }
 
   /**
@@ -94,6 +105,16 @@ public sealed interface Instruction {
     @Override
     public <R> R accept(Visitor<R> visitor) {
       return visitor.constant(this);
+    }
+
+    @Override
+    public OptionalLong constantBits() {
+      return OptionalLong.of(bits);
+    }
+
+    @Override
+    public Instruction withoutConstant() {
+      return new Constant(type, 0);
     }
   }
 

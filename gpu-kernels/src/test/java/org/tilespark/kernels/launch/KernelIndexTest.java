@@ -28,6 +28,13 @@ class KernelIndexTest {
       """;
 
   @Test
+  void saysWhyThereAreNoFunctions() {
+    KernelIndex index = KernelIndex.parse(TEXT + "ptx other 7\n");
+    assertEquals("this build has no device functions of math", index.functions("math").whyNot());
+    assertThrows(IllegalStateException.class, () -> index.functions("other"));
+  }
+
+  @Test
   void readsNamesTilesAndArchitectures() {
     KernelIndex index = KernelIndex.parse(TEXT);
     assertEquals("nvcc 13.0.88", index.compiler());
@@ -94,7 +101,7 @@ class KernelIndexTest {
     assertMessage("kernel a b_w4_32 sm_x", "expected an architecture like sm_90a or compute_80");
     assertMessage("kernel a nameless sm_80", "expected a name like transpose_vector_w4_64x64x256");
     assertMessage("kernel a b", "expected at least 4 words");
-    assertMessage("colonel a", "expected nvcc, fatbin or kernel first");
+    assertMessage("colonel a", "expected nvcc, fatbin, ptx or kernel first");
   }
 
   /** What the compiler says of the kernels in this jar. */

@@ -1,0 +1,120 @@
+package org.tilespark.kernels.pointwise;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Functions that nvcc has compiled to PTX, of which a module takes those that it calls and what
+ * these use: their tables and the functions that they call in turn. Immutable.
+ */
+public final class PtxLibrary {
+  /** The source of the functions that elementwise programs call. */
+  public static final String SOURCE = "elementwise_functions";
+
+  /** No functions: for kernels that call none. */
+  public static final PtxLibrary NONE =
+      new PtxLibrary(".version 7.5\n.target sm_75\n.address_size 64\n", List.of());
+
+  private static final Pattern WORD = Pattern.compile("[A-Za-z_$][A-Za-z0-9_$]*");
+
+  private static final Pattern FUNCTION =
+      Pattern.compile(PtxFunction.PREFIX + "[a-z0-9_]+_[sf]\\d\\d");
+
+  /** The first line of a declaration, a definition or a table, and the name in it. */
+  private static final Pattern BEGIN =
+      Pattern.compile(
+          "(?:\\.visible |\\.weak )?"
+              + "(?:\\.func\\s+(?:\\([^)]*\\)\\s*)?|\\.(?:global|const) .*?\\.[bsuf]\\d+ )"
+              + "([A-Za-z_$][A-Za-z0-9_$]*).*");
+
+  private final String header;
+  private final List<Section> sections; // in the order of the file
+
+  /** A declaration, a definition or a table. */
+  private record Section(String name, String text) {}
+
+  private PtxLibrary(String header, List<Section> sections) {
+    this.header = header;
+    this.sections = List.copyOf(sections);
+  }
+
+  /**
+   * Reads what nvcc has written.
+   *
+   * @throws IllegalArgumentException if a line cannot be part of such a file
+   */
+  public static PtxLibrary parse(String text) {
+    StringBuilder header = new StringBuilder();
+    List<Section> sections = new ArrayList<>();
+    StringBuilder section = new StringBuilder();
+    String name = "";
+    for (String line : text.lines().toList()) {
+      if (name.isEmpty()) {
+        Matcher begin = BEGIN.matcher(line);
+        if (begin.matches()) {
+          name = begin.group(1);
+        } else if (line.startsWith(".")) {
+          header.append(line).append('\n');
+        } else if (!line.isBlank() && !line.strip().startsWith("//")) {
+          throw new IllegalArgumentException("Device functions: cannot read '" + line + "'");
+        }
+      }
+      if (!name.isEmpty()) {
+        section.append(line).append('\n');
+      }
+      // A declaration ends with a line ";", a definition with "}", a table is a line.
+      if (line.equals(";") || line.equals("}") || (line.startsWith(".") && line.endsWith(";"))) {
+        sections.add(new Section(name, section.toString()));
+        section.setLength(0);
+        name = "";
+      }
+    }
+    return new PtxLibrary(header.toString(), sections);
+  }
+
+  /** Names of all functions and tables. */
+  public Set<String> names() {
+    return sections.stream().map(Section::name).collect(Collectors.toSet());
+  }
+
+  /** Version, target and size of addresses: what a module with these functions begins with. */
+  String header() {
+    return header;
+  }
+
+  /**
+   * The functions and tables that a text names, and what they use.
+   *
+   * @throws IllegalArgumentException if it names a function of ours that is not there
+   */
+  String sections(String text) {
+    Set<String> known = names();
+    Set<String> wanted = new HashSet<>();
+    Deque<String> left = new ArrayDeque<>();
+    left.push(text);
+    while (!left.isEmpty()) {
+      Matcher words = WORD.matcher(left.pop());
+      while (words.find()) {
+        String name = words.group();
+        if (known.contains(name) && wanted.add(name)) {
+          sections.stream()
+              .filter(section -> section.name().equals(name))
+              .forEach(section -> left.push(section.text()));
+        } else if (!known.contains(name) && FUNCTION.matcher(name).matches()) {
+          throw new IllegalArgumentException("There is no device function " + name);
+        }
+      }
+    }
+    return sections.stream()
+        .filter(section -> wanted.contains(section.name()))
+        .map(Section::text)
+        .collect(Collectors.joining());
+  }
+}
