@@ -46,11 +46,11 @@ public enum BinaryFunction {
   /** The lesser; NaN if one is; -0 is less than 0. */
   MINIMUM(
       HostFunction.numbers(Math::min, Math::min, Math::min, Math::min),
-      new PtxFunction("min.$t $r, $x, $y;", PtxFunction.orNan("min"))),
+      new PtxFunction("min.$t $r, $x, $y;", PtxFunction.orNan("lt", "or"))),
   /** The greater; NaN if one is; -0 is less than 0. */
   MAXIMUM(
       HostFunction.numbers(Math::max, Math::max, Math::max, Math::max),
-      new PtxFunction("max.$t $r, $x, $y;", PtxFunction.orNan("max"))),
+      new PtxFunction("max.$t $r, $x, $y;", PtxFunction.orNan("gt", "and"))),
   /** 1 where the first is less, else 0. */
   LESS(HostFunction.test((x, y) -> x < y, (x, y) -> x < y), PtxFunction.test("lt", "lt")),
   /** 1 where the first is less or both are equal, else 0. */

@@ -35,12 +35,19 @@ record PtxFunction(String integers, String floats) {
     return of(text.formatted(operation));
   }
 
-  /** {@code min} or {@code max} of floating-point numbers; NaN if one is, which PTX passes over. */
-  static String orNan(String operation) {
+  /**
+   * The lesser or the greater of floating-point numbers; NaN if one is. Of equal numbers only zeros
+   * differ in their bits.
+   *
+   * @param comparison that the first one meets if it is the result: {@code lt} or {@code gt}
+   * @param ofZeros {@code or} for -0 of unlike zeros, {@code and} for 0
+   */
+  static String orNan(String comparison, String ofZeros) {
     String text =
-        "{ .reg .pred p; .reg .$t m, s; %s.$t m, $x, $y; add.rn.$t s, $x, $y;"
-            + " setp.nan.$t p, $x, $y; selp.$t $r, s, m, p; }";
-    return text.formatted(operation);
+        "{ .reg .pred p; .reg .b$w m, o; .reg .$t s; setp.%s.$t p, $x, $y; selp.b$w m, $x, $y, p;"
+            + " setp.eq.$t p, $x, $y; %s.b$w o, $x, $y; selp.b$w m, o, m, p;"
+            + " add.rn.$t s, $x, $y; setp.nan.$t p, $x, $y; selp.b$w $r, s, m, p; }";
+    return text.formatted(comparison, ofZeros);
   }
 
   /** A call of {@code tilespark_NAME_TYPE} with one argument. */

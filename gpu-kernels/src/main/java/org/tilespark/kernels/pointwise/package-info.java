@@ -1,5 +1,7 @@
 /**
- * What becomes of each element of an array by itself, in one pass: the instructions of {@link
+ * What becomes of each element of arrays by itself, in one pass: elementwise programs ({@link
+ * org.tilespark.kernels.pointwise.ElementwiseProgram}, from which to start), their functions with
+ * both twins, and the kernels that are written for them; and the instructions of {@link
  * org.tilespark.kernels.pointwise.PointwiseProgram}.
  */
 package org.tilespark.kernels.pointwise;

@@ -198,10 +198,10 @@ class DeviceElementwiseIT {
     try {
       List<Callable<Void>> tasks = new ArrayList<>();
       for (int task = 0; task < 4; task++) {
-        int first = task * 200;
+        int first = 1000 + task * 80;
         tasks.add(
             () -> {
-              for (int seed = first; seed < first + 200; seed++) {
+              for (int seed = first; seed < first + 80; seed++) {
                 Random random = new Random(seed);
                 ElementwiseProgram program = ElementwiseCases.random(random);
                 Block block =

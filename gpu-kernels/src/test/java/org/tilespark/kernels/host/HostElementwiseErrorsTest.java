@@ -12,7 +12,7 @@ import org.tilespark.kernels.pointwise.ElementwiseErrors;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.ElementType;
 
-/** What docs/elementwise-errors.md states of the host. */
+/** What docs/decisions/elementwise-programs.md states of the host. */
 class HostElementwiseErrorsTest {
   @Test
   void errorsStayWithinTheirBounds() {
