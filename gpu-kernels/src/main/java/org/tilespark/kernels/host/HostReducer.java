@@ -1,0 +1,293 @@
+package org.tilespark.kernels.host;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.pointwise.BinaryFunction;
+import org.tilespark.kernels.pointwise.HostLoop;
+import org.tilespark.kernels.reduce.ReducedAxes;
+import org.tilespark.kernels.reduce.Reduction;
+import org.tilespark.kernels.reduce.ReductionProblem;
+import org.tilespark.layout.ElementType;
+import sun.misc.Unsafe;
+
+/**
+ * Reductions on the CPU, on the calling thread: the oracle and the fallback of the device's.
+ * Complex arrays are reduced plane by plane.
+ *
+ * <p>Sequences are taken several side by side where they are short or do not lie along the
+ * innermost axis: a tile has a column for each sequence and a row for each of its numbers, so that
+ * the additions of a tree are one loop over half a tile. Safe for several threads.
+ */
+public final class HostReducer {
+  /** Numbers of a tile with several columns: a tile of doubles stays in the second-level cache. */
+  private static final int TILE = 1 << 15;
+
+  /** Fewest columns of a tile of sequences that lie side by side: half a page's cache lines. */
+  private static final int LEAST_COLUMNS = 32;
+
+  /** Longer sequences along the innermost axis are taken one at a time. */
+  private static final int SHORT = 64;
+
+  private static final long BASE = Unsafe.ARRAY_BYTE_BASE_OFFSET; // of arrays of every type
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  /**
+   * Reduces an array.
+   *
+   * @param in the array
+   * @param out the results, apart from the array
+   * @throws IllegalArgumentException if one of them has another length
+   */
+  public void reduce(ReductionProblem problem, HostMemory in, HostMemory out) {
+    requireBytes("array", problem.shape().elements(), problem.type(), in);
+    requireBytes("results", problem.outputShape().elements(), problem.outputType(), out);
+    if (out.bytes() > 0) {
+      new Run(problem, in, out).all();
+    }
+  }
+
+  private static void requireBytes(
+      String what, long elements, ElementType type, HostMemory memory) {
+    long bytes = Math.multiplyExact(elements, (long) type.bytes());
+    if (memory.bytes() != bytes) {
+      throw new IllegalArgumentException(
+          "The %s of a reduction: %s bytes; expected %s".formatted(what, memory.bytes(), bytes));
+    }
+  }
+
+  /** One reduction under way. */
+  private static final class Run {
+    private final ReductionProblem problem;
+    private final HostMemory in;
+    private final HostMemory out;
+    private final ReducedAxes axes;
+    private final long length; // of a sequence
+    private final boolean alongRows; // sequences lie along the innermost axis
+    private final int mostColumns;
+    private final int width;
+    // A tile as it lies in memory, as ints if it is narrower, and as it is computed; may be one.
+    private final Object raw;
+    private final Object widened;
+    private final Object tile;
+    private final Object others; // for what is combined with the first half of a tile
+    private final List<Object> pieces = new ArrayList<>(); // of each level above tiles, a row each
+
+    Run(ReductionProblem problem, HostMemory in, HostMemory out) {
+      this.problem = problem;
+      this.in = in;
+      this.out = out;
+      axes = ReducedAxes.of(problem);
+      length = problem.shape().elements() == 0 ? 0 : ReducedAxes.count(axes.reduced());
+      alongRows = axes.isInnermost(axes.reduced());
+      int rows = (int) Math.max(1, Math.min(length, ReductionProblem.TREE));
+      long results = ReducedAxes.count(axes.kept());
+      if (alongRows && length > SHORT) {
+        mostColumns = 1;
+      } else {
+        mostColumns = (int) Math.min(results, Math.max(LEAST_COLUMNS, TILE / rows));
+      }
+      ElementType type = problem.type();
+      ElementType computed = problem.computedIn();
+      width = type.bytes();
+      int numbers = rows * mostColumns;
+      widened = HostNumbers.array(type, numbers);
+      raw =
+          type == ElementType.INT8
+              ? new byte[numbers]
+              : type == ElementType.INT16 ? new short[numbers] : widened;
+      tile = type == computed ? widened : HostNumbers.array(computed, numbers);
+      others = HostNumbers.array(computed, (rows + 1) / 2 * mostColumns);
+      for (long left = count(0); left > 1; left = count(pieces.size())) {
+        int most = (int) Math.min(left, ReductionProblem.TREE);
+        pieces.add(HostNumbers.array(computed, most * mostColumns));
+      }
+    }
+
+    void all() {
+      long results = ReducedAxes.count(axes.kept());
+      int columns;
+      for (long first = 0; first < results; first += columns) {
+        long left = results - first;
+        // Columns that lie side by side are read together.
+        long beside = alongRows ? left : ReducedAxes.runLength(axes.kept(), first);
+        columns = (int) Math.min(Math.min(mostColumns, left), beside);
+        if (length == 0) {
+          out.slice(first * problem.outputType().bytes(), (long) columns * Long.BYTES)
+              .fill((byte) 0); // only sums are of nothing
+        } else if (problem.reduction().isPlace()) {
+          places(first, columns);
+        } else {
+          combined(first, columns);
+        }
+      }
+    }
+
+    /** How many trees there are at a level; those of level 0 are made of elements. */
+    private long count(int level) {
+      long trees = length;
+      for (int i = 0; i <= level; i++) {
+        trees = Ceil.div(trees, ReductionProblem.TREE);
+      }
+      return trees;
+    }
+
+    /** Results that are made by combining numbers in pairs. */
+    private void combined(long first, int columns) {
+      combine(function().hostLoop(problem.computedIn()), first, columns, pieces.size(), 0);
+      store(first, columns);
+    }
+
+    /** Combines a tree of a level; the tile's first row has the results. */
+    private void combine(HostLoop loop, long first, int columns, int level, long tree) {
+      long start = tree * ReductionProblem.TREE;
+      if (level == 0) {
+        int rows = (int) Math.min(ReductionProblem.TREE, length - start);
+        fill(first, columns, start, rows);
+        halve(loop, tile, rows, columns);
+        return;
+      }
+      Object values = pieces.get(level - 1);
+      int rows = (int) Math.min(ReductionProblem.TREE, count(level - 1) - start);
+      for (int row = 0; row < rows; row++) {
+        combine(loop, first, columns, level - 1, start + row);
+        System.arraycopy(tile, 0, values, row * columns, columns);
+      }
+      halve(loop, values, rows, columns);
+      System.arraycopy(values, 0, tile, 0, columns);
+    }
+
+    private BinaryFunction function() {
+      return switch (problem.reduction()) {
+        case SUM -> BinaryFunction.ADD;
+        case MINIMUM, ARGMIN -> BinaryFunction.MINIMUM;
+        case MAXIMUM, ARGMAX -> BinaryFunction.MAXIMUM;
+      };
+    }
+
+    /**
+     * Combines rows with those half of a power of two further on, until the first one is left. The
+     * latter go through another array: within one the JVM makes no vector instructions.
+     */
+    private void halve(HostLoop loop, Object values, int rows, int columns) {
+      for (int left = rows; left > 1; ) {
+        int half = Integer.highestOneBit(left - 1);
+        int count = (left - half) * columns;
+        System.arraycopy(values, half * columns, others, 0, count);
+        loop.run(values, others, values, count);
+        left = half;
+      }
+    }
+
+    /** Results that are places: of the first number that nothing before it equals or beats. */
+    private void places(long first, int columns) {
+      long[] places = new long[columns];
+      boolean least = problem.reduction() == Reduction.ARGMIN;
+      Object best = HostNumbers.array(problem.computedIn(), columns);
+      for (long row = 0; row < length; row += ReductionProblem.TREE) {
+        int rows = (int) Math.min(ReductionProblem.TREE, length - row);
+        fill(first, columns, row, rows);
+        if (row == 0) {
+          System.arraycopy(tile, 0, best, 0, columns);
+        }
+        for (int r = 0; r < rows; r++) {
+          if (tile instanceof double[] values) {
+            better(values, r * columns, (double[]) best, places, row + r, least);
+          } else {
+            better((long[]) tile, r * columns, (long[]) best, places, row + r, least);
+          }
+        }
+      }
+      HostMemory.ofArray(places).copyTo(out.slice(first * Long.BYTES, (long) columns * Long.BYTES));
+    }
+
+    private static void better(
+        double[] values, int at, double[] best, long[] places, long place, boolean least) {
+      for (int c = 0; c < best.length; c++) {
+        double value = values[at + c];
+        boolean beats = least ? value < best[c] : value > best[c];
+        if (beats || (Double.isNaN(value) && !Double.isNaN(best[c]))) {
+          best[c] = value;
+          places[c] = place;
+        }
+      }
+    }
+
+    private static void better(
+        long[] values, int at, long[] best, long[] places, long place, boolean least) {
+      for (int c = 0; c < best.length; c++) {
+        long value = values[at + c];
+        if (least ? value < best[c] : value > best[c]) {
+          best[c] = value;
+          places[c] = place;
+        }
+      }
+    }
+
+    /** Reads numbers {@code row} and on of the sequences {@code first} and on into the tile. */
+    private void fill(long first, int columns, long row, int rows) {
+      if (alongRows) {
+        for (int c = 0; c < columns; c++) {
+          readSequence(ReducedAxes.offset(axes.kept(), first + c), c, columns, row, rows);
+        }
+      } else {
+        long start = ReducedAxes.offset(axes.kept(), first);
+        for (int r = 0; r < rows; r++) {
+          long from = start + ReducedAxes.offset(axes.reduced(), row + r);
+          copy(from, r * columns, columns);
+        }
+      }
+      int numbers = rows * columns;
+      HostNumbers.widen(raw, widened, numbers);
+      if (tile != widened) {
+        HostNumbers.cast(widened, problem.computedIn(), tile, numbers);
+      }
+    }
+
+    /** Reads part of one sequence into a column, run by run. */
+    private void readSequence(long start, int column, int columns, long row, int rows) {
+      int run;
+      for (int r = 0; r < rows; r += run) {
+        long from = start + ReducedAxes.offset(axes.reduced(), row + r);
+        run = (int) Math.min(rows - r, ReducedAxes.runLength(axes.reduced(), row + r));
+        if (columns == 1) {
+          copy(from, r, run);
+        } else {
+          for (int i = 0; i < run; i++) {
+            copyOne(from + i, (r + i) * columns + column);
+          }
+        }
+      }
+    }
+
+    private void copy(long from, int to, int count) {
+      UNSAFE.copyMemory(
+          in.base(),
+          in.offset() + from * width,
+          raw,
+          BASE + (long) to * width,
+          (long) count * width);
+    }
+
+    private void copyOne(long from, int to) {
+      long source = in.offset() + from * width;
+      long target = BASE + (long) to * width;
+      switch (width) {
+        case 1 -> UNSAFE.putByte(raw, target, UNSAFE.getByte(in.base(), source));
+        case 2 -> UNSAFE.putShort(raw, target, UNSAFE.getShort(in.base(), source));
+        case 4 -> UNSAFE.putInt(raw, target, UNSAFE.getInt(in.base(), source));
+        default -> UNSAFE.putLong(raw, target, UNSAFE.getLong(in.base(), source));
+      }
+    }
+
+    /** Writes the tile's first row. */
+    private void store(long first, int columns) {
+      int bytes = problem.outputType().bytes();
+      Object from = bytes < Integer.BYTES ? raw : tile;
+      HostNumbers.narrow(tile, from, columns);
+      HostMemory target = out.slice(first * bytes, (long) columns * bytes);
+      UNSAFE.copyMemory(from, BASE, target.base(), target.offset(), target.bytes());
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package org.tilespark.kernels.reduce;
+
+import org.tilespark.layout.ElementType;
+
+/** What a sequence of numbers becomes. */
+public enum Reduction {
+  /**
+   * Their sum: of integers INT64, modulo 2^64; of floating-point numbers FLOAT64, added in the
+   * order of {@link ReductionProblem#TREE}; 0 of nothing.
+   */
+  SUM {
+    @Override
+    ElementType type(ElementType element) {
+      return computedIn(element);
+    }
+  },
+  /** The least; NaN if there is one; -0 is less than 0. */
+  MINIMUM,
+  /** The greatest; NaN if there is one; -0 is less than 0. */
+  MAXIMUM,
+  /** The place of the first one that is least, or of the first NaN: an INT64. */
+  ARGMIN {
+    @Override
+    ElementType type(ElementType element) {
+      return ElementType.INT64;
+    }
+  },
+  /** The place of the first one that is greatest, or of the first NaN: an INT64. */
+  ARGMAX {
+    @Override
+    ElementType type(ElementType element) {
+      return ElementType.INT64;
+    }
+  };
+
+  /** Type of the result. */
+  ElementType type(ElementType element) {
+    return element;
+  }
+
+  /** INT64 for integers, FLOAT64 for floating-point numbers. */
+  static ElementType computedIn(ElementType element) {
+    return switch (element) {
+      case INT8, INT16, INT32, INT64 -> ElementType.INT64;
+      case FLOAT32, FLOAT64 -> ElementType.FLOAT64;
+    };
+  }
+
+  /** True if the result is a place. */
+  public boolean isPlace() {
+    return this == ARGMIN || this == ARGMAX;
+  }
+}
