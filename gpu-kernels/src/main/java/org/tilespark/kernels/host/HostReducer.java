@@ -21,11 +21,14 @@ import sun.misc.Unsafe;
  * the additions of a tree are one loop over half a tile. Safe for several threads.
  */
 public final class HostReducer {
-  /** Numbers of a tile with several columns: a tile of doubles stays in the second-level cache. */
+  /** Numbers of a tile with several columns: one of doubles stays in the second-level cache. */
   private static final int TILE = 1 << 15;
 
-  /** Fewest columns of a tile of sequences that lie side by side: half a page's cache lines. */
-  private static final int LEAST_COLUMNS = 32;
+  /**
+   * Numbers of each of several sequences that lie side by side which are combined together, so that
+   * rows of a tile are long; a power of two.
+   */
+  private static final int ROWS = 32;
 
   /** Longer sequences along the innermost axis are taken one at a time. */
   private static final int SHORT = 64;
@@ -65,12 +68,14 @@ public final class HostReducer {
     private final ReducedAxes axes;
     private final long length; // of a sequence
     private final boolean alongRows; // sequences lie along the innermost axis
+    private final int mostRows; // of a tile
     private final int mostColumns;
     private final int width;
     // A tile as it lies in memory, as ints if it is narrower, and as it is computed; may be one.
     private final Object raw;
     private final Object widened;
     private final Object tile;
+    private final Object branches; // sums of the branches of a tree
     private final Object others; // for what is combined with the first half of a tile
     private final List<Object> pieces = new ArrayList<>(); // of each level above tiles, a row each
 
@@ -81,24 +86,27 @@ public final class HostReducer {
       axes = ReducedAxes.of(problem);
       length = problem.shape().elements() == 0 ? 0 : ReducedAxes.count(axes.reduced());
       alongRows = axes.isInnermost(axes.reduced());
-      int rows = (int) Math.max(1, Math.min(length, ReductionProblem.TREE));
+      mostRows = (int) Math.max(1, Math.min(length, alongRows ? ReductionProblem.TREE : ROWS));
       long results = ReducedAxes.count(axes.kept());
       if (alongRows && length > SHORT) {
         mostColumns = 1;
       } else {
-        mostColumns = (int) Math.min(results, Math.max(LEAST_COLUMNS, TILE / rows));
+        mostColumns = (int) Math.min(results, TILE / mostRows);
       }
       ElementType type = problem.type();
       ElementType computed = problem.computedIn();
       width = type.bytes();
-      int numbers = rows * mostColumns;
+      int numbers = mostRows * mostColumns;
       widened = HostNumbers.array(type, numbers);
       raw =
           type == ElementType.INT8
               ? new byte[numbers]
               : type == ElementType.INT16 ? new short[numbers] : widened;
       tile = type == computed ? widened : HostNumbers.array(computed, numbers);
-      others = HostNumbers.array(computed, (rows + 1) / 2 * mostColumns);
+      long mostCombined = Math.max(Math.max(mostRows, ROWS), count(0));
+      int half = (int) Math.min(mostCombined, ReductionProblem.TREE) / 2;
+      others = HostNumbers.array(computed, half * mostColumns);
+      branches = HostNumbers.array(computed, ROWS * mostColumns);
       for (long left = count(0); left > 1; left = count(pieces.size())) {
         int most = (int) Math.min(left, ReductionProblem.TREE);
         pieces.add(HostNumbers.array(computed, most * mostColumns));
@@ -144,8 +152,12 @@ public final class HostReducer {
       long start = tree * ReductionProblem.TREE;
       if (level == 0) {
         int rows = (int) Math.min(ReductionProblem.TREE, length - start);
-        fill(first, columns, start, rows);
-        halve(loop, tile, rows, columns);
+        if (alongRows) {
+          fill(first, columns, start, rows, 1);
+          halve(loop, tile, rows, columns);
+        } else {
+          combineRows(loop, first, columns, start, rows);
+        }
         return;
       }
       Object values = pieces.get(level - 1);
@@ -167,6 +179,22 @@ public final class HostReducer {
     }
 
     /**
+     * Combines a tree of numbers that lie in rows: branch after branch, where a branch has every
+     * 32nd row, then the branches.
+     */
+    private void combineRows(HostLoop loop, long first, int columns, long start, int rows) {
+      int count = Math.min(rows, ROWS);
+      for (int branch = 0; branch < count; branch++) {
+        int ofBranch = (int) Ceil.div(rows - branch, ROWS);
+        fill(first, columns, start + branch, ofBranch, ROWS);
+        halve(loop, tile, ofBranch, columns);
+        System.arraycopy(tile, 0, branches, branch * columns, columns);
+      }
+      halve(loop, branches, count, columns);
+      System.arraycopy(branches, 0, tile, 0, columns);
+    }
+
+    /**
      * Combines rows with those half of a power of two further on, until the first one is left. The
      * latter go through another array: within one the JVM makes no vector instructions.
      */
@@ -185,9 +213,9 @@ public final class HostReducer {
       long[] places = new long[columns];
       boolean least = problem.reduction() == Reduction.ARGMIN;
       Object best = HostNumbers.array(problem.computedIn(), columns);
-      for (long row = 0; row < length; row += ReductionProblem.TREE) {
-        int rows = (int) Math.min(ReductionProblem.TREE, length - row);
-        fill(first, columns, row, rows);
+      for (long row = 0; row < length; row += mostRows) {
+        int rows = (int) Math.min(mostRows, length - row);
+        fill(first, columns, row, rows, 1);
         if (row == 0) {
           System.arraycopy(tile, 0, best, 0, columns);
         }
@@ -225,8 +253,11 @@ public final class HostReducer {
       }
     }
 
-    /** Reads numbers {@code row} and on of the sequences {@code first} and on into the tile. */
-    private void fill(long first, int columns, long row, int rows) {
+    /**
+     * Reads every {@code step}th number from {@code row} on of the sequences {@code first} and on
+     * into the tile; the step is 1 of sequences along the innermost axis.
+     */
+    private void fill(long first, int columns, long row, int rows, int step) {
       if (alongRows) {
         for (int c = 0; c < columns; c++) {
           readSequence(ReducedAxes.offset(axes.kept(), first + c), c, columns, row, rows);
@@ -234,7 +265,7 @@ public final class HostReducer {
       } else {
         long start = ReducedAxes.offset(axes.kept(), first);
         for (int r = 0; r < rows; r++) {
-          long from = start + ReducedAxes.offset(axes.reduced(), row + r);
+          long from = start + ReducedAxes.offset(axes.reduced(), row + (long) r * step);
           copy(from, r * columns, columns);
         }
       }
