@@ -1,0 +1,73 @@
+package org.tilespark.spark.pointwise;
+
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+
+/**
+ * How arrays of several extents meet element by element, by numpy's rule: along an axis an array of
+ * extent 1 repeats its only element, and all others have one extent.
+ *
+ * @param extents of the result
+ * @param repeated for each array the axes along which it repeats its element
+ */
+public record Broadcasting(Shape extents, List<Set<Integer>> repeated) {
+  /** Copies the list. */
+  public Broadcasting {
+    repeated = repeated.stream().map(Set::copyOf).toList();
+  }
+
+  /**
+   * The result's extents, and what each array repeats.
+   *
+   * @param kind of the arrays, for the names of axes
+   * @param names of the arrays, for the message
+   * @param arrays at least one, of the kind's rank
+   * @throws IllegalArgumentException if the extents along an axis differ and none of two is 1
+   */
+  public static Broadcasting of(BlockKind kind, List<String> names, List<Shape> arrays) {
+    long[] extents = new long[kind.rank()];
+    for (int axis = 0; axis < extents.length; axis++) {
+      extents[axis] = extent(kind, names, arrays, axis);
+    }
+    List<Set<Integer>> repeated =
+        arrays.stream()
+            .map(
+                array ->
+                    IntStream.range(0, extents.length)
+                        .filter(axis -> array.extent(axis) != extents[axis])
+                        .boxed()
+                        .collect(Collectors.toSet()))
+            .toList();
+    return new Broadcasting(Shape.of(extents), repeated);
+  }
+
+  private static long extent(BlockKind kind, List<String> names, List<Shape> arrays, int axis) {
+    long extent = 1;
+    int from = 0; // the array that has it
+    for (int i = 0; i < arrays.size(); i++) {
+      long found = arrays.get(i).extent(axis);
+      if (found == 1 || found == extent) {
+        continue;
+      }
+      if (extent != 1) {
+        throw new IllegalArgumentException(
+            "%s has the extents %s and %s %s; along %s they are %s and %s, expected equal or 1"
+                .formatted(
+                    names.get(from),
+                    arrays.get(from).text(),
+                    names.get(i),
+                    arrays.get(i).text(),
+                    kind.offsetColumns().get(axis),
+                    extent,
+                    found));
+      }
+      extent = found;
+      from = i;
+    }
+    return extent;
+  }
+}
