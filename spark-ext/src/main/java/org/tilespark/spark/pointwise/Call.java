@@ -1,0 +1,133 @@
+package org.tilespark.spark.pointwise;
+
+import java.util.List;
+import java.util.function.BinaryOperator;
+import org.tilespark.kernels.pointwise.BinaryFunction;
+import org.tilespark.kernels.pointwise.UnaryFunction;
+
+/**
+ * A function and its arguments, from which an {@link ElementFunction} makes the result. Immutable.
+ *
+ * @param name of the function or operator, for messages
+ * @param found the call in the text
+ * @param arguments in the order of the text
+ */
+record Call(String name, Found found, List<Term> arguments) {
+  Call {
+    arguments = List.copyOf(arguments);
+  }
+
+  /** An argument. */
+  Term argument(int i) {
+    return arguments.get(i);
+  }
+
+  /** The call is wrong, as {@code what} says. */
+  IllegalArgumentException wrong(String what) {
+    return found.wrong(what);
+  }
+
+  /** The same call of these arguments. */
+  Call with(List<Term> others) {
+    return new Call(name, found, others);
+  }
+
+  /** The same call; complex arguments are wrong. */
+  Call real() {
+    for (Term argument : arguments) {
+      if (argument.isComplex()) {
+        throw wrong(name + " takes real values; found " + argument.type().text());
+      }
+    }
+    return this;
+  }
+
+  /** The same call; arguments other than truth values are wrong. */
+  Call bools() {
+    for (Term argument : arguments) {
+      if (!argument.isBool()) {
+        throw wrong(
+            "%s takes truth values; found %s; write a comparison, as v <> 0"
+                .formatted(name, argument.type().text()));
+      }
+    }
+    return this;
+  }
+
+  /** The type that all arguments have in common. */
+  ValueType commonType() {
+    return Promotion.of(arguments);
+  }
+
+  /** The same call with its arguments in their common type. */
+  Call common() {
+    return in(commonType());
+  }
+
+  /** The same call with its arguments in their common type, TINYINT for truth values. */
+  Call numbers() {
+    ValueType type = commonType();
+    return in(type.isBool() ? ValueType.real(type.element()) : type);
+  }
+
+  /** The same call with its arguments in their common type, or the floating-point type for it. */
+  Call floating() {
+    return in(commonType().floating());
+  }
+
+  /**
+   * The same call with its arguments in a type.
+   *
+   * @throws IllegalArgumentException if a literal does not fit
+   */
+  Call in(ValueType type) {
+    return with(arguments.stream().map(argument -> in(type, argument)).toList());
+  }
+
+  /** An argument in a type. */
+  private Term in(ValueType type, Term argument) {
+    requireFit(found, type, argument);
+    return argument.in(type);
+  }
+
+  /**
+   * Refuses integer literals that a type does not hold.
+   *
+   * @param found where they meet the type
+   */
+  static void requireFit(Found found, ValueType type, Term term) {
+    if (term.exceeds(type.element())) {
+      throw found.wrong(
+          "an integer literal does not fit %s; CAST the other operand to a wider type"
+              .formatted(type.text()));
+    }
+  }
+
+  /** What the function makes of each part of the only argument. */
+  Term apply(UnaryFunction function) {
+    return argument(0).map(x -> Value.of(function, x));
+  }
+
+  /** What the function makes of the arguments, two at a time from the left, which are real. */
+  Term apply(BinaryFunction function) {
+    return result(
+        arguments.stream()
+            .map(Term::real)
+            .reduce((x, y) -> Value.of(function, x, y))
+            .orElseThrow());
+  }
+
+  /** What the function makes of each pair of parts of the two arguments. */
+  Term applyToParts(BinaryOperator<Value> function) {
+    Term x = argument(0);
+    Term y = argument(1);
+    return x.isComplex()
+        ? result(function.apply(x.real(), y.real()), function.apply(x.imag(), y.imag()))
+        : result(function.apply(x.real(), y.real()));
+  }
+
+  /** A number; made of literals if all arguments are. */
+  Term result(Value... parts) {
+    return Term.of(List.of(parts), arguments.stream().allMatch(Term::isLiteral));
+  }
+}
