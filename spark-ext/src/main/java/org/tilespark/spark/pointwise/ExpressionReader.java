@@ -202,9 +202,11 @@ final class ExpressionReader {
     if (origin.startIndex().isEmpty() || origin.stopIndex().isEmpty()) {
       return new Found(text, 1);
     }
-    int start = (Integer) origin.startIndex().get();
-    int end = (Integer) origin.stopIndex().get() + 1;
-    return new Found(text.substring(start, end), start + 1);
+    int first = (Integer) origin.startIndex().get(); // of code points
+    int last = (Integer) origin.stopIndex().get();
+    int start = text.offsetByCodePoints(0, first);
+    return new Found(
+        text.substring(start, text.offsetByCodePoints(start, last + 1 - first)), first + 1);
   }
 
   /** All names, and the one that is meant if it is near. */

@@ -242,6 +242,7 @@ class ElementExpressionTest {
           w + 1                      @ 'w' at character 1: there is no w; there are v, d, i, n, c, t, row, col,
           v + vv                     @ did you mean 'v'?
           v + x                      @ 'x' at character 5: there is no x
+          `\uD83D\uDE00` + w           @ '`\uD83D\uDE00`' at character 1: there is no
           a.v                        @ there is no a.v
           1 + sgrt(v)                @ 'sgrt(v)' at character 5: there is no elementwise function sgrt; there are abs, arg, atan2,
           sgrt(v)                    @ tanh; did you mean 'sqrt'?
