@@ -214,6 +214,8 @@ one(("bool",), "0", {
     "v div v": lambda v: v // v,
     "v = TRUE": lambda v: v == True,  # noqa: E712
     "abs(v)": np.abs,
+    "conj(v)": np.conj,
+    "imag(v)": np.imag,
     "floor(v)": np.floor,
     "CAST(v AS INT)": lambda v: v.astype("int32"),
     "if(v, v, FALSE)": lambda v: np.where(v, v, False),

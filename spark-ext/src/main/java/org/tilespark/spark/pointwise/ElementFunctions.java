@@ -37,7 +37,7 @@ final class ElementFunctions {
           rounding("floor", UnaryFunction.FLOOR),
           ofAll("greatest", BinaryFunction.MAXIMUM),
           of("if", 3, ElementFunctions::choose),
-          of("imag", 1, call -> call.result(call.argument(0).imag())),
+          of("imag", 1, ElementFunctions::imag),
           number("inf", Double.POSITIVE_INFINITY),
           of("isnan", 1, ElementFunctions::isNan),
           ofAll("least", BinaryFunction.MINIMUM),
@@ -104,7 +104,7 @@ final class ElementFunctions {
   }
 
   private static Term conj(Call call) {
-    Term x = call.argument(0);
+    Term x = call.numbers().argument(0);
     return x.isComplex() ? call.result(x.real(), Value.of(UnaryFunction.NEGATE, x.imag())) : x;
   }
 
@@ -115,6 +115,11 @@ final class ElementFunctions {
     ValueType type = values.commonType();
     Term chosen = values.in(type).applyToParts((yes, no) -> Value.select(condition, yes, no));
     return chosen.asBool(type.isBool());
+  }
+
+  private static Term imag(Call call) {
+    Term x = call.argument(0);
+    return call.result(x.imag()).asBool(x.isBool());
   }
 
   private static Term isNan(Call call) {
