@@ -1,54 +1,52 @@
 package org.tilespark.spark;
 
 import java.util.HashMap;
-import java.util.List;
-import java.util.Locale;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
-import org.tilespark.spark.functions.Caller;
 import org.tilespark.spark.functions.TableFunctions;
 
 /** From DataFrames of a classic session to plans and back. */
 final class Datasets {
   private Datasets() {}
 
-  /** As {@link OperatorCall#of} says, for DataFrames of a classic session. */
-  static Dataset<Row> call(
-      String function,
-      String operator,
-      Map<String, Dataset<Row>> tables,
-      Map<String, ?> arguments) {
+  /**
+   * The result of an operator on DataFrames of a classic session.
+   *
+   * @param arguments by parameter
+   * @throws IllegalArgumentException as {@link OperatorCall#of}
+   */
+  static Dataset<Row> call(TableFunctions operator, Map<String, Object> arguments) {
     return ErrorBoundary.CALLS.call(
         () -> {
-          Map<String, LogicalPlan> plans = new HashMap<>();
-          tables.forEach((parameter, df) -> plans.put(parameter, classic(df).logicalPlan()));
-          Map<String, String> texts = new HashMap<>();
-          arguments.forEach((parameter, value) -> texts.put(parameter, value.toString()));
-          List<SparkSession> sessions =
-              tables.values().stream().map(df -> classic(df).sparkSession()).distinct().toList();
+          Set<SparkSession> sessions = new HashSet<>();
+          Map<String, Object> values = new HashMap<>(arguments);
+          values.replaceAll(
+              (parameter, value) -> {
+                if (!(value instanceof Dataset<?> df)) {
+                  return value;
+                }
+                sessions.add(classic(df).sparkSession());
+                return classic(df).logicalPlan();
+              });
           if (sessions.size() > 1) {
             throw new IllegalArgumentException(
                 "The two DataFrames belong to different Spark sessions; expected one");
           }
-          return of(
-              sessions.get(0),
-              TableFunctions.valueOf(function.toUpperCase(Locale.ROOT))
-                  .plan(new Caller(operator, sessions.get(0)), plans, texts));
+          SparkSession session = sessions.iterator().next();
+          return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+              session, operator.plan(session, values));
         });
   }
 
-  private static Dataset<Row> of(SparkSession session, LogicalPlan plan) {
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session, plan);
-  }
-
-  private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> df) {
-    if (!(df instanceof org.apache.spark.sql.classic.Dataset<Row> classic)) {
+  private static org.apache.spark.sql.classic.Dataset<?> classic(Dataset<?> df) {
+    if (!(df instanceof org.apache.spark.sql.classic.Dataset<?> classic)) {
       throw new IllegalArgumentException(
           ("Expected a DataFrame of a classic session, found %s; over Spark Connect"
                   + " use the SQL functions, as SELECT * FROM matrix_transpose(TABLE(m))")

@@ -1,10 +1,11 @@
 package org.tilespark.spark;
 
-import java.util.Map;
+import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.error.Require;
+import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.validate.BlockValidator;
@@ -34,9 +35,7 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> transpose(Dataset<Row> df) {
-    Require.given(df, "MatrixBlocks.transpose", "df");
-    return OperatorCall.of(
-        "matrix_transpose", "MatrixBlocks.transpose", Map.of("input", df), Map.of());
+    return OperatorCall.of(TableFunctions.MATRIX_TRANSPOSE, df);
   }
 
   /** {@link #multiply(Dataset, Dataset, MultiplyOptions)} with all defaults. */
@@ -64,30 +63,26 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
-    Require.given(a, "MatrixBlocks.multiply", "a");
-    Require.given(b, "MatrixBlocks.multiply", "b");
     Require.given(options, "MatrixBlocks.multiply", "options");
-    return OperatorCall.of(
-        "matrix_multiply", "MatrixBlocks.multiply", Map.of("a", a, "b", b), changed(options));
+    return OperatorCall.of(TableFunctions.MATRIX_MULTIPLY, a, b, options);
   }
 
   /** {@link #gram(Dataset, MultiplyOptions)} with all defaults. */
-  public static Dataset<Row> gram(Dataset<Row> a) {
-    return gram(a, MultiplyOptions.defaults());
+  public static Dataset<Row> gram(Dataset<Row> df) {
+    return gram(df, MultiplyOptions.defaults());
   }
 
   /**
    * {@code A^T A}: half of it is computed, the whole is returned, and it is exactly symmetric. As
-   * {@link #multiply(Dataset, Dataset, MultiplyOptions)} of {@code a} with itself otherwise.
+   * {@link #multiply(Dataset, Dataset, MultiplyOptions)} of A with itself otherwise.
    *
-   * @param a M x N blocks of FLOAT or DOUBLE
+   * @param df A, M x N blocks of FLOAT or DOUBLE
    * @param options without transposes
    * @return N x N
    */
-  public static Dataset<Row> gram(Dataset<Row> a, MultiplyOptions options) {
-    Require.given(a, "MatrixBlocks.gram", "a");
+  public static Dataset<Row> gram(Dataset<Row> df, MultiplyOptions options) {
     Require.given(options, "MatrixBlocks.gram", "options");
-    return OperatorCall.of("matrix_gram", "MatrixBlocks.gram", Map.of("a", a), changed(options));
+    return OperatorCall.of(TableFunctions.MATRIX_GRAM, df, options);
   }
 
   /**
@@ -99,9 +94,7 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
-    Require.given(df, "MatrixBlocks.scale", "df");
-    return OperatorCall.of(
-        "matrix_scale", "MatrixBlocks.scale", Map.of("a", df), Map.of("alpha", alpha));
+    return OperatorCall.of(TableFunctions.MATRIX_SCALE, df, alpha);
   }
 
   /**
@@ -131,11 +124,7 @@ public final class MatrixBlocks {
    * both, have in no block: with {@link Missing#ZERO} it is zero. The result has no holes then.
    */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
-    Require.given(a, "MatrixBlocks.add", "a");
-    Require.given(b, "MatrixBlocks.add", "b");
-    Require.given(missing, "MatrixBlocks.add", "missing");
-    return OperatorCall.of(
-        "matrix_add", "MatrixBlocks.add", Map.of("a", a, "b", b), Map.of("missing", missing));
+    return OperatorCall.of(TableFunctions.MATRIX_ADD, a, b, missing);
   }
 
   /**
@@ -153,8 +142,7 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> center(Dataset<Row> df) {
-    Require.given(df, "MatrixBlocks.center", "df");
-    return OperatorCall.of("matrix_center", "MatrixBlocks.center", Map.of("a", df), Map.of());
+    return OperatorCall.of(TableFunctions.MATRIX_CENTER, df);
   }
 
   /**
@@ -183,13 +171,7 @@ public final class MatrixBlocks {
    * query runs.
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols, Missing missing) {
-    Require.given(df, "MatrixBlocks.reblock", "df");
-    Require.given(missing, "MatrixBlocks.reblock", "missing");
-    return OperatorCall.of(
-        "matrix_reblock",
-        "MatrixBlocks.reblock",
-        Map.of("input", df),
-        Map.of("rows", rows, "cols", cols, "missing", missing));
+    return OperatorCall.of(TableFunctions.MATRIX_REBLOCK, df, rows, cols, missing);
   }
 
   /**
@@ -201,9 +183,7 @@ public final class MatrixBlocks {
    *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
-    Require.given(df, "MatrixBlocks.validate", "df");
-    return OperatorCall.of(
-        "matrix_validate", "MatrixBlocks.validate", Map.of("input", df), Map.of());
+    return OperatorCall.of(TableFunctions.MATRIX_VALIDATE, df);
   }
 
   /**
@@ -214,28 +194,12 @@ public final class MatrixBlocks {
    * @param cols of the whole matrix
    */
   public static Dataset<Row> withExtents(Dataset<Row> df, long rows, long cols) {
-    return withExtents(df, rows + "," + cols);
+    return OperatorCall.of(TableFunctions.MATRIX_WITH_EXTENTS, df, List.of(rows, cols));
   }
 
   /** The same blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.withoutExtents", "df");
-    return withExtents(df, ArrayMetadata.UNKNOWN);
-  }
-
-  private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
-    Require.given(df, "MatrixBlocks.withExtents", "df");
-    return OperatorCall.of(
-        "matrix_with_extents",
-        "MatrixBlocks.withExtents",
-        Map.of("input", df),
-        Map.of("extents", extents));
-  }
-
-  /** The options that are no defaults: a gram has no parameters for transposes. */
-  private static Map<String, String> changed(MultiplyOptions options) {
-    Map<String, String> texts = options.toMap();
-    texts.entrySet().removeAll(MultiplyOptions.defaults().toMap().entrySet());
-    return texts;
+    return OperatorCall.of(TableFunctions.MATRIX_WITH_EXTENTS, df, ArrayMetadata.UNKNOWN);
   }
 }

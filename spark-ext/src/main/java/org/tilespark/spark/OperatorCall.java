@@ -3,10 +3,11 @@ package org.tilespark.spark;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.tilespark.spark.functions.TableFunctions;
 
 /**
- * One call of an operator from the facade: that of the SQL function of the same meaning. Where the
- * DataFrames belong to Spark Connect, their server calls it.
+ * One call of an operator from the facade. Where the DataFrames belong to Spark Connect, their
+ * server calls its SQL function.
  *
  * <p>A client of Spark Connect has no classes for plans, so that this class names none.
  */
@@ -16,21 +17,17 @@ final class OperatorCall {
   /**
    * The DataFrame that the operator makes.
    *
-   * @param function the SQL function
-   * @param operator who asks, for messages
-   * @param tables DataFrames by parameter; all of one session
-   * @param arguments by parameter, what is absent is the default
+   * @param arguments in the order of the operator's parameters, DataFrames of one session first;
+   *     what is absent is the default
    * @throws IllegalStateException if the session cannot plan our nodes
-   * @throws IllegalArgumentException if the DataFrames belong to different sessions, or the
-   *     function refuses them
+   * @throws IllegalArgumentException if an argument is null, the DataFrames belong to different
+   *     sessions, or the operator refuses them
    */
-  static Dataset<Row> of(
-      String function,
-      String operator,
-      Map<String, Dataset<Row>> tables,
-      Map<String, ?> arguments) {
-    return tables.values().stream().allMatch(ConnectCalls::isFor)
-        ? ConnectCalls.call(function, tables, arguments)
-        : Datasets.call(function, operator, tables, arguments);
+  static Dataset<Row> of(TableFunctions operator, Object... arguments) {
+    Map<String, Object> named = operator.named(arguments);
+    boolean isConnect =
+        named.values().stream()
+            .allMatch(each -> !(each instanceof Dataset<?> df) || ConnectCalls.isFor(df));
+    return isConnect ? ConnectCalls.call(operator, named) : Datasets.call(operator, named);
   }
 }

@@ -1,12 +1,11 @@
 package org.tilespark.spark;
 
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.error.Require;
+import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.validate.BlockValidator;
@@ -17,8 +16,6 @@ import org.tilespark.spark.validate.BlockValidator;
  * contiguous.
  *
  * <p>Laziness, errors and set-up are as for {@link MatrixBlocks}.
- *
- * <p>Above 450 lines, nearly 200 of them Javadoc: users find all operators on volumes in one class.
  */
 public final class VolumeBlocks {
   private VolumeBlocks() {}
@@ -35,10 +32,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
-    Require.given(df, "VolumeBlocks.permute", "df");
-    Require.given(axes, "VolumeBlocks.permute", "axes");
-    return OperatorCall.of(
-        "volume_permute", "VolumeBlocks.permute", Map.of("input", df), Map.of("axes", axes));
+    return OperatorCall.of(TableFunctions.VOLUME_PERMUTE, df, axes);
   }
 
   /**
@@ -67,13 +61,7 @@ public final class VolumeBlocks {
    * the query runs.
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int nx, int ny, int nz, Missing missing) {
-    Require.given(df, "VolumeBlocks.reblock", "df");
-    Require.given(missing, "VolumeBlocks.reblock", "missing");
-    return OperatorCall.of(
-        "volume_reblock",
-        "VolumeBlocks.reblock",
-        Map.of("input", df),
-        Map.of("nx", nx, "ny", ny, "nz", nz, "missing", missing));
+    return OperatorCall.of(TableFunctions.VOLUME_REBLOCK, df, nx, ny, nz, missing);
   }
 
   /**
@@ -88,7 +76,7 @@ public final class VolumeBlocks {
    * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
   public static Dataset<Row> slabs(Dataset<Row> df, String axis) {
-    return cut("slabs", df, axis, Map.of(), Missing.ERROR);
+    return OperatorCall.of(TableFunctions.VOLUME_SLABS, df, axis);
   }
 
   /**
@@ -102,20 +90,7 @@ public final class VolumeBlocks {
 
   /** As {@link #slabs(Dataset, String, int)}, with a choice of what missing blocks are. */
   public static Dataset<Row> slabs(Dataset<Row> df, String axis, int thickness, Missing missing) {
-    return cut("slabs", df, axis, Map.of("thickness", thickness), missing);
-  }
-
-  private static Dataset<Row> cut(
-      String form, Dataset<Row> df, String axis, Map<String, Integer> sizes, Missing missing) {
-    String operator = "VolumeBlocks." + form;
-    Require.given(df, operator, "df");
-    Require.given(axis, operator, "axis");
-    Require.given(missing, operator, "missing");
-    BlockKind.VOLUME.axis(operator, axis); // also before a server is asked
-    Map<String, Object> arguments = new TreeMap<>(sizes);
-    arguments.put("axis", axis);
-    arguments.put("missing", missing);
-    return OperatorCall.of("volume_" + form, operator, Map.of("input", df), arguments);
+    return OperatorCall.of(TableFunctions.VOLUME_SLABS, df, axis, thickness, missing);
   }
 
   /**
@@ -130,7 +105,7 @@ public final class VolumeBlocks {
    * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
   public static Dataset<Row> pencils(Dataset<Row> df, String axis) {
-    return cut("pencils", df, axis, Map.of(), Missing.ERROR);
+    return OperatorCall.of(TableFunctions.VOLUME_PENCILS, df, axis);
   }
 
   /**
@@ -146,7 +121,7 @@ public final class VolumeBlocks {
   /** As {@link #pencils(Dataset, String, int, int)}, with a choice of what missing blocks are. */
   public static Dataset<Row> pencils(
       Dataset<Row> df, String axis, int first, int second, Missing missing) {
-    return cut("pencils", df, axis, Map.of("first", first, "second", second), missing);
+    return OperatorCall.of(TableFunctions.VOLUME_PENCILS, df, axis, first, second, missing);
   }
 
   /** {@link #fft(Dataset, FftOptions)} with all defaults. */
@@ -172,9 +147,8 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> fft(Dataset<Row> df, FftOptions options) {
-    Require.given(df, "VolumeBlocks.fft", "df");
     Require.given(options, "VolumeBlocks.fft", "options");
-    return OperatorCall.of("volume_fft", "VolumeBlocks.fft", Map.of("input", df), options.toMap());
+    return OperatorCall.of(TableFunctions.VOLUME_FFT, df, options);
   }
 
   /** {@link #ifft(Dataset, FftOptions)} with all defaults. */
@@ -194,10 +168,8 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> ifft(Dataset<Row> df, FftOptions options) {
-    Require.given(df, "VolumeBlocks.ifft", "df");
     Require.given(options, "VolumeBlocks.ifft", "options");
-    return OperatorCall.of(
-        "volume_ifft", "VolumeBlocks.ifft", Map.of("input", df), options.toMap());
+    return OperatorCall.of(TableFunctions.VOLUME_IFFT, df, options);
   }
 
   /**
@@ -209,9 +181,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
-    Require.given(df, "VolumeBlocks.scale", "df");
-    return OperatorCall.of(
-        "volume_scale", "VolumeBlocks.scale", Map.of("input", df), Map.of("alpha", alpha));
+    return OperatorCall.of(TableFunctions.VOLUME_SCALE, df, alpha);
   }
 
   /** {@link #add(Dataset, Dataset, Missing)} where both volumes must have each block. */
@@ -234,11 +204,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
-    Require.given(a, "VolumeBlocks.add", "a");
-    Require.given(b, "VolumeBlocks.add", "b");
-    Require.given(missing, "VolumeBlocks.add", "missing");
-    return OperatorCall.of(
-        "volume_add", "VolumeBlocks.add", Map.of("a", a, "b", b), Map.of("missing", missing));
+    return OperatorCall.of(TableFunctions.VOLUME_ADD, a, b, missing);
   }
 
   /**
@@ -257,13 +223,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> multiplyPointwise(Dataset<Row> a, Dataset<Row> b) {
-    Require.given(a, "VolumeBlocks.multiplyPointwise", "a");
-    Require.given(b, "VolumeBlocks.multiplyPointwise", "b");
-    return OperatorCall.of(
-        "volume_multiply_pointwise",
-        "VolumeBlocks.multiplyPointwise",
-        Map.of("a", a, "b", b),
-        Map.of());
+    return OperatorCall.of(TableFunctions.VOLUME_MULTIPLY_POINTWISE, a, b);
   }
 
   /**
@@ -278,9 +238,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> lowPass(Dataset<Row> df, double cutoff) {
-    Require.given(df, "VolumeBlocks.lowPass", "df");
-    return OperatorCall.of(
-        "volume_low_pass", "VolumeBlocks.lowPass", Map.of("input", df), Map.of("cutoff", cutoff));
+    return OperatorCall.of(TableFunctions.VOLUME_LOW_PASS, df, cutoff);
   }
 
   /**
@@ -291,14 +249,12 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> powerSpectrum(Dataset<Row> df) {
-    Require.given(df, "VolumeBlocks.powerSpectrum", "df");
-    return OperatorCall.of(
-        "volume_power_spectrum", "VolumeBlocks.powerSpectrum", Map.of("input", df), Map.of());
+    return OperatorCall.of(TableFunctions.VOLUME_POWER_SPECTRUM, df);
   }
 
   /** {@link #radialAverage(Dataset, double)} in rings as wide as the finest step of any axis. */
   public static Dataset<Row> radialAverage(Dataset<Row> df) {
-    return radialAverage(df, Map.of());
+    return OperatorCall.of(TableFunctions.VOLUME_RADIAL_AVERAGE, df);
   }
 
   /**
@@ -315,13 +271,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> radialAverage(Dataset<Row> df, double width) {
-    return radialAverage(df, Map.of("width", width));
-  }
-
-  private static Dataset<Row> radialAverage(Dataset<Row> df, Map<String, Double> width) {
-    Require.given(df, "VolumeBlocks.radialAverage", "df");
-    return OperatorCall.of(
-        "volume_radial_average", "VolumeBlocks.radialAverage", Map.of("input", df), width);
+    return OperatorCall.of(TableFunctions.VOLUME_RADIAL_AVERAGE, df, width);
   }
 
   /**
@@ -335,9 +285,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> frequencies(Dataset<Row> df) {
-    Require.given(df, "VolumeBlocks.frequencies", "df");
-    return OperatorCall.of(
-        "volume_frequencies", "VolumeBlocks.frequencies", Map.of("input", df), Map.of());
+    return OperatorCall.of(TableFunctions.VOLUME_FREQUENCIES, df);
   }
 
   /**
@@ -349,9 +297,7 @@ public final class VolumeBlocks {
    *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
-    Require.given(df, "VolumeBlocks.validate", "df");
-    return OperatorCall.of(
-        "volume_validate", "VolumeBlocks.validate", Map.of("input", df), Map.of());
+    return OperatorCall.of(TableFunctions.VOLUME_VALIDATE, df);
   }
 
   /**
@@ -359,21 +305,12 @@ public final class VolumeBlocks {
    * what was stated before.
    */
   public static Dataset<Row> withExtents(Dataset<Row> df, long nx, long ny, long nz) {
-    return withExtents(df, nx + "," + ny + "," + nz);
+    return OperatorCall.of(TableFunctions.VOLUME_WITH_EXTENTS, df, List.of(nx, ny, nz));
   }
 
   /** The same blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.withoutExtents", "df");
-    return withExtents(df, ArrayMetadata.UNKNOWN);
-  }
-
-  private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
-    Require.given(df, "VolumeBlocks.withExtents", "df");
-    return OperatorCall.of(
-        "volume_with_extents",
-        "VolumeBlocks.withExtents",
-        Map.of("input", df),
-        Map.of("extents", extents));
+    return OperatorCall.of(TableFunctions.VOLUME_WITH_EXTENTS, df, ArrayMetadata.UNKNOWN);
   }
 }

@@ -27,6 +27,7 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
@@ -97,6 +98,7 @@ class NullArgumentsTest extends SparkTest {
     values.put(Optional.class, Optional.empty());
     values.put(Missing.class, Missing.ERROR);
     values.put(BlockKind.class, BlockKind.MATRIX);
+    values.put(StatedExtents.class, StatedExtents.of(Shape.of(1, 1)));
     values.put(MultiplyOptions.class, MultiplyOptions.defaults());
     values.put(MultiplyOptions.Strategy.class, MultiplyOptions.Strategy.AUTO);
     values.put(FftOptions.class, FftOptions.defaults());

@@ -69,7 +69,7 @@ class PublicApiTest {
         found,
         () ->
             ("The public API is not as recorded. Gone, so that users' code breaks: %s. New: %s. If"
-                    + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
+                 + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
                 .formatted(without(recorded, found), without(found, recorded), written, RECORD));
   }
 
@@ -101,7 +101,7 @@ class PublicApiTest {
       lines.add("spark " + constructor.getName());
     }
     for (TableFunctions function : TableFunctions.values()) {
-      lines.add("sql " + function.sqlName() + parameters(function));
+      lines.add("sql " + function.signature());
     }
     Class<?> npy = Class.forName(NpyDataSource.class.getPackageName() + ".NpyOptions");
     for (Class<?> options : List.of(npy, BlockFormat.class)) {
@@ -152,18 +152,6 @@ class PublicApiTest {
     return (Modifier.isPublic(member.getModifiers()) || Modifier.isProtected(member.getModifiers()))
         && !member.isSynthetic()
         && member.getDeclaringClass().getName().startsWith("org.tilespark.");
-  }
-
-  private static String parameters(TableFunctions function) throws ReflectiveOperationException {
-    Field field = TableFunctions.class.getDeclaredField("parameters");
-    field.setAccessible(true);
-    List<String> names = new ArrayList<>();
-    for (Object parameter : (List<?>) field.get(function)) {
-      Field name = parameter.getClass().getDeclaredField("name");
-      name.setAccessible(true);
-      names.add((String) name.get(parameter));
-    }
-    return "(" + String.join(", ", names) + ")";
   }
 
   private static List<String> constants(Class<?> type) throws ReflectiveOperationException {

@@ -1,7 +1,6 @@
 package org.tilespark.spark.block;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -180,23 +179,15 @@ public final class ArrayMetadata {
 
   /**
    * This metadata with the extents that a user states, and without those of our keys that cannot be
-   * read.
-   *
-   * @param what where the user states them, for the message: {@code "matrix_transpose: extents"}
-   * @param text {@code "10000,784"}, or {@link #UNKNOWN} to forget these and the block shape
-   * @throws IllegalArgumentException if the text is no shape of this rank
+   * read. Extents that are not known make it forget the block shape too.
    */
-  public ArrayMetadata stating(String what, String text, int rank) {
-    Require.given(what, "ArrayMetadata.stating", "what");
-    Require.given(text, "ArrayMetadata.stating", "text");
+  public ArrayMetadata stating(StatedExtents extents) {
+    Require.given(extents, "ArrayMetadata.stating", "extents");
     ArrayMetadata readable = withoutUnreadable();
-    return text.trim().toLowerCase(Locale.ROOT).equals(UNKNOWN)
-        ? new ArrayMetadata(
-            new MetadataBuilder()
-                .withMetadata(readable.withoutExtents().metadata)
-                .remove(BLOCK_SHAPE)
-                .build())
-        : readable.withExtents(Shape.parse(what, text, rank));
+    return extents
+        .shape()
+        .map(readable::withExtents)
+        .orElseGet(() -> readable.withoutExtents().withoutBlockShape());
   }
 
   /** This metadata with another full block shape. */

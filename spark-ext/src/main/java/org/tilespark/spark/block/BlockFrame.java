@@ -52,19 +52,16 @@ public record BlockFrame(
   /**
    * The input with the extents of the whole array stated anew, as column metadata on its values.
    *
-   * @param extents {@code "10000,784"}, {@code "unknown"} to forget what is stated, or empty to
-   *     leave it
-   * @throws IllegalArgumentException if the text is no shape of the kind's rank
+   * @param extents of the kind's rank; empty to leave what is stated
+   * @throws IllegalArgumentException if the input has no blocks of this kind
    */
   public static LogicalPlan withExtents(
-      LogicalPlan input, BlockKind kind, Optional<String> extents, String operator) {
+      LogicalPlan input, BlockKind kind, Optional<StatedExtents> extents, String operator) {
     if (extents.isEmpty()) {
       return input;
     }
     BlockFrame frame = of(input, kind, operator);
-    return frame
-        .stating(frame.metadata().stating(operator + ": extents", extents.get(), kind.rank()))
-        .plan();
+    return frame.stating(frame.metadata().stating(extents.get())).plan();
   }
 
   /** The same blocks with other metadata on the values. */

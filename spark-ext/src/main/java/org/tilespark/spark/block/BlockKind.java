@@ -51,32 +51,31 @@ public enum BlockKind {
   /**
    * The axis of a name or number.
    *
-   * @param operator who asks, for the message
+   * @param what whose axis it is, for the message: {@code "volume_slabs: axis"}
    * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
    *     {@code "1"}; {@code "-1"} is the last axis
    * @throws IllegalArgumentException if there is no such axis
    */
-  public int axis(String operator, String text) {
+  public int axis(String what, String text) {
     return axes(text)
         .filter(axes -> axes.size() == 1)
         .orElseThrow(
             () ->
                 new InvalidInputException(
                     ErrorCondition.INVALID_ARGUMENT,
-                    "%s: axis is '%s'; expected one of %s, or a number from %s to %s"
-                        .formatted(
-                            operator, text, String.join(", ", offsets), -rank(), rank() - 1)))
+                    "%s is '%s'; expected one of %s, or a number from %s to %s"
+                        .formatted(what, text, String.join(", ", offsets), -rank(), rank() - 1)))
         .get(0);
   }
 
   /**
    * The order of all axes that a text names.
    *
-   * @param operator who asks, for the message
+   * @param what whose axes they are, for the message: {@code "volume_permute: axes"}
    * @param text as {@link #axes} takes it
    * @throws IllegalArgumentException if it does not name each axis once
    */
-  public Permutation permutation(String operator, String text) {
+  public Permutation permutation(String what, String text) {
     return axes(text)
         .filter(axes -> axes.size() == rank())
         .map(axes -> Permutation.of(axes.stream().mapToInt(Integer::intValue).toArray()))
@@ -84,9 +83,8 @@ public enum BlockKind {
             () ->
                 new InvalidInputException(
                     ErrorCondition.INVALID_ARGUMENT,
-                    ("%s: axes is '%s'; expected each of %s once, by letter or number,"
-                            + " as 'yzx' or '1,2,0'")
-                        .formatted(operator, text, String.join(", ", offsets))));
+                    "%s is '%s'; expected each of %s once, by letter or number, as 'yzx' or '1,2,0'"
+                        .formatted(what, text, String.join(", ", offsets))));
   }
 
   /**

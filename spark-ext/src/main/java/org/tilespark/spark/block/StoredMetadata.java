@@ -144,7 +144,8 @@ final class StoredMetadata {
       int rank = extents.split(",", -1).length;
       stated =
           stated
-              .stating("Table property " + ArrayMetadata.EXTENTS, extents, rank)
+              .stating(
+                  StatedExtents.parse("Table property " + ArrayMetadata.EXTENTS, extents, rank))
               .withoutBlockShape();
     }
     String spectrum = properties.get(ArrayMetadata.SPECTRUM);

@@ -20,6 +20,7 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
@@ -84,7 +85,10 @@ public final class FourierPlans {
         metadata.extents(RANK).isPresent()
             ? input
             : BlockFrame.withExtents(
-                input, BlockKind.VOLUME, Optional.of(known.extents().text()), context.operator());
+                input,
+                BlockKind.VOLUME,
+                Optional.of(StatedExtents.of(known.extents())),
+                context.operator());
   }
 
   // ---- the operators

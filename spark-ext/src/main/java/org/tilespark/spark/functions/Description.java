@@ -12,8 +12,8 @@ import org.tilespark.spark.options.MultiplyOptions;
 
 /**
  * What users read about the table functions: {@code DESCRIBE FUNCTION EXTENDED}, docs/sql.md and
- * the tables of README, all made of the declarations in {@link TableFunctions} and {@link
- * Parameters}, and of the {@link Example}s.
+ * the tables of README, all made of the declarations, which {@link TableFunctions} lists, and of
+ * the {@link Example}s.
  *
  * <p>The section of examples has a fixed form, so that programs can run them: a line that begins
  * with six spaces and {@code "> "} begins a statement, which goes on to the line that ends with a
@@ -42,7 +42,7 @@ public final class Description {
         TableFunctions.class.getName(),
         null,
         function.sqlName(),
-        function.usage() + " - " + function.doc(),
+        function.usage() + " - " + function.operator().doc(),
         arguments(function),
         examples(function),
         "\n      " + note(function) + "\n  ",
@@ -82,7 +82,7 @@ public final class Description {
 
   private static String note(TableFunctions function) {
     String java = function.java().isEmpty() ? "" : "In Java and Scala " + function.java() + ". ";
-    return java + "Data moved between tasks: " + function.moves() + ".";
+    return java + "Data moved between tasks: " + function.operator().moves() + ".";
   }
 
   // ---- Markdown
@@ -107,7 +107,7 @@ public final class Description {
           .append("\n\n`")
           .append(function.usage())
           .append("`\n\n")
-          .append(wrapped(function.doc() + " " + note(function)))
+          .append(wrapped(function.operator().doc() + " " + note(function)))
           .append("\n\n| argument | type | default | meaning |\n|---|---|---|---|\n");
       for (Parameter parameter : function.parameters()) {
         page.append(
@@ -135,8 +135,8 @@ public final class Description {
                     row(
                         code(function.java()),
                         code(function.call()),
-                        function.doc().split("(?<=\\.) ", 2)[0],
-                        function.moves()))
+                        function.operator().doc().split("(?<=\\.) ", 2)[0],
+                        function.operator().moves()))
             .collect(Collectors.joining());
   }
 

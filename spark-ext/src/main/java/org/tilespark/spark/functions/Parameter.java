@@ -1,146 +1,28 @@
 package org.tilespark.spark.functions;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
-import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.BooleanType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.NumericType;
-import org.apache.spark.sql.types.StringType;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.StatedExtents;
+import org.tilespark.spark.options.Missing;
 
 /**
- * A parameter of table functions. Its declaration is the only one: the check of arguments, usage,
+ * A parameter of operators. Its declaration is the only one: the check of arguments, usage,
  * DESCRIBE FUNCTION and the tables in the docs are made of it.
  *
- * @param isRequired false if the argument may be left out
+ * @param fallback what holds without an argument; empty if the plan finds it
  * @param otherwise what holds without an argument, for the docs; empty if it is required
  * @param doc what it means, a phrase without a full stop
  */
-record Parameter(String name, Type type, boolean isRequired, String otherwise, String doc) {
-  /** What a parameter takes; all but tables are constants that have a normal form as text. */
-  enum Type {
-    /** Rows, as {@code TABLE(name)} or {@code TABLE(SELECT ...)}. */
-    TABLE("TABLE", "a table, as TABLE(name) or TABLE(SELECT ...)"),
-    /** A whole number, or its text. */
-    WHOLE("BIGINT", "a constant whole number, as 4 or '4'") {
-      @Override
-      boolean accepts(String text) {
-        try {
-          Long.parseLong(text);
-          return true;
-        } catch (NumberFormatException e) {
-          return false;
-        }
-      }
-    },
-    /** A number, or its text. */
-    NUMBER("DOUBLE", "a constant number, as 0.5 or '0.5'") {
-      @Override
-      boolean accepts(String text) {
-        try {
-          Double.parseDouble(text);
-          return true;
-        } catch (NumberFormatException e) {
-          return false;
-        }
-      }
-    },
-    /** A boolean, or its text. */
-    FLAG("BOOLEAN", "true or false") {
-      @Override
-      boolean accepts(String text) {
-        return text.equalsIgnoreCase("true") || text.equalsIgnoreCase("false");
-      }
-    },
-    /** A word. */
-    TEXT("STRING", "a constant text"),
-    /** Numbers or words, in a text with commas or in an array; a single one stands for itself. */
-    LIST("STRING or ARRAY", "a constant list, as '4,6' or array(4, 6)"),
-    /** Axes by letters or by numbers. */
-    AXES("STRING, INT or ARRAY", "constant axes, as 'yzx', '1,2,0' or array(1, 2, 0)"),
-    /** One axis by its letter or number. */
-    AXIS("STRING or INT", "a constant axis, as 'y' or 1");
+record Parameter<T>(String name, Type<T> type, Optional<T> fallback, String otherwise, String doc) {
+  static final String STATED = "as the column metadata states it";
 
-    private final String sql;
-    private final String expected;
-
-    Type(String sql, String expected) {
-      this.sql = sql;
-      this.expected = expected;
-    }
-
-    /** The SQL types in words. */
-    String sql() {
-      return sql;
-    }
-
-    /** What an argument has to be, for messages. */
-    String expected() {
-      return expected;
-    }
-
-    /** True if a text says something of this type. */
-    boolean accepts(String text) {
-      return true;
-    }
-
-    private boolean takesArrays() {
-      return this == LIST || this == AXES;
-    }
-
-    /**
-     * The normal form of an argument: its text, with commas between the elements of an array.
-     *
-     * @return empty if it is no constant, null, or of a type that does not fit
-     */
-    Optional<String> read(Expression argument) {
-      Expression plain = argument.transformUp(ScalaInterop.partialFunction(Type::evaluated));
-      if (this == TABLE || !plain.foldable()) {
-        return Optional.empty();
-      }
-      Object constant = plain.eval(null);
-      if (takesArrays() && plain.dataType() instanceof ArrayType type) {
-        return Optional.ofNullable((ArrayData) constant)
-            .flatMap(array -> elements(array, type.elementType()));
-      }
-      return scalar(constant, plain.dataType()).filter(text -> accepts(text.trim()));
-    }
-
-    /** What the optimizer puts in the place of an expression that has no value of its own. */
-    private static Optional<Expression> evaluated(Expression expression) {
-      return expression instanceof RuntimeReplaceable replaceable
-          ? Optional.of(replaceable.replacement())
-          : expression instanceof Alias variable ? Optional.of(variable.child()) : Optional.empty();
-    }
-
-    private static Optional<String> elements(ArrayData array, DataType type) {
-      List<String> texts = new ArrayList<>();
-      for (int i = 0; i < array.numElements(); i++) {
-        Object element = array.isNullAt(i) ? null : array.get(i, type);
-        scalar(element, type).ifPresent(texts::add);
-      }
-      return texts.size() == array.numElements()
-          ? Optional.of(String.join(",", texts))
-          : Optional.empty();
-    }
-
-    private static Optional<String> scalar(Object constant, DataType type) {
-      boolean isText =
-          type instanceof StringType || type instanceof NumericType || type instanceof BooleanType;
-      return isText ? Optional.ofNullable(constant).map(Object::toString) : Optional.empty();
-    }
-  }
+  static final Parameter<Missing> MISSING = missing("");
 
   /** A parameter that every call gives an argument for. */
-  static Parameter required(String name, Type type, String doc) {
-    return new Parameter(name, type, true, "", doc);
+  static <T> Parameter<T> required(String name, Type<T> type, String doc) {
+    return new Parameter<>(name, type, Optional.empty(), "", doc);
   }
 
   /**
@@ -148,17 +30,52 @@ record Parameter(String name, Type type, boolean isRequired, String otherwise, S
    *
    * @param otherwise what holds then
    */
-  static Parameter optional(String name, Type type, String otherwise, String doc) {
-    return new Parameter(name, type, false, otherwise, doc);
+  static <T> Parameter<T> optional(String name, Type<T> type, String otherwise, String doc) {
+    return new Parameter<>(name, type, Optional.empty(), otherwise, doc);
+  }
+
+  /** What missing blocks are. */
+  static Parameter<Missing> missing(String more) {
+    return new Parameter<>(
+        "missing",
+        Type.MISSING,
+        Optional.of(Missing.ERROR),
+        "'" + Missing.ERROR + "'",
+        "'error' refuses missing blocks, 'zero' takes them for zeros" + more);
+  }
+
+  /** A table of blocks of a kind. */
+  static Parameter<LogicalPlan> blocks(String name, BlockKind kind) {
+    return required(name, Type.TABLE, "blocks of a " + kind.label() + ": " + kind.columnsText());
+  }
+
+  /** Extents of the array of a call's only table. */
+  static Parameter<StatedExtents> extents(BlockKind kind) {
+    return extents("extents", kind, "the whole array");
+  }
+
+  /** Extents of an array. */
+  static Parameter<StatedExtents> extents(String name, BlockKind kind, String of) {
+    return optional(
+        name,
+        Type.extents(kind),
+        STATED,
+        "extents of "
+            + of
+            + ", '1000,800' or array(1000, 800); 'unknown' forgets those that the metadata states");
   }
 
   /** The same with something else that holds where it is left out. */
-  Parameter otherwise(String instead) {
-    return new Parameter(name, type, isRequired, instead, doc);
+  Parameter<T> otherwise(String instead) {
+    return new Parameter<>(name, type, fallback, instead, doc);
+  }
+
+  boolean isRequired() {
+    return otherwise.isEmpty();
   }
 
   boolean isTable() {
-    return type == Type.TABLE;
+    return type == (Type<?>) Type.TABLE;
   }
 
   /** As in a usage: {@code TABLE(a)}, {@code alpha}. */
@@ -169,5 +86,23 @@ record Parameter(String name, Type type, boolean isRequired, String otherwise, S
   /** Whether a name, in any case, is this one's. */
   boolean isNamed(String other) {
     return name.toLowerCase(Locale.ROOT).equals(other.toLowerCase(Locale.ROOT));
+  }
+
+  /**
+   * The value of an argument.
+   *
+   * @param operator whose it is, for messages
+   * @param argument empty if it is no constant
+   * @param shown the argument as the user wrote it
+   * @throws IllegalArgumentException if it is not what this parameter takes
+   */
+  T read(String operator, Optional<Object> argument, String shown) {
+    String what = operator + ": " + name;
+    return argument
+        .flatMap(constant -> type.reader().read(what, constant))
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    what + " is " + shown + "; expected " + type.expected()));
   }
 }

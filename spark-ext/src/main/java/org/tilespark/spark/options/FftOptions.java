@@ -124,6 +124,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
   }
 
   /** Those options as texts that were set; {@link #of} makes the same options of them. */
+  @Override
   public Map<String, String> toMap() {
     return texts();
   }

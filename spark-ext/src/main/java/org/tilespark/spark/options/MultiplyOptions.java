@@ -128,6 +128,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   }
 
   /** All options as texts; {@link #of} makes the same options of them. */
+  @Override
   public Map<String, String> toMap() {
     Map<String, String> all = texts();
     Map<String, String> inOrder = new LinkedHashMap<>();

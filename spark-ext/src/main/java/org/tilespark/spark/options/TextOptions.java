@@ -10,12 +10,15 @@ import org.tilespark.spark.error.Require;
  *
  * @param <O> the options themselves
  */
-abstract class TextOptions<O extends TextOptions<O>> implements Serializable {
+public abstract class TextOptions<O extends TextOptions<O>> implements Serializable {
   private final Map<String, String> texts; // in the order in which they were first set
 
   TextOptions(Map<String, String> texts) {
     this.texts = new LinkedHashMap<>(texts);
   }
+
+  /** The options as texts, by name. */
+  public abstract Map<String, String> toMap();
 
   /** The options of these texts, which are in their normal form. */
   abstract O made(Map<String, String> all);

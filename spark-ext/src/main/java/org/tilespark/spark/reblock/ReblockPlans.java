@@ -33,6 +33,7 @@ import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.RowBytes;
+import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -213,7 +214,8 @@ public final class ReblockPlans {
     LogicalPlan stated =
         frame.extents().isPresent() || !known.alike()
             ? input
-            : BlockFrame.withExtents(input, kind, Optional.of(known.extents().text()), operator);
+            : BlockFrame.withExtents(
+                input, kind, Optional.of(StatedExtents.of(known.extents())), operator);
     return reblock(stated, kind, shape.apply(known, frame.blocks()), missing, operator);
   }
 

@@ -14,6 +14,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
@@ -31,26 +32,24 @@ public final class TransferPlans {
    * of {@code values} and {@code imag}. Its metadata is that of {@code values}, with the type of
    * the elements as {@code tilespark.fileType}.
    *
-   * @param dtype type of the elements, in numpy's spelling; by default the type that the metadata
-   *     states, if the columns hold it, else the columns' own
+   * @param dtype type of the elements; by default the type that the metadata states, if the columns
+   *     hold it, else the columns' own
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or has a column
-   *     {@code data} already, or {@code dtype} names no type that they can become
+   *     {@code data} already, or {@code dtype} is no type that they can become
    */
   public static LogicalPlan pack(
-      LogicalPlan input, BlockKind kind, Optional<String> dtype, String operator) {
+      LogicalPlan input, BlockKind kind, Optional<NpyType> dtype, String operator) {
     BlockFrame frame = BlockFrame.of(input, kind, operator);
     BlockSchema blocks = frame.blocks();
     refuse(frame.columns(), BlockKind.DATA, operator);
     ArrayMetadata metadata = frame.metadata();
-    String option = operator + ": dtype";
-    Optional<NpyType> chosen = dtype.map(text -> NpyType.parseLittleEndian(option, text));
-    NpyType type = NpyType.ofBlocks(blocks, metadata, chosen, option);
+    NpyType type = NpyType.ofBlocks(blocks, metadata, dtype, operator + ": dtype");
     PackedBlocks packed = PackedBlocks.of(blocks, type, operator, frame.extents());
     List<NamedExpression> list = new ArrayList<>(frame.columns());
     list.set(
         blocks.values(),
         Attributes.alias(
-            new PackBlock(packed, chosen.isEmpty(), ScalaInterop.<Expression>seq(frame.block())),
+            new PackBlock(packed, dtype.isEmpty(), ScalaInterop.<Expression>seq(frame.block())),
             BlockKind.DATA,
             metadata.withFileType(type.descr()).toMetadata()));
     if (blocks.isComplex()) {
@@ -65,10 +64,8 @@ public final class TransferPlans {
    * format("npy")} does, and {@code values} gets the metadata that it states, as far as they are
    * known, beside that of {@code data}.
    *
-   * @param dtype type of the elements, in numpy's spelling; by default the type that the metadata
-   *     of {@code data} states
-   * @param extents of the whole array, {@code "10000,784"}, or {@code "unknown"} to forget what the
-   *     metadata states
+   * @param dtype type of the elements; by default the type that the metadata of {@code data} states
+   * @param extents of the whole array in place of those that the metadata states
    * @param blockShape elements per axis of a full block, which the metadata then states
    * @throws IllegalArgumentException if {@code input} has no packed blocks of this kind, or has a
    *     column {@code values} or {@code imag} already, or an argument cannot be read
@@ -76,21 +73,20 @@ public final class TransferPlans {
   public static LogicalPlan unpack(
       LogicalPlan input,
       BlockKind kind,
-      Optional<String> dtype,
-      Optional<String> extents,
-      Optional<String> blockShape,
+      Optional<NpyType> dtype,
+      Optional<StatedExtents> extents,
+      Optional<Shape> blockShape,
       String operator) {
     List<Attribute> columns = ScalaInterop.list(input.output());
     BlockSchema bytes = BlockSchema.findPacked(input.schema(), kind, operator);
     int data = bytes.values();
     refuse(columns, BlockKind.VALUES, operator);
     refuse(columns, BlockKind.IMAG, operator);
-    ArrayMetadata metadata = ArrayMetadata.of(columns.get(data).metadata());
-    if (extents.isPresent()) {
-      metadata = metadata.stating(operator + ": extents", extents.get(), kind.rank());
-    }
-    NpyType type = type(dtype, metadata, operator);
-    metadata = withShape(metadata, kind, blockShape, operator).withFileType(type.descr());
+    ArrayMetadata ofData = ArrayMetadata.of(columns.get(data).metadata());
+    ArrayMetadata known = extents.map(ofData::stating).orElse(ofData);
+    NpyType type = dtype.orElseGet(() -> stated(known, operator));
+    ArrayMetadata metadata =
+        withShape(known, kind, blockShape, operator).withFileType(type.descr());
     BlockSchema blocks = bytes.withElementType(type.columnType());
     PackedBlocks packed = PackedBlocks.of(blocks, type, operator, metadata.extents(kind.rank()));
     Seq<Expression> children = children(blocks, columns);
@@ -107,10 +103,7 @@ public final class TransferPlans {
     return new Project(ScalaInterop.seq(list), input);
   }
 
-  private static NpyType type(Optional<String> dtype, ArrayMetadata metadata, String operator) {
-    if (dtype.isPresent()) {
-      return NpyType.parseLittleEndian(operator + ": dtype", dtype.get());
-    }
+  private static NpyType stated(ArrayMetadata metadata, String operator) {
     String stated =
         metadata
             .fileType()
@@ -127,21 +120,20 @@ public final class TransferPlans {
 
   /** The metadata with what a source knows of the whole array: its axes, and the blocks' shape. */
   private static ArrayMetadata withShape(
-      ArrayMetadata metadata, BlockKind kind, Optional<String> blockShape, String operator) {
+      ArrayMetadata metadata, BlockKind kind, Optional<Shape> blockShape, String operator) {
     int rank = kind.rank();
     ArrayMetadata known =
         metadata.axes().isPresent() ? metadata : metadata.withAxes("xyz".substring(0, rank));
     if (blockShape.isEmpty()) {
       return known;
     }
-    String what = operator + ": blockShape";
-    long[] shape = Shape.parse(what, blockShape.get(), rank).toArray();
+    long[] shape = blockShape.get().toArray();
     Optional<Shape> extents = known.extents(rank);
     for (int axis = 0; axis < rank; axis++) {
       if (shape[axis] < 1) {
         throw new IllegalArgumentException(
-            "%s is '%s'; expected %s whole numbers of 1 or more"
-                .formatted(what, blockShape.get(), rank));
+            "%s: blockShape is '%s'; expected %s whole numbers of 1 or more"
+                .formatted(operator, blockShape.get().text(), rank));
       }
       if (extents.isPresent()) { // clipped, as a source does
         shape[axis] = Math.max(1, Math.min(shape[axis], extents.get().extent(axis)));

@@ -26,6 +26,7 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -93,18 +94,16 @@ public final class BlockValidator {
    *
    * @param input blocks, and columns that tell several arrays apart
    * @param kind what kind of blocks they are meant to be
-   * @param stated extents of the whole array in place of those that the metadata states, as {@link
-   *     BlockFrame#withExtents} takes them
+   * @param stated extents of the whole array in place of those that the metadata states
    * @param asDataset makes a DataFrame of a plan
    * @param operator who asks, for messages
    * @return columns code, block, found, expected; no rows if the input is good
-   * @throws IllegalArgumentException if the stated extents are no shape of the kind's rank, or the
-   *     input is streaming
+   * @throws IllegalArgumentException if the input is streaming
    */
   public static LogicalPlan validate(
       LogicalPlan input,
       BlockKind kind,
-      Optional<String> stated,
+      Optional<StatedExtents> stated,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     Streaming.refuse(operator, input);

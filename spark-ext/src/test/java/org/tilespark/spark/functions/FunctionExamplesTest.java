@@ -85,8 +85,9 @@ class FunctionExamplesTest extends SparkTest {
   @EnumSource(TableFunctions.class)
   void everyArgumentIsDescribed(TableFunctions function) {
     String text = extended(function.sqlName());
-    assertTrue(text.contains("Usage: " + function.usage() + " - " + function.doc()), text);
-    for (Parameter parameter : function.parameters()) {
+    assertTrue(
+        text.contains("Usage: " + function.usage() + " - " + function.operator().doc()), text);
+    for (Parameter<?> parameter : function.parameters()) {
       assertTrue(text.contains("      * " + parameter.name() + " - "), text);
       assertTrue(parameter.isRequired() == parameter.otherwise().isEmpty(), parameter.toString());
       assertTrue(!parameter.doc().isBlank() && !parameter.doc().endsWith("."), parameter.doc());

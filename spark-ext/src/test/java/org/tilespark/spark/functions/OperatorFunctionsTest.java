@@ -147,7 +147,8 @@ class OperatorFunctionsTest extends SparkTest {
     List<String> ofVolume = texts(sql("volume_validate(TABLE(v_bad))"));
     assertEquals(texts(VolumeBlocks.validate(spark.table("v_bad"))), ofVolume);
     assertEquals(
-        "wrongLength|block at x 0, y 0, z 0 (sample null)|values has 4 elements|nx 2 * ny 1 * nz 3 = 6",
+        "wrongLength|block at x 0, y 0, z 0 (sample null)|values has 4 elements|nx 2 * ny 1 * nz 3"
+            + " = 6",
         ofVolume.get(0));
     assertEquals(
         List.of(
@@ -211,7 +212,7 @@ class OperatorFunctionsTest extends SparkTest {
         "matrix_add: the extents of the first matrix are (4, 2), of the second (4, 3)");
     assertFails(
         () -> sql("volume_add(TABLE(v), TABLE(v), extentsB => '4,3')"),
-        "volume_add, second volume: extents is '4,3'; expected 3 whole numbers");
+        "volume_add: extentsB is '4,3'; expected 3 whole numbers");
   }
 
   @Test
@@ -233,7 +234,8 @@ class OperatorFunctionsTest extends SparkTest {
     assertFails(
         () ->
             sql(
-                "volume_add(TABLE(spectrum), TABLE(SELECT * FROM volume_permute(TABLE(spectrum), 0)))"),
+                "volume_add(TABLE(spectrum), TABLE(SELECT * FROM volume_permute(TABLE(spectrum),"
+                    + " 0)))"),
         "axes is '0'");
     view(
         "shifted",
@@ -241,7 +243,8 @@ class OperatorFunctionsTest extends SparkTest {
             + " output => 'natural', shift => true)");
     assertFails(
         () -> sql("volume_add(TABLE(spectrum), TABLE(shifted))"),
-        "volume_add: the two spectra differ in shift: 'none' of the first, 'spectrum' of the second");
+        "volume_add: the two spectra differ in shift: 'none' of the first, 'spectrum' of the"
+            + " second");
     assertFails(
         () -> sql("volume_frequencies(TABLE(v))"),
         "volume_frequencies: the column metadata does not say that this is a spectrum");

@@ -57,7 +57,8 @@ class TableFunctionsTest extends SparkTest {
     VOLUME.assertPermuted(
         Permutation.parse("zxy"),
         sql(
-            "SELECT * FROM volume_permute(TABLE(SELECT * FROM volume_permute(TABLE(v), 'yzx')), 'yzx')"));
+            "SELECT * FROM volume_permute(TABLE(SELECT * FROM volume_permute(TABLE(v), 'yzx')),"
+                + " 'yzx')"));
   }
 
   @Test
@@ -137,7 +138,7 @@ class TableFunctionsTest extends SparkTest {
   @Test
   void clausesThatDealRowsOutAreRefused() {
     for (TableFunctions function : TableFunctions.values()) {
-      for (Parameter table : function.parameters()) {
+      for (Parameter<?> table : function.parameters()) {
         if (table.isTable()) {
           String call =
               "SELECT * FROM " + function.sqlName() + "(" + table.name() + " => TABLE(m) ";

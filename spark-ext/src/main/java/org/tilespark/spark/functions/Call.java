@@ -1,0 +1,140 @@
+package org.tilespark.spark.functions;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.StatedExtents;
+import org.tilespark.spark.conf.TileSparkConf;
+
+/** A call of an operator: what its plan is made of. */
+final class Call {
+  /** The name under which options come from Java, in one value. */
+  static final String OPTIONS = "options";
+
+  private final TableFunctions function;
+  private final String operator;
+  private final Map<String, Object> values;
+  private final Optional<SparkSession> session;
+
+  /**
+   * A call with values by parameter, each of its parameter's type.
+   *
+   * @param operator who asks, for messages
+   * @param session that of the DataFrames; empty in a query, which the active session analyzes
+   */
+  Call(
+      TableFunctions function,
+      String operator,
+      Map<String, Object> values,
+      Optional<SparkSession> session) {
+    this.function = function;
+    this.operator = operator;
+    this.values = values;
+    this.session = session;
+  }
+
+  /** Who asks, for messages. */
+  String operator() {
+    return operator;
+  }
+
+  /**
+   * An argument, or what holds without it.
+   *
+   * @throws IllegalArgumentException if it is missing
+   */
+  <T> T get(Parameter<T> parameter) {
+    return find(parameter).or(parameter::fallback).orElseThrow(() -> missing(parameter.name()));
+  }
+
+  /** An argument, if it was given. */
+  <T> Optional<T> find(Parameter<T> parameter) {
+    return find(parameter.name());
+  }
+
+  @SuppressWarnings("unchecked") // values are of their parameters' types
+  private <T> Optional<T> find(String parameter) {
+    return Optional.ofNullable((T) values.get(parameter));
+  }
+
+  private IllegalArgumentException missing(String parameter) {
+    return new IllegalArgumentException(
+        operator + ": argument " + parameter + " is missing; expected " + function.usage());
+  }
+
+  /**
+   * The plan behind a table argument.
+   *
+   * @throws IllegalArgumentException if the argument is missing
+   */
+  LogicalPlan table(String parameter) {
+    return this.<LogicalPlan>find(parameter).orElseThrow(() -> missing(parameter));
+  }
+
+  /** The only table, with the extents that the call states. */
+  LogicalPlan blocks(BlockKind kind) {
+    return blocks(kind, function.parameters().get(0).name(), "extents", "");
+  }
+
+  /**
+   * A table, with the extents that the call states.
+   *
+   * @param which of several tables, for messages
+   */
+  LogicalPlan blocks(BlockKind kind, String table, String extents, String which) {
+    Optional<StatedExtents> stated = find(extents);
+    return BlockFrame.withExtents(table(table), kind, stated, operator + which);
+  }
+
+  /**
+   * The options of a call: those that Java gave, or those that arguments in SQL say; errors name
+   * the operator.
+   */
+  <O> O options(List<String> names, Function<Map<String, String>, O> of) {
+    return this.<O>find(OPTIONS)
+        .orElseGet(
+            () -> {
+              Map<String, String> texts = new LinkedHashMap<>();
+              names.stream()
+                  .filter(values::containsKey)
+                  .forEach(name -> texts.put(name, values.get(name).toString()));
+              try {
+                return of.apply(texts);
+              } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(operator + ": " + e.getMessage(), e);
+              }
+            });
+  }
+
+  /** A DataFrame over a plan. */
+  Dataset<Row> asDataset(LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        session(), CommonTables.inPlace(plan));
+  }
+
+  /** Tasks that can run at once, as Spark tells it. */
+  int tasks() {
+    return session().sparkContext().defaultParallelism();
+  }
+
+  /** Looks keys up in the configuration that the plan is made under. */
+  UnaryOperator<String> conf() {
+    return session
+        .<UnaryOperator<String>>map(
+            own -> key -> own.sessionState().conf().getConfString(key, null))
+        .orElseGet(TileSparkConf::session);
+  }
+
+  private SparkSession session() {
+    return session.orElseGet(() -> (SparkSession) org.apache.spark.sql.SparkSession.active());
+  }
+}
