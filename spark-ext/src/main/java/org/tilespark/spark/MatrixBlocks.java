@@ -63,7 +63,6 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
-    Require.given(options, "MatrixBlocks.multiply", "options");
     return OperatorCall.of(TableFunctions.MATRIX_MULTIPLY, a, b, options);
   }
 
@@ -81,7 +80,6 @@ public final class MatrixBlocks {
    * @return N x N
    */
   public static Dataset<Row> gram(Dataset<Row> df, MultiplyOptions options) {
-    Require.given(options, "MatrixBlocks.gram", "options");
     return OperatorCall.of(TableFunctions.MATRIX_GRAM, df, options);
   }
 

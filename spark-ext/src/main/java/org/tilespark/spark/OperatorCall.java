@@ -1,8 +1,12 @@
 package org.tilespark.spark;
 
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.functions.TableFunctions;
 
 /**
@@ -12,22 +16,35 @@ import org.tilespark.spark.functions.TableFunctions;
  * <p>A client of Spark Connect has no classes for plans, so that this class names none.
  */
 final class OperatorCall {
+  private static final String CONNECT = "org.apache.spark.sql.connect.";
+
   private OperatorCall() {}
 
   /**
    * The DataFrame that the operator makes.
    *
-   * @param arguments in the order of the operator's parameters, DataFrames of one session first;
-   *     what is absent is the default
+   * @param arguments in the order of the operator's parameters, options in one object; what is
+   *     absent is the default
    * @throws IllegalStateException if the session cannot plan our nodes
    * @throws IllegalArgumentException if an argument is null, the DataFrames belong to different
    *     sessions, or the operator refuses them
    */
   static Dataset<Row> of(TableFunctions operator, Object... arguments) {
     Map<String, Object> named = operator.named(arguments);
-    boolean isConnect =
+    List<SparkSession> sessions =
         named.values().stream()
-            .allMatch(each -> !(each instanceof Dataset<?> df) || ConnectCalls.isFor(df));
-    return isConnect ? ConnectCalls.call(operator, named) : Datasets.call(operator, named);
+            .filter(Dataset.class::isInstance)
+            .map(each -> ((Dataset<?>) each).sparkSession())
+            .distinct()
+            .toList();
+    if (sessions.size() > 1) {
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
+          "The two DataFrames belong to different Spark sessions; expected one");
+    }
+    SparkSession session = sessions.get(0);
+    return session.getClass().getName().startsWith(CONNECT)
+        ? ConnectCalls.call(operator, session, named)
+        : ClassicCalls.call(operator, session, named);
   }
 }

@@ -147,7 +147,6 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> fft(Dataset<Row> df, FftOptions options) {
-    Require.given(options, "VolumeBlocks.fft", "options");
     return OperatorCall.of(TableFunctions.VOLUME_FFT, df, options);
   }
 
@@ -168,7 +167,6 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> ifft(Dataset<Row> df, FftOptions options) {
-    Require.given(options, "VolumeBlocks.ifft", "options");
     return OperatorCall.of(TableFunctions.VOLUME_IFFT, df, options);
   }
 

@@ -1,9 +1,8 @@
 package org.tilespark.spark.functions;
 
-import static org.tilespark.spark.functions.Parameter.blocks;
-import static org.tilespark.spark.functions.Parameter.extents;
-import static org.tilespark.spark.functions.Parameter.optional;
-import static org.tilespark.spark.functions.Parameter.required;
+import static org.tilespark.spark.functions.Tables.blocks;
+import static org.tilespark.spark.functions.Tables.extents;
+import static org.tilespark.spark.options.Parameter.found;
 
 import java.util.List;
 import java.util.Optional;
@@ -13,17 +12,18 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
 import org.tilespark.spark.transfer.TransferPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /** Operators that check blocks, state what is known of them, and hand them to other languages. */
 final class BlockOperators {
-  private static final Parameter<LogicalPlan> PACKED =
-      required("input", Type.TABLE, "blocks as bytes");
+  private static final Parameter<LogicalPlan> PACKED = Tables.table("input", "blocks as bytes");
   private static final Parameter<NpyType> DTYPE =
-      optional(
+      found(
           "dtype",
-          Type.DTYPE,
+          Type.text(NpyType::parseLittleEndian),
           "that of the file that was read, else the column's",
           "numpy's type of the bytes: 'float32', '<f4'");
   private static final Parameter<NpyType> DTYPE_OF_DATA =
@@ -71,9 +71,9 @@ final class BlockOperators {
   static Operator unpack(BlockKind kind) {
     Parameter<StatedExtents> extents = extents(kind);
     Parameter<Shape> blockShape =
-        optional(
+        found(
             "blockShape",
-            Type.shape(kind),
+            Type.list((what, text) -> Shape.parse(what, text, kind.rank())),
             Parameter.STATED,
             "extents of a full block, '64,64' or array(64, 64), to be stated in the metadata");
     return new Operator(

@@ -1,7 +1,6 @@
 package org.tilespark.spark.functions;
 
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
@@ -14,38 +13,22 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.Parameter;
 
-/** A call of an operator: what its plan is made of. */
-final class Call {
+/**
+ * A call of an operator: what its plan is made of.
+ *
+ * @param operator who asks, for messages
+ * @param values by parameter, each of its parameter's type
+ * @param given the session of the DataFrames; empty in a query, which the active session analyzes
+ */
+record Call(
+    TableFunctions function,
+    String operator,
+    Map<String, Object> values,
+    Optional<SparkSession> given) {
   /** The name under which options come from Java, in one value. */
   static final String OPTIONS = "options";
-
-  private final TableFunctions function;
-  private final String operator;
-  private final Map<String, Object> values;
-  private final Optional<SparkSession> session;
-
-  /**
-   * A call with values by parameter, each of its parameter's type.
-   *
-   * @param operator who asks, for messages
-   * @param session that of the DataFrames; empty in a query, which the active session analyzes
-   */
-  Call(
-      TableFunctions function,
-      String operator,
-      Map<String, Object> values,
-      Optional<SparkSession> session) {
-    this.function = function;
-    this.operator = operator;
-    this.values = values;
-    this.session = session;
-  }
-
-  /** Who asks, for messages. */
-  String operator() {
-    return operator;
-  }
 
   /**
    * An argument, or what holds without it.
@@ -95,24 +78,17 @@ final class Call {
     return BlockFrame.withExtents(table(table), kind, stated, operator + which);
   }
 
-  /**
-   * The options of a call: those that Java gave, or those that arguments in SQL say; errors name
-   * the operator.
-   */
-  <O> O options(List<String> names, Function<Map<String, String>, O> of) {
-    return this.<O>find(OPTIONS)
-        .orElseGet(
-            () -> {
-              Map<String, String> texts = new LinkedHashMap<>();
-              names.stream()
-                  .filter(values::containsKey)
-                  .forEach(name -> texts.put(name, values.get(name).toString()));
-              try {
-                return of.apply(texts);
-              } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException(operator + ": " + e.getMessage(), e);
-              }
-            });
+  /** The options: the object that Java gave, or one of what SQL gave. */
+  <O> O options(Function<Map<String, String>, O> of) {
+    Optional<O> given = find(OPTIONS);
+    return given.orElseGet(
+        () -> {
+          Map<String, String> texts = new LinkedHashMap<>();
+          for (Parameter<?> option : function.operator().options()) {
+            find(option).ifPresent(value -> texts.put(option.name(), value.toString()));
+          }
+          return of.apply(texts);
+        });
   }
 
   /** A DataFrame over a plan. */
@@ -128,13 +104,13 @@ final class Call {
 
   /** Looks keys up in the configuration that the plan is made under. */
   UnaryOperator<String> conf() {
-    return session
+    return given
         .<UnaryOperator<String>>map(
             own -> key -> own.sessionState().conf().getConfString(key, null))
         .orElseGet(TileSparkConf::session);
   }
 
   private SparkSession session() {
-    return session.orElseGet(() -> (SparkSession) org.apache.spark.sql.SparkSession.active());
+    return given.orElseGet(() -> (SparkSession) org.apache.spark.sql.SparkSession.active());
   }
 }

@@ -1,14 +1,12 @@
 package org.tilespark.spark.functions;
 
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
-import org.tilespark.spark.options.FftOptions;
-import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.Parameter;
 
 /**
  * What users read about the table functions: {@code DESCRIBE FUNCTION EXTENDED}, docs/sql.md and
@@ -30,9 +28,9 @@ public final class Description {
           "operators",
           Description::operators,
           "multiply-options",
-          () -> options(TableFunctions.MATRIX_MULTIPLY, MultiplyOptions.NAMES),
+          () -> options(TableFunctions.MATRIX_MULTIPLY),
           "fft-options",
-          () -> options(TableFunctions.VOLUME_FFT, FftOptions.NAMES));
+          () -> options(TableFunctions.VOLUME_FFT));
 
   private Description() {}
 
@@ -109,7 +107,7 @@ public final class Description {
           .append("`\n\n")
           .append(wrapped(function.operator().doc() + " " + note(function)))
           .append("\n\n| argument | type | default | meaning |\n|---|---|---|---|\n");
-      for (Parameter parameter : function.parameters()) {
+      for (Parameter<?> parameter : function.parameters()) {
         page.append(
             row(
                 code(parameter.name()),
@@ -141,10 +139,9 @@ public final class Description {
   }
 
   /** README's table of the options of one operator. */
-  private static String options(TableFunctions function, List<String> names) {
+  private static String options(TableFunctions function) {
     return "| option | default | is |\n|---|---|---|\n"
-        + function.parameters().stream()
-            .filter(parameter -> names.contains(parameter.name()))
+        + function.operator().options().stream()
             .map(parameter -> row(code(parameter.name()), parameter.otherwise(), parameter.doc()))
             .collect(Collectors.joining());
   }

@@ -2,12 +2,14 @@ package org.tilespark.spark.functions;
 
 import static org.tilespark.spark.block.BlockKind.MATRIX;
 import static org.tilespark.spark.block.BlockKind.VOLUME;
-import static org.tilespark.spark.functions.Parameter.MISSING;
-import static org.tilespark.spark.functions.Parameter.blocks;
-import static org.tilespark.spark.functions.Parameter.extents;
+import static org.tilespark.spark.functions.Tables.blocks;
+import static org.tilespark.spark.functions.Tables.extents;
+import static org.tilespark.spark.options.Parameter.MISSING;
 
 import java.util.List;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
 import org.tilespark.spark.pointwise.PointwisePlans;
 
 /** Operators whose elements are computed from elements at equal places. */

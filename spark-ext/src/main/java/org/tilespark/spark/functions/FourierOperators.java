@@ -1,101 +1,46 @@
 package org.tilespark.spark.functions;
 
 import static org.tilespark.spark.block.BlockKind.VOLUME;
-import static org.tilespark.spark.functions.Parameter.MISSING;
-import static org.tilespark.spark.functions.Parameter.STATED;
-import static org.tilespark.spark.functions.Parameter.blocks;
-import static org.tilespark.spark.functions.Parameter.extents;
-import static org.tilespark.spark.functions.Parameter.optional;
-import static org.tilespark.spark.functions.Parameter.required;
+import static org.tilespark.spark.functions.Tables.blocks;
+import static org.tilespark.spark.functions.Tables.extents;
+import static org.tilespark.spark.options.Parameter.found;
+import static org.tilespark.spark.options.Parameter.required;
 
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.fourier.FourierPlans;
 import org.tilespark.spark.fourier.SpectrumPlans;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
 
-/** Transforms, and operators on spectra. Options of transforms are those of {@link FftOptions}. */
+/** Transforms, and operators on spectra. */
 final class FourierOperators {
   private static final String MOVES = "each element once, or twice";
 
   private static final Parameter<LogicalPlan> SPECTRUM =
-      required(
-          "input",
-          Type.TABLE,
-          "blocks of a spectrum, as volume_fft gives them with their column metadata");
+      Tables.table(
+          "input", "blocks of a spectrum, as volume_fft gives them with their column metadata");
   private static final Parameter<Double> CUTOFF =
       required(
           "cutoff",
           Type.NUMBER,
           "the greatest frequency that is kept, in cycles per unit of the spacing");
   private static final Parameter<Double> WIDTH =
-      optional(
+      found(
           "width",
           Type.NUMBER,
           "the finest step of any axis",
           "width of a ring, in cycles per unit of the spacing");
 
-  private static final Parameter<String> AXES =
-      optional(
-          "axes",
-          Type.AXES,
-          "'xyz'",
-          "the axes to transform, 'yz', '1,2' or array(1, 2); of a real transform the last one"
-              + " named is halved");
-  private static final Parameter<String> NORM =
-      optional("norm", Type.TEXT, "'backward'", "'backward', 'ortho' or 'forward', as in numpy");
-  private static final Parameter<String> REAL =
-      optional(
-          "real", Type.FLAG, "false", "true for half a spectrum of real values, as numpy's rfftn");
-  private static final Parameter<String> OUTPUT =
-      optional(
-          "output",
-          Type.TEXT,
-          "'permuted'",
-          "'permuted' leaves the axes of a transform of all three as yzx, 'natural' as they were,"
-              + " by a second exchange");
-  private static final Parameter<String> SHIFT =
-      optional(
-          "shift",
-          Type.TEXT,
-          "'none'",
-          "what has its origin in the middle: 'none', 'spectrum', 'volume' or 'both'");
-  private static final Parameter<String> DECOMPOSITION =
-      optional(
-          "decomposition",
-          Type.TEXT,
-          "'auto'",
-          "how tasks share the work: 'auto' (by cost), 'task' (one task a volume), 'slabs' or"
-              + " 'pencils'");
-  private static final Parameter<String> DETREND =
-      optional(
-          "detrend",
-          Type.TEXT,
-          "'none'",
-          "what is subtracted first: 'none', 'mean', or 'linear' for the plane that fits best");
-  private static final Parameter<String> WINDOW =
-      optional(
-          "window",
-          Type.LIST,
-          "'none'",
-          "'none', 'hann', 'hamming' or 'blackman'; one, or one per axis: 'hann,none,hann'");
-  private static final Parameter<String> PAD_TO =
-      optional(
-          "padTo",
-          Type.LIST,
-          "'none'",
-          "extents to pad with zeros to, 'fast' for the next fast length, or 'none'; one, or one"
-              + " per axis");
-  private static final Parameter<String> SPACING =
-      optional(
-          "spacing",
-          Type.LIST,
-          "1",
-          "distance between samples, for frequencies; one, or one per axis: array(0.5, 1, 1)");
-  private static final Parameter<Long> REAL_EXTENT =
-      optional("realExtent", Type.WHOLE, STATED, "extent of the halved axis before the transform");
+  /** Options that an inverse does not have, and those of which the metadata says the default. */
+  private static final Set<String> FORWARD =
+      Set.of("output", "detrend", "window", "padTo", "spacing");
+
+  private static final Set<String> UNDONE = Set.of("axes", "norm", "real", "shift");
 
   static final Operator FFT =
       new Operator(
@@ -103,20 +48,11 @@ final class FourierOperators {
           "The discrete Fourier transform of a volume of FLOAT or DOUBLE; its axes come out as yzx."
               + Operator.APART,
           MOVES,
-          List.of(
-              blocks("input", VOLUME),
-              AXES,
-              NORM,
-              REAL,
-              OUTPUT,
-              SHIFT,
-              DECOMPOSITION,
-              MISSING,
-              DETREND,
-              WINDOW,
-              PAD_TO,
-              SPACING,
-              extents(VOLUME)),
+          List.of(blocks("input", VOLUME)),
+          Parameter.ofTransforms().stream()
+              .filter(option -> !option.name().equals("realExtent"))
+              .toList(),
+          List.of(extents(VOLUME)),
           call -> FourierPlans.fft(call.blocks(VOLUME), options(call), context(call)));
 
   static final Operator IFFT =
@@ -126,16 +62,13 @@ final class FourierOperators {
               + " done. Axes that were permuted since keep their order. Where there is no metadata,"
               + " options say it.",
           MOVES,
-          List.of(
-              SPECTRUM,
-              AXES.otherwise(STATED),
-              NORM.otherwise(STATED),
-              REAL.otherwise(STATED),
-              SHIFT.otherwise(STATED),
-              DECOMPOSITION,
-              MISSING,
-              REAL_EXTENT,
-              extents(VOLUME)),
+          List.of(SPECTRUM),
+          Parameter.ofTransforms().stream()
+              .filter(option -> !FORWARD.contains(option.name()))
+              .<Parameter<?>>map(
+                  each -> UNDONE.contains(each.name()) ? each.otherwise(Parameter.STATED) : each)
+              .toList(),
+          List.of(extents(VOLUME)),
           call -> FourierPlans.ifft(call.blocks(VOLUME), options(call), context(call)));
 
   static final Operator LOW_PASS =
@@ -178,7 +111,7 @@ final class FourierOperators {
   private FourierOperators() {}
 
   private static FftOptions options(Call call) {
-    return call.options(FftOptions.NAMES, FftOptions::of);
+    return call.options(FftOptions::of);
   }
 
   private static FourierPlans.Context context(Call call) {

@@ -2,17 +2,19 @@ package org.tilespark.spark.functions;
 
 import static org.tilespark.spark.block.BlockKind.MATRIX;
 import static org.tilespark.spark.block.BlockKind.VOLUME;
-import static org.tilespark.spark.functions.Parameter.MISSING;
-import static org.tilespark.spark.functions.Parameter.blocks;
-import static org.tilespark.spark.functions.Parameter.extents;
-import static org.tilespark.spark.functions.Parameter.optional;
-import static org.tilespark.spark.functions.Parameter.required;
+import static org.tilespark.spark.functions.Tables.blocks;
+import static org.tilespark.spark.functions.Tables.extents;
+import static org.tilespark.spark.options.Parameter.MISSING;
+import static org.tilespark.spark.options.Parameter.found;
+import static org.tilespark.spark.options.Parameter.required;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.reblock.ReblockPlans;
 
@@ -23,24 +25,27 @@ final class MoveOperators {
   private static final Parameter<Permutation> AXES =
       required(
           "axes",
-          Type.ORDER,
+          Type.axes(VOLUME::permutation),
           "the input axis that each output axis is: 'yzx', '1,2,0' or array(1, 2, 0)");
   private static final Parameter<Integer> AXIS =
-      required("axis", Type.AXIS, "'x', 'y' or 'z', or 0, 1 or 2; -1 is the last axis");
+      required(
+          "axis",
+          Type.of("STRING or INT", "a constant axis, as 'y' or 1", false, VOLUME::axis),
+          "'x', 'y' or 'z', or 0, 1 or 2; -1 is the last axis");
   private static final Parameter<Long> THICKNESS =
-      optional(
+      found(
           "thickness",
           Type.WHOLE,
           "a slab for each task that can run at once, below 256 MiB",
           "elements of a slab along the axis");
   private static final Parameter<Long> FIRST =
-      optional(
+      found(
           "first",
           Type.WHOLE,
           "a pencil for each task that can run at once, below 256 MiB",
           "elements of a pencil along the first of the other axes");
   private static final Parameter<Long> SECOND =
-      optional(
+      found(
           "second",
           Type.WHOLE,
           "as first",

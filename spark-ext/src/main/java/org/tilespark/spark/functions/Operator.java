@@ -1,6 +1,8 @@
 package org.tilespark.spark.functions;
 
 import java.util.List;
+import java.util.stream.Stream;
+import org.tilespark.spark.options.Parameter;
 
 /**
  * The declaration of an operator, from which SQL, the facade and the docs take all but its name.
@@ -10,11 +12,30 @@ import java.util.List;
  *     facade does not have it
  * @param doc what it gives, in sentences
  * @param moves what tasks send to each other, a phrase
- * @param parameters in positional order; those that may be left out come last
+ * @param arguments in positional order; those that may be left out come last
+ * @param options parameters that Java takes as one object
+ * @param extents what can be stated of the tables' arrays
  */
-record Operator(String java, String doc, String moves, List<Parameter<?>> parameters, Plan plan) {
+record Operator(
+    String java,
+    String doc,
+    String moves,
+    List<Parameter<?>> arguments,
+    List<Parameter<?>> options,
+    List<Parameter<?>> extents,
+    Plan plan) {
   static final String CARRIED = " Further columns are carried through.";
   static final String APART = " Further columns tell several arrays apart.";
+
+  /** An operator without options. */
+  Operator(String java, String doc, String moves, List<Parameter<?>> parameters, Plan plan) {
+    this(java, doc, moves, parameters, List.of(), List.of(), plan);
+  }
+
+  /** All parameters, in positional order. */
+  List<Parameter<?>> parameters() {
+    return Stream.of(arguments, options, extents).flatMap(List::stream).toList();
+  }
 
   /**
    * Makes a logical plan. Its type is that of all objects: declarations are lambdas, and a client

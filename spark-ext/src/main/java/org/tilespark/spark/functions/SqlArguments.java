@@ -20,6 +20,8 @@ import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StringType;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Suggestions;
+import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
 
 /**
  * The arguments of a call in SQL, bound to the function's parameters by position or by name ({@code
@@ -70,7 +72,7 @@ final class SqlArguments {
   private Parameter<?> named(String name) {
     List<String> names = function.parameters().stream().map(Parameter::name).toList();
     return function.parameters().stream()
-        .filter(parameter -> parameter.isNamed(name))
+        .filter(parameter -> parameter.name().equalsIgnoreCase(name))
         .findFirst()
         .orElseThrow(
             () ->
@@ -83,22 +85,23 @@ final class SqlArguments {
   private void bind(Parameter<?> parameter, Expression value) {
     Optional<Object> argument;
     if (value instanceof FunctionTableSubqueryArgumentExpression table) {
-      if (!parameter.isTable()) {
+      if (!Tables.isTable(parameter)) {
         throw bad(
             "%s is a table; expected tables for %s only"
                 .formatted(
                     parameter.name(),
                     function.parameters().stream()
-                        .filter(Parameter::isTable)
+                        .filter(Tables::isTable)
                         .map(Parameter::name)
                         .collect(Collectors.joining(" and "))));
       }
       requireUndivided(parameter.name(), table);
       argument = Optional.of(table.plan());
     } else {
-      argument = parameter.isTable() ? Optional.empty() : constant(value, parameter.type());
+      argument = Tables.isTable(parameter) ? Optional.empty() : constant(value, parameter.type());
     }
-    values.put(parameter.name(), parameter.read(function.sqlName(), argument, value.sql()));
+    String what = function.sqlName() + ": " + parameter.name();
+    values.put(parameter.name(), parameter.read(what, argument, value.sql()));
   }
 
   /** Refuses the clauses of a table argument that say how Spark should deal its rows out. */

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -18,7 +19,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.Require;
-import org.tilespark.spark.options.TextOptions;
+import org.tilespark.spark.options.Parameter;
 import scala.Tuple3;
 
 /**
@@ -59,6 +60,8 @@ public enum TableFunctions {
   VOLUME_UNPACK(BlockOperators.unpack(VOLUME)),
   VOLUME_FREQUENCIES(FourierOperators.FREQUENCIES);
 
+  private static final Pattern CAPITAL = Pattern.compile("_(.)");
+
   private final Operator operator;
 
   TableFunctions(Operator operator) {
@@ -72,16 +75,10 @@ public enum TableFunctions {
 
   /** The name of the facade's method: {@code VolumeBlocks.multiplyPointwise}. */
   private String method() {
-    String[] words = sqlName().split("_");
-    StringBuilder method = new StringBuilder(capital(words[0]) + "Blocks." + words[1]);
-    for (int i = 2; i < words.length; i++) {
-      method.append(capital(words[i]));
-    }
-    return method.toString();
-  }
-
-  private static String capital(String word) {
-    return word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1);
+    String[] words = sqlName().split("_", 2);
+    String method =
+        CAPITAL.matcher(words[1]).replaceAll(word -> word.group(1).toUpperCase(Locale.ROOT));
+    return (words[0].equals("matrix") ? "MatrixBlocks." : "VolumeBlocks.") + method;
   }
 
   // ---- the declaration
@@ -126,7 +123,7 @@ public enum TableFunctions {
   private String required(String end) {
     return parameters().stream()
         .filter(Parameter::isRequired)
-        .map(Parameter::inUsage)
+        .map(each -> Tables.isTable(each) ? "TABLE(" + each.name() + ")" : each.name())
         .collect(Collectors.joining(", ", sqlName() + "(", end));
   }
 
@@ -163,13 +160,13 @@ public enum TableFunctions {
    * @throws IllegalArgumentException if one is null
    */
   public Map<String, Object> named(Object... arguments) {
-    boolean hasOneTable = parameters().stream().filter(Parameter::isTable).count() == 1;
+    boolean hasOneTable = parameters().stream().filter(Tables::isTable).count() == 1;
     Map<String, Object> named = new LinkedHashMap<>();
     for (int i = 0; i < arguments.length; i++) {
       Parameter<?> parameter = parameters().get(i);
-      String inJava = parameter.isTable() && hasOneTable ? "df" : parameter.name();
-      Object argument = Require.given(arguments[i], method(), inJava);
-      named.put(argument instanceof TextOptions<?> ? Call.OPTIONS : parameter.name(), argument);
+      String name = operator.options().contains(parameter) ? Call.OPTIONS : parameter.name();
+      String inJava = Tables.isTable(parameter) && hasOneTable ? "df" : name;
+      named.put(name, Require.given(arguments[i], method(), inJava));
     }
     return named;
   }
@@ -185,7 +182,8 @@ public enum TableFunctions {
     for (Parameter<?> parameter : parameters()) {
       values.computeIfPresent(
           parameter.name(),
-          (name, argument) -> parameter.read(method(), Optional.of(argument), argument.toString()));
+          (name, argument) ->
+              parameter.read(method() + ": " + name, Optional.of(argument), argument.toString()));
     }
     return plan(method(), values, Optional.of(session));
   }

@@ -1,5 +1,5 @@
 /**
- * All operators by the names of their SQL functions, from arguments to plan; the facade calls them,
- * too. Start from {@link org.tilespark.spark.functions.TableFunctions}.
+ * All operators: their declarations, their SQL functions, and the way from arguments to plans.
+ * Start from {@link org.tilespark.spark.functions.TableFunctions}.
  */
 package org.tilespark.spark.functions;

@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
@@ -14,63 +13,85 @@ import org.tilespark.spark.error.Require;
 
 /**
  * How a Fourier transform is to be done; immutable. Every option has a name and a text, the same in
- * Java, in a map and in SQL. Where an option has one word or number per axis, these are separated
- * by commas, in the order of {@code axes}; a single one holds for all of them.
+ * Java, in a map and in SQL: README has their table. Where an option has one word or number per
+ * axis, these are separated by commas, in the order of {@code axes}; a single one holds for all of
+ * them.
  *
- * <p>Of both directions:
+ * <p>A transform of all three axes that needs an exchange leaves its result with axes {@code yzx},
+ * cut along y; {@code output=natural} brings back the input's order and slabs by a second exchange.
+ * An inverse gives the order that the volume had either way. Before a transform {@code detrend},
+ * {@code window} and {@code padTo} are applied, in this order; {@code detrend} costs a pass over
+ * the values.
  *
- * <ul>
- *   <li>{@code axes}: the axes to transform, as the input's columns name them, {@code xyz} by
- *       default; or by number, {@code 1,2} for {@code yz}. Of a real transform the last one is
- *       halved. An inverse takes what the metadata says by default
- *   <li>{@code norm}: {@code backward} (default; the inverse divides by the count of elements),
- *       {@code ortho} (both by its root) or {@code forward}, as in numpy
- *   <li>{@code real}: {@code true} for real values on one side and half a spectrum on the other
- *   <li>{@code output}: {@code permuted} (default) or {@code natural}. A transform of all three
- *       axes that needs an exchange leaves its result with axes {@code yzx}, cut along y; {@code
- *       natural} brings back the input's order and slabs by a second exchange. An inverse gives the
- *       order that the volume had either way
- *   <li>{@code shift}: {@code none} (default), {@code spectrum} (frequency 0 is in the middle;
- *       {@code true} says the same), {@code volume} (the volume's origin is in its middle) or
- *       {@code both}
- *   <li>{@code decomposition}: {@code auto} (default), {@code task} (one task for each whole
- *       volume), {@code slabs} or {@code pencils}
- *   <li>{@code missing}: {@code error} (default) or {@code zero}: blocks that are not there count
- *       as zeros
- * </ul>
- *
- * <p>Of the forward one, in the order in which they are applied:
- *
- * <ul>
- *   <li>{@code detrend}: {@code none} (default), {@code mean} or {@code linear}: the mean of each
- *       volume, or the plane that fits it best, is taken off; costs a pass over the values
- *   <li>{@code window}: {@code none} (default), {@code hann}, {@code hamming} or {@code blackman},
- *       per axis: numpy's symmetric ones
- *   <li>{@code padTo}: extents to which zeros are added behind the last elements, per axis; {@code
- *       none} (default) for an axis' own, {@code fast} for the next that transforms fast
- *   <li>{@code spacing}: distance between samples, 1 by default, per axis; frequencies are told in
- *       cycles per its unit
- * </ul>
- *
- * <p>Of the inverse: {@code realExtent}, the extent of the halved axis before the transform, where
- * no metadata tells it.
+ * <p>An inverse takes by default what the metadata says of {@code axes}, {@code norm}, {@code
+ * real}, {@code shift} and {@code realExtent}, which is of the inverse alone.
  */
 public final class FftOptions extends TextOptions<FftOptions> {
-  /** The names of all options. */
-  public static final List<String> NAMES =
+  static final List<Parameter<?>> OPTIONS =
       List.of(
-          "axes",
-          "norm",
-          "real",
-          "output",
-          "shift",
-          "decomposition",
-          "missing",
-          "detrend",
-          "window",
-          "padTo",
-          "spacing",
-          "realExtent");
+          Parameter.found(
+              "axes",
+              Type.axes(FftOptions::letters),
+              "'xyz'",
+              "the axes to transform, 'yz', '1,2' or array(1, 2); of a real transform the last one"
+                  + " named is halved"),
+          Parameter.optional(
+              "norm",
+              Type.word((Object[]) Norm.values()),
+              "backward",
+              "'backward', 'ortho' or 'forward', as in numpy"),
+          Parameter.optional(
+              "real",
+              Type.FLAG,
+              "false",
+              "true for half a spectrum of real values, as numpy's rfftn"),
+          Parameter.optional(
+              "output",
+              Type.word("permuted", "natural"),
+              "permuted",
+              "'permuted' leaves the axes of a transform of all three as yzx, 'natural' as they"
+                  + " were, by a second exchange"),
+          Parameter.optional(
+              "shift",
+              Type.text(FftOptions::shift),
+              "none",
+              "what has its origin in the middle: 'none', 'spectrum', 'volume' or 'both'"),
+          Parameter.optional(
+              "decomposition",
+              Type.word((Object[]) Decomposition.values()),
+              "auto",
+              "how tasks share the work: 'auto' (by cost), 'task' (one task a volume), 'slabs' or"
+                  + " 'pencils'"),
+          Parameter.MISSING,
+          Parameter.optional(
+              "detrend",
+              Type.word((Object[]) Detrend.values()),
+              "none",
+              "what is subtracted first: 'none', 'mean', or 'linear' for the plane that fits best"),
+          Parameter.optional(
+              "window",
+              Type.perAxis(Type.words((Object[]) Window.values())),
+              "none",
+              "'none', 'hann', 'hamming' or 'blackman'; one, or one per axis: 'hann,none,hann'"),
+          Parameter.optional(
+              "padTo",
+              Type.perAxis(FftOptions::requirePad),
+              "none",
+              "extents to pad with zeros to, 'fast' for the next fast length, or 'none'; one, or"
+                  + " one per axis"),
+          Parameter.optional(
+              "spacing",
+              Type.perAxis(FftOptions::requireSpacing),
+              "1",
+              "distance between samples, for frequencies; one, or one per axis: array(0.5, 1, 1)"),
+          Parameter.found(
+              "realExtent",
+              Type.of("BIGINT", Type.WHOLE.expected(), false, FftOptions::requireExtent),
+              Parameter.STATED,
+              "extent of the halved axis before the transform"));
+
+  /** The names of all options. */
+  public static final List<String> NAMES = names(OPTIONS);
 
   /** What is taken off before a transform. */
   public enum Detrend {
@@ -100,6 +121,11 @@ public final class FftOptions extends TextOptions<FftOptions> {
 
   private FftOptions(Map<String, String> texts) {
     super(texts);
+  }
+
+  @Override
+  List<Parameter<?>> declared() {
+    return OPTIONS;
   }
 
   @Override
@@ -140,61 +166,29 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set(name, text);
   }
 
-  @Override
-  FftOptions set(String name, String text) {
-    String option = Require.option(name, NAMES);
-    String normal = Require.text(text, option).replaceAll("\\s", "").toLowerCase(Locale.ROOT);
-    switch (option) {
-      case "axes" -> normal = letters(text);
-      case "norm" -> word(option, normal, Norm.values());
-      case "real" -> normal = flag(option, normal);
-      case "output" -> {
-        if (!List.of("permuted", "natural").contains(normal)) {
-          throw bad(option, normal, "permuted or natural");
-        }
-      }
-      case "shift" -> {
-        normal = normal.equals("true") ? "spectrum" : normal.equals("false") ? "none" : normal;
-        word(option, normal, Shift.values());
-      }
-      case "decomposition" -> word(option, normal, Decomposition.values());
-      case "missing" -> Missing.parse(option, normal);
-      case "detrend" -> word(option, normal, Detrend.values());
-      case "window" -> Arrays.stream(normal.split(",", -1)).forEach(Window::parse);
-      case "padTo" -> Arrays.stream(normal.split(",", -1)).forEach(FftOptions::requirePad);
-      case "spacing" -> Arrays.stream(normal.split(",", -1)).forEach(FftOptions::requireSpacing);
-      case "realExtent" -> requireExtent(option, normal);
-      default -> throw new IllegalStateException(option);
-    }
-    return replaced(option, normal);
-  }
-
   /** The letters of the axes to transform, if they are stated. */
   public Optional<String> axes() {
-    return Optional.ofNullable(text("axes"));
+    return stated("axes");
   }
 
   /** These options with other axes. */
   public FftOptions withAxes(String letters) {
-    Require.given(letters, "FftOptions.withAxes", "letters");
-    return with("axes", letters);
+    return set("axes", Require.given(letters, "FftOptions.withAxes", "letters"));
   }
 
   /** The norm, if it is stated. */
   public Optional<Norm> norm() {
-    return Optional.ofNullable(text("norm"))
-        .map(text -> Norm.valueOf(text.toUpperCase(Locale.ROOT)));
+    return stated("norm").map(text -> Norm.valueOf(text.toUpperCase(Locale.ROOT)));
   }
 
   /** These options with another norm. */
   public FftOptions withNorm(String word) {
-    Require.given(word, "FftOptions.withNorm", "word");
-    return with("norm", word);
+    return set("norm", Require.given(word, "FftOptions.withNorm", "word"));
   }
 
   /** True for real values on one side and half a spectrum on the other; if it is stated. */
   public Optional<Boolean> real() {
-    return Optional.ofNullable(text("real")).map(Boolean::valueOf);
+    return stated("real").map(Boolean::valueOf);
   }
 
   /** These options with another {@code real}. */
@@ -204,58 +198,52 @@ public final class FftOptions extends TextOptions<FftOptions> {
 
   /** True if axes and slabs are to be those of the input. */
   public boolean natural() {
-    return text("output", "permuted").equals("natural");
+    return text("output").equals("natural");
   }
 
   /** These options with another output. */
   public FftOptions withOutput(String word) {
-    Require.given(word, "FftOptions.withOutput", "word");
-    return with("output", word);
+    return set("output", Require.given(word, "FftOptions.withOutput", "word"));
   }
 
   /** What has its origin in the middle, if it is stated. */
   public Optional<Shift> shift() {
-    return Optional.ofNullable(text("shift"))
-        .map(text -> Shift.valueOf(text.toUpperCase(Locale.ROOT)));
+    return stated("shift").map(text -> Shift.valueOf(text.toUpperCase(Locale.ROOT)));
   }
 
   /** These options with another shift. */
   public FftOptions withShift(String word) {
-    Require.given(word, "FftOptions.withShift", "word");
-    return with("shift", word);
+    return set("shift", Require.given(word, "FftOptions.withShift", "word"));
   }
 
   /** How the work is spread. */
   public Decomposition decomposition() {
-    return Decomposition.valueOf(text("decomposition", "auto").toUpperCase(Locale.ROOT));
+    return Decomposition.valueOf(text("decomposition").toUpperCase(Locale.ROOT));
   }
 
   /** These options with another decomposition. */
   public FftOptions withDecomposition(String word) {
-    Require.given(word, "FftOptions.withDecomposition", "word");
-    return with("decomposition", word);
+    return set("decomposition", Require.given(word, "FftOptions.withDecomposition", "word"));
   }
 
   /** What happens where a block is not there. */
   public Missing missing() {
-    return Missing.parse("missing", text("missing", "error"));
+    return Missing.parse("missing", text("missing"));
   }
 
   /** These options with other consequences of a block that is not there. */
   public FftOptions withMissing(Missing missing) {
-    Require.given(missing, "FftOptions.withMissing", "missing");
-    return with("missing", missing.toString());
+    return set("missing", Require.given(missing, "FftOptions.withMissing", "missing").toString());
   }
 
   /** What is taken off first. */
   public Detrend detrend() {
-    return Detrend.valueOf(text("detrend", "none").toUpperCase(Locale.ROOT));
+    return Detrend.valueOf(text("detrend").toUpperCase(Locale.ROOT));
   }
 
   /** These options with something else taken off first. */
   public FftOptions withDetrend(String word) {
-    Require.given(word, "FftOptions.withDetrend", "word");
-    return with("detrend", word);
+    return set("detrend", Require.given(word, "FftOptions.withDetrend", "word"));
   }
 
   /**
@@ -265,13 +253,12 @@ public final class FftOptions extends TextOptions<FftOptions> {
    * @throws IllegalArgumentException if there are neither one nor {@code count}
    */
   public List<Window> windows(int count) {
-    return perAxis("window", "none", count).stream().map(Window::parse).toList();
+    return perAxis("window", count).stream().map(Window::parse).toList();
   }
 
   /** These options with other windows. */
   public FftOptions withWindow(String words) {
-    Require.given(words, "FftOptions.withWindow", "words");
-    return with("window", words);
+    return set("window", Require.given(words, "FftOptions.withWindow", "words"));
   }
 
   /**
@@ -283,7 +270,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
    */
   public List<Long> padTo(List<Long> extents) {
     Require.given(extents, "FftOptions.padTo", "extents");
-    List<String> words = perAxis("padTo", "none", extents.size());
+    List<String> words = perAxis("padTo", extents.size());
     List<Long> padded = new ArrayList<>();
     for (int i = 0; i < words.size(); i++) {
       long extent = extents.get(i);
@@ -305,8 +292,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
 
   /** These options with other extents to pad to. */
   public FftOptions withPadTo(String extents) {
-    Require.given(extents, "FftOptions.withPadTo", "extents");
-    return with("padTo", extents);
+    return set("padTo", Require.given(extents, "FftOptions.withPadTo", "extents"));
   }
 
   /**
@@ -316,9 +302,8 @@ public final class FftOptions extends TextOptions<FftOptions> {
    * @throws IllegalArgumentException if there are neither one nor {@code count}
    */
   public Optional<List<Double>> spacing(int count) {
-    return text("spacing") != null
-        ? Optional.of(perAxis("spacing", "1", count).stream().map(Double::valueOf).toList())
-        : Optional.empty();
+    return stated("spacing")
+        .map(text -> perAxis("spacing", count).stream().map(Double::valueOf).toList());
   }
 
   /** These options with other distances between samples. */
@@ -331,9 +316,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
 
   /** The extent of the halved axis before the transform, if it is stated. */
   public OptionalLong realExtent() {
-    return text("realExtent") != null
-        ? OptionalLong.of(Long.parseLong(text("realExtent")))
-        : OptionalLong.empty();
+    return stated("realExtent").stream().mapToLong(Long::parseLong).findFirst();
   }
 
   /** These options with an extent of the halved axis. */
@@ -341,86 +324,59 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return with("realExtent", Long.toString(extent));
   }
 
-  private List<String> perAxis(String option, String otherwise, int count) {
-    List<String> words = List.of(text(option, otherwise).split(",", -1));
+  private List<String> perAxis(String option, int count) {
+    List<String> words = List.of(text(option).split(",", -1));
     if (words.size() == 1) {
       return java.util.Collections.nCopies(count, words.get(0));
     }
     if (words.size() != count) {
-      throw bad(option, text(option), "one word, or one for each of " + count + " axes");
+      throw Type.bad(option, text(option), "one word, or one for each of " + count + " axes");
     }
     return words;
   }
 
-  private String text(String option, String otherwise) {
-    return Objects.requireNonNullElse(text(option), otherwise);
-  }
-
-  private static String letters(String text) {
+  private static String letters(String option, String text) {
     List<Integer> axes =
         Axes.named(text, LETTERS)
             .orElseThrow(
                 () ->
-                    bad(
-                        "axes",
+                    Type.bad(
+                        option,
                         text,
                         "some of x, y and z, each once, by letter or number, as 'yz' or '1,2'"));
     return axes.stream().map(LETTERS::get).collect(Collectors.joining());
   }
 
-  private static void requirePad(String word) {
-    if (!word.equals("none") && !word.equals("fast")) {
-      requireExtent("padTo", word);
-    }
+  private static String shift(String what, String text) {
+    String word = Type.plain(text);
+    return Type.words((Object[]) Shift.values())
+        .parse(what, word.equals("true") ? "spectrum" : word.equals("false") ? "none" : word);
   }
 
-  private static void requireExtent(String option, String word) {
+  private static String requirePad(String what, String word) {
+    return word.equals("none") || word.equals("fast") ? word : requireExtent(what, word);
+  }
+
+  private static String requireExtent(String what, String word) {
     try {
-      if (Long.parseLong(word) > 0) {
-        return;
+      if (Long.parseLong(word.trim()) > 0) {
+        return word.trim();
       }
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(bad(option, word, "whole numbers").getMessage(), e);
+      throw new IllegalArgumentException(Type.bad(what, word, "whole numbers").getMessage(), e);
     }
-    throw bad(option, word, "1 or more");
+    throw Type.bad(what, word, "1 or more");
   }
 
-  private static void requireSpacing(String word) {
+  private static String requireSpacing(String what, String word) {
     try {
       double spacing = Double.parseDouble(word);
       if (Double.isFinite(spacing) && spacing > 0) {
-        return;
+        return word;
       }
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(bad("spacing", word, "numbers").getMessage(), e);
+      throw new IllegalArgumentException(Type.bad(what, word, "numbers").getMessage(), e);
     }
-    throw bad("spacing", word, "numbers above 0");
-  }
-
-  private static String flag(String option, String text) {
-    if (!text.equals("true") && !text.equals("false")) {
-      throw bad(option, text, "true or false");
-    }
-    return text;
-  }
-
-  private static void word(String option, String text, Enum<?>[] words) {
-    if (Arrays.stream(words).noneMatch(word -> word.name().equalsIgnoreCase(text))) {
-      throw bad(
-          option,
-          text,
-          Arrays.stream(words)
-              .map(word -> word.name().toLowerCase(Locale.ROOT))
-              .collect(Collectors.joining(", ")));
-    }
-  }
-
-  private static IllegalArgumentException bad(String option, String text, String expected) {
-    return new IllegalArgumentException(option + " is '" + text + "'; expected " + expected);
-  }
-
-  @Override
-  public String toString() {
-    return toMap().toString();
+    throw Type.bad(what, word, "numbers above 0");
   }
 }

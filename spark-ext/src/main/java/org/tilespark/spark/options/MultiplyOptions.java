@@ -15,30 +15,49 @@ import org.tilespark.spark.error.Require;
 
 /**
  * How a multiply is to be done; immutable. Every option has a name and a text, the same in Java, in
- * a map and in SQL:
+ * a map and in SQL: README has their table.
  *
- * <ul>
- *   <li>{@code transposeA}, {@code transposeB}: {@code true} to multiply with the transposed
- *       matrix, which is never made; default {@code false}
- *   <li>{@code precision}: {@code full} (default; {@code float32} says the same for FLOAT), {@code
- *       tf32}, {@code bfloat16} or {@code float16}, which round FLOAT inputs and sum in float32.
- *       {@code full} sums FLOAT in float32 on a GPU and in double on the CPU: a product or partial
- *       sum beyond 3.4e38 may make an element infinite or NaN on a GPU alone. The last bits depend
- *       on the backend, on the GPU's architecture, on the engine, and for a small C with a long
- *       inner extent on the GPU's count of multiprocessors; runs on one machine agree
- *   <li>{@code strategy}: {@code auto} (default), {@code broadcast} (the smaller matrix goes to
- *       every executor, the larger stays where it is), or {@code cuboid(P,Q,R)}: M is cut into P
- *       parts, N into Q, K into R
- *   <li>{@code blockShape}: rows and columns of a block of C, {@code 1024,1024}; default as many
- *       rows as blocks of op(A) have and as many columns as those of op(B)
- *   <li>{@code missing}: {@code error} (default) or {@code zero}: blocks that are not there count
- *       as zeros, and NaN and infinity times one of these zeros are 0
- * </ul>
+ * <p>A {@code precision} of {@code full} ({@code float32} says the same for FLOAT) sums FLOAT in
+ * float32 on a GPU and in double on the CPU: a product or partial sum beyond 3.4e38 may make an
+ * element infinite or NaN on a GPU alone. The last bits depend on the backend, on the GPU's
+ * architecture, on the engine, and for a small C with a long inner extent on the GPU's count of
+ * multiprocessors; runs on one machine agree.
  */
 public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
+  private static final String NEVER_MADE = "'s transpose, which is never made";
+
+  static final List<Parameter<?>> OPTIONS =
+      List.of(
+          Parameter.optional(
+              "transposeA", Type.FLAG, "false", "true to multiply with a" + NEVER_MADE),
+          Parameter.optional(
+              "transposeB", Type.FLAG, "false", "true to multiply with b" + NEVER_MADE),
+          Parameter.optional(
+              "precision",
+              Type.word("full", "float32", "tf32", "bfloat16", "float16"),
+              "full",
+              "'full'; of FLOAT also 'tf32', 'bfloat16' or 'float16', which round the inputs and"
+                  + " sum in float32"),
+          Parameter.optional(
+              "strategy",
+              Type.text(MultiplyOptions::parseStrategy),
+              Strategy.AUTO,
+              "'auto' (by cost), 'broadcast' (the smaller matrix goes to every executor) or"
+                  + " 'cuboid(P,Q,R)' (rows of the result in P parts, its columns in Q, the inner"
+                  + " extent in R)"),
+          Parameter.found(
+              "blockShape",
+              Type.list(MultiplyOptions::parseBlockShape),
+              "rows as in the blocks of op(A), columns as in those of op(B)",
+              "rows and columns of a block of the result, '1024,1024' or array(1024, 1024)"),
+          Parameter.optional(
+              "missing",
+              Type.MISSING,
+              Missing.ERROR,
+              Parameter.MISSING.doc() + ", also where they meet NaN or infinity"));
+
   /** The names of all options. */
-  public static final List<String> NAMES =
-      List.of("transposeA", "transposeB", "precision", "strategy", "blockShape", "missing");
+  public static final List<String> NAMES = names(OPTIONS);
 
   /** Where work and data go. */
   public sealed interface Strategy extends Serializable {
@@ -90,20 +109,15 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
 
   private static final Pattern CUBOID =
       Pattern.compile("cuboid\\s*\\(\\s*(\\d{1,9})\\s*,\\s*(\\d{1,9})\\s*,\\s*(\\d{1,9})\\s*\\)");
-  private static final List<String> PRECISIONS =
-      List.of("full", "float32", "tf32", "bfloat16", "float16");
-
-  private static final MultiplyOptions DEFAULTS =
-      new MultiplyOptions(
-          Map.of(
-              "transposeA", "false",
-              "transposeB", "false",
-              "precision", "full",
-              "strategy", "auto",
-              "missing", "error"));
+  private static final MultiplyOptions DEFAULTS = new MultiplyOptions(Map.of());
 
   private MultiplyOptions(Map<String, String> texts) {
     super(texts);
+  }
+
+  @Override
+  List<Parameter<?>> declared() {
+    return OPTIONS;
   }
 
   @Override
@@ -130,10 +144,13 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   /** All options as texts; {@link #of} makes the same options of them. */
   @Override
   public Map<String, String> toMap() {
-    Map<String, String> all = texts();
-    Map<String, String> inOrder = new LinkedHashMap<>();
-    NAMES.stream().filter(all::containsKey).forEach(name -> inOrder.put(name, all.get(name)));
-    return inOrder;
+    Map<String, String> all = new LinkedHashMap<>();
+    for (Parameter<?> option : OPTIONS) {
+      stated(option.name())
+          .or(() -> option.fallback().map(Object::toString))
+          .ifPresent(text -> all.put(option.name(), text));
+    }
+    return all;
   }
 
   /** True if A's transpose is multiplied. */
@@ -163,8 +180,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
 
   /** These options with another precision. */
   public MultiplyOptions withPrecision(String word) {
-    Require.given(word, "MultiplyOptions.withPrecision", "word");
-    return set("precision", word);
+    return set("precision", Require.given(word, "MultiplyOptions.withPrecision", "word"));
   }
 
   /**
@@ -188,18 +204,18 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
 
   /** Where work and data go. */
   public Strategy strategy() {
-    return parseStrategy(text("strategy"));
+    return parseStrategy("strategy", text("strategy"));
   }
 
   /** These options with another strategy. */
   public MultiplyOptions withStrategy(Strategy other) {
-    Require.given(other, "MultiplyOptions.withStrategy", "other");
-    return set("strategy", other.toString());
+    return set(
+        "strategy", Require.given(other, "MultiplyOptions.withStrategy", "other").toString());
   }
 
   /** Rows and columns of a block of C, if they are asked for. */
   public Optional<Shape> blockShape() {
-    return Optional.ofNullable(text("blockShape")).map(text -> Shape.parse("blockShape", text, 2));
+    return stated("blockShape").map(text -> Shape.parse("blockShape", text, 2));
   }
 
   /** These options with blocks of C of so many rows and columns. */
@@ -214,27 +230,10 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
 
   /** These options with other consequences of a block that is not there. */
   public MultiplyOptions withMissing(Missing other) {
-    Require.given(other, "MultiplyOptions.withMissing", "other");
-    return set("missing", other.toString());
+    return set("missing", Require.given(other, "MultiplyOptions.withMissing", "other").toString());
   }
 
-  @Override
-  MultiplyOptions set(String name, String text) {
-    String option = Require.option(name, NAMES);
-    Require.text(text, option);
-    return replaced(
-        option,
-        switch (option) {
-          case "transposeA", "transposeB" -> word(option, text, List.of("true", "false"));
-          case "precision" -> word(option, text, PRECISIONS);
-          case "strategy" -> parseStrategy(text).toString();
-          case "blockShape" -> requireBlockShape(text);
-          case "missing" -> word(option, text, List.of("error", "zero"));
-          default -> throw new IllegalStateException(option);
-        });
-  }
-
-  private static Strategy parseStrategy(String text) {
+  private static Strategy parseStrategy(String what, String text) {
     String strategy = text.trim().toLowerCase(Locale.ROOT);
     Matcher cuboid = CUBOID.matcher(strategy);
     if (cuboid.matches()) {
@@ -246,36 +245,17 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
     return switch (strategy) {
       case "auto" -> Strategy.AUTO;
       case "broadcast" -> Strategy.BROADCAST;
-      default ->
-          throw new IllegalArgumentException(
-              "strategy is '" + text + "'; expected auto, broadcast or cuboid(P,Q,R)");
+      default -> throw Type.bad(what, text, "auto, broadcast or cuboid(P,Q,R)");
     };
   }
 
-  private static String requireBlockShape(String text) {
-    Shape shape = Shape.parse("blockShape", text, 2);
+  private static String parseBlockShape(String what, String text) {
+    Shape shape = Shape.parse(what, text, 2);
     long rows = shape.extent(0);
     long cols = shape.extent(1);
     if (rows < 1 || cols < 1 || rows > Integer.MAX_VALUE / cols) {
-      throw new IllegalArgumentException(
-          ("blockShape is '%s'; expected rows and columns of 1 or more, and less than"
-                  + " 2^31 elements")
-              .formatted(text));
+      throw Type.bad(what, text, "rows and columns of 1 or more, and less than 2^31 elements");
     }
-    return rows + "," + cols;
-  }
-
-  private static String word(String option, String text, List<String> words) {
-    String word = text.trim().toLowerCase(Locale.ROOT);
-    if (!words.contains(word)) {
-      throw new IllegalArgumentException(
-          option + " is '" + text + "'; expected " + String.join(", ", words));
-    }
-    return word;
-  }
-
-  @Override
-  public String toString() {
-    return toMap().toString();
+    return shape.text();
   }
 }

@@ -2,7 +2,9 @@ package org.tilespark.spark.options;
 
 import java.io.Serializable;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.tilespark.spark.error.Require;
 
 /**
@@ -20,11 +22,11 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
   /** The options as texts, by name. */
   public abstract Map<String, String> toMap();
 
+  /** All options that there are. */
+  abstract List<Parameter<?>> declared();
+
   /** The options of these texts, which are in their normal form. */
   abstract O made(Map<String, String> all);
-
-  /** These options with another text for one, which is checked and brought into its normal form. */
-  abstract O set(String name, String text);
 
   /** Options from defaults and other texts; {@code maker} is the method that a user called. */
   static <O extends TextOptions<O>> O from(O defaults, Map<String, String> texts, String maker) {
@@ -35,11 +37,21 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     return options;
   }
 
-  /** These options with another normal text for one. */
-  final O replaced(String option, String normal) {
+  /** These options with another text for one, which is checked and brought into its normal form. */
+  final O set(String name, String text) {
+    String known = Require.option(name, names(declared()));
+    Optional<Object> given = Optional.of(Require.text(text, known));
     Map<String, String> all = texts();
-    all.put(option, normal);
+    all.put(known, option(known).read(known, given, "'" + text + "'").toString());
     return made(all);
+  }
+
+  static List<String> names(List<Parameter<?>> options) {
+    return options.stream().<String>map(Parameter::name).toList();
+  }
+
+  private Parameter<?> option(String name) {
+    return declared().stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
   }
 
   /** A copy of what was set. */
@@ -47,18 +59,28 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     return new LinkedHashMap<>(texts);
   }
 
-  /** The normal text of an option; null if it was not set. */
+  /** The normal text of an option, if it was set. */
+  final Optional<String> stated(String option) {
+    return Optional.ofNullable(texts.get(option));
+  }
+
+  /** The normal text of an option, or its default. */
   final String text(String option) {
-    return texts.get(option);
+    return stated(option).orElseGet(() -> option(option).fallback().orElseThrow().toString());
   }
 
   @Override
   public final boolean equals(Object o) {
-    return o != null && o.getClass() == getClass() && texts.equals(((TextOptions<?>) o).texts);
+    return o != null && o.getClass() == getClass() && toMap().equals(((TextOptions<?>) o).toMap());
   }
 
   @Override
   public final int hashCode() {
-    return texts.hashCode();
+    return toMap().hashCode();
+  }
+
+  @Override
+  public final String toString() {
+    return toMap().toString();
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Options that users set: immutable, the same in Java, in a map and in SQL. Of this module it
- * imports {@code error} only.
+ * Options that users set: immutable, the same in Java, in a map and in SQL; and the declarations of
+ * these and of operators' parameters. Of this module it imports {@code error} only.
  */
 package org.tilespark.spark.options;

@@ -159,7 +159,7 @@ class ErrorBoundaryTest {
         new StackTraceElement[] {
           new StackTraceElement("scala.Predef$", "require", "Predef.scala", 1),
           new StackTraceElement("org.apache.spark.SparkContext", "f", "SparkContext.scala", 1),
-          new StackTraceElement("org.tilespark.spark.Datasets", "map", "Datasets.java", 1)
+          new StackTraceElement("org.tilespark.spark.ClassicCalls", "call", "ClassicCalls.java", 1)
         });
     assertSame(stopped, ErrorBoundary.PLANNING.replaced(stopped));
     assertSame(

@@ -8,8 +8,6 @@ import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Row;
@@ -23,6 +21,7 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.testing.SparkTest;
 
 /** What SQL says about the functions, and that the examples in it are right. */
@@ -107,26 +106,36 @@ class FunctionExamplesTest extends SparkTest {
         Stream.of(TableFunctions.values()).map(TableFunctions::sqlName).sorted().toList(), listed);
   }
 
-  /** Whatever Java has, SQL has: Connect, Python and JDBC have nothing else. */
+  /**
+   * Whatever Java has, SQL has: Connect, Python and JDBC have nothing else. The facade hands its
+   * arguments over in their declared order, so that they have the declared names.
+   */
   @Test
-  void everyOperatorHasAFunction() {
-    Set<String> operators = new TreeSet<>();
+  void everyMethodIsDeclared() {
     for (Class<?> type : List.of(MatrixBlocks.class, VolumeBlocks.class)) {
-      String prefix = type == MatrixBlocks.class ? "matrix_" : "volume_";
       for (Method method : type.getDeclaredMethods()) {
         if (Modifier.isPublic(method.getModifiers())
-            && !method.getName().equals("withoutExtents")) { // matrix_with_extents(..., 'unknown')
-          String name = method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
-          operators.add(prefix + name);
+            && !method.getName().matches("with(out)?Extents")) { // numbers there, one list in SQL
+          String words = method.getName().replaceAll("([A-Z])", "_$1");
+          String kind = type == MatrixBlocks.class ? "MATRIX_" : "VOLUME_";
+          Operator declared =
+              TableFunctions.valueOf(kind + words.toUpperCase(Locale.ROOT)).operator();
+          boolean hasOneTable = declared.parameters().stream().filter(Tables::isTable).count() == 1;
+          List<String> names =
+              declared.parameters().stream()
+                  .map(
+                      each ->
+                          declared.options().contains(each)
+                              ? "options"
+                              : hasOneTable && Tables.isTable(each) ? "df" : each.name())
+                  .distinct()
+                  .toList();
+          List<String> found =
+              Stream.of(method.getParameters()).map(java.lang.reflect.Parameter::getName).toList();
+          assertEquals(names.subList(0, found.size()), found, method.toString());
         }
       }
     }
-    Set<String> functions = new TreeSet<>();
-    for (TableFunctions function : TableFunctions.values()) {
-      functions.add(function.sqlName());
-    }
-    operators.removeAll(functions);
-    assertEquals(Set.of(), operators);
   }
 
   /** The options of Java and of SQL are the same, in one order. */

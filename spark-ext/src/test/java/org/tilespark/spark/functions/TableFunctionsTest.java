@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
@@ -139,7 +140,7 @@ class TableFunctionsTest extends SparkTest {
   void clausesThatDealRowsOutAreRefused() {
     for (TableFunctions function : TableFunctions.values()) {
       for (Parameter<?> table : function.parameters()) {
-        if (table.isTable()) {
+        if (Tables.isTable(table)) {
           String call =
               "SELECT * FROM " + function.sqlName() + "(" + table.name() + " => TABLE(m) ";
           String text =

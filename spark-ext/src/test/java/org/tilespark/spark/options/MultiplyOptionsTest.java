@@ -46,14 +46,14 @@ class MultiplyOptionsTest {
   void badTextsAreNamed() {
     refused("missing; did you mean 'precision'?", "precison", "full");
     refused("There is no option colour; expected transposeA, transposeB", "colour", "red");
-    refused("transposeB is 'yes'; expected true, false", "transposeB", "yes");
+    refused("transposeB is 'yes'; expected true or false", "transposeB", "yes");
     refused("precision is 'float8'; expected full, float32, tf32", "precision", "float8");
     refused("strategy is 'cuboid(1,2)'; expected auto", "strategy", "cuboid(1,2)");
     refused("strategy is cuboid(0,2,1); expected parts of 1 or more", "strategy", "cuboid(0,2,1)");
     refused("expected less than 2^31 tasks", "strategy", "cuboid(99999,99999,99)");
     refused("blockShape is '0,4'; expected rows and columns of 1", "blockShape", "0,4");
     refused("less than 2^31 elements", "blockShape", "100000,100000");
-    refused("missing is 'maybe'; expected error, zero", "missing", "maybe");
+    refused("missing is 'maybe'; expected error or zero", "missing", "maybe");
     IllegalArgumentException e =
         assertThrows(
             IllegalArgumentException.class,

@@ -1,0 +1,53 @@
+"""What the package calls is declared: each SQL function has the name and the arguments that the recorded API has."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import tilespark
+
+SOURCES = sorted(Path(tilespark.__file__).parent.glob("*.py"))
+API = Path(__file__).parents[2] / "spark-ext/src/test/resources/api.txt"
+DECLARED = {name: arguments.split(", ") for name, arguments in re.findall(r"^sql (\w+)\((.*)\)$", API.read_text(), re.MULTILINE)}
+
+
+def calls_of(source: str) -> Iterator[tuple[set[str], set[str]]]:
+    """The functions that a call of ``call`` or ``_called`` may mean, and the names of the arguments it gives them."""
+    for node in ast.walk(ast.parse(source)):
+        if not (isinstance(node, ast.Call) and re.search(r"\b(call|_called)$", ast.unparse(node.func)) and node.args):
+            continue
+        first = node.args[0]
+        of_both = ast.unparse(node.func).endswith("_called")
+        if isinstance(first, ast.Call) and ast.unparse(first.func).endswith("function"):
+            first, of_both = first.args[0], True
+        if isinstance(first, ast.Constant):
+            name = str(first.value)
+            arguments = {keyword.arg for keyword in node.keywords if keyword.arg}
+            for tables in node.args[1:]:
+                if isinstance(tables, ast.Dict):
+                    arguments |= {str(key.value) for key in tables.keys if isinstance(key, ast.Constant)}
+            yield {f"matrix_{name}", f"volume_{name}"} if of_both else {name}, arguments
+
+
+def undeclared(source: str) -> list[str]:
+    found = []
+    for names, arguments in calls_of(source):
+        known = {argument for name in names for argument in DECLARED.get(name, ())}
+        found += ["/".join(sorted(names)) + f": {argument}" for argument in sorted(arguments - known)]
+    return found
+
+
+def test_functions_and_arguments_are_declared():
+    assert [each for path in SOURCES for each in undeclared(path.read_text())] == []
+
+
+def test_each_function_is_seen():
+    called = {name for path in SOURCES for names, _ in calls_of(path.read_text()) for name in names}
+    assert set(DECLARED) <= called
+
+
+def test_what_is_not_declared_is_named():
+    assert undeclared("call('matrix_scaled', {'a': df})") == ["matrix_scaled: a"]
+    assert undeclared("call(kind.function('scale'), {'a': df}, alfa=2)") == ["matrix_scale/volume_scale: alfa"]
+    assert undeclared("array._called('reblock', labels, rows=1, nx=2, width=3)") == ["matrix_reblock/volume_reblock: width"]

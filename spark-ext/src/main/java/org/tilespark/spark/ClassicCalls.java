@@ -1,0 +1,54 @@
+package org.tilespark.spark;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.classic.SparkSession;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.error.NoExtensionException;
+import org.tilespark.spark.functions.TableFunctions;
+
+/** The operators on DataFrames of a classic session: their plans are made here. */
+final class ClassicCalls {
+  private ClassicCalls() {}
+
+  /**
+   * The DataFrame over an operator's plan.
+   *
+   * @param arguments by parameter
+   */
+  static Dataset<Row> call(
+      TableFunctions operator,
+      org.apache.spark.sql.SparkSession own,
+      Map<String, Object> arguments) {
+    return ErrorBoundary.CALLS.call(
+        () -> {
+          SparkSession session = (SparkSession) own;
+          requireExtension(session);
+          Map<String, Object> values = new HashMap<>(arguments);
+          values.replaceAll(
+              (parameter, value) ->
+                  value instanceof org.apache.spark.sql.classic.Dataset<?> df
+                      ? df.logicalPlan()
+                      : value);
+          return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+              session, operator.plan(session, values));
+        });
+  }
+
+  private static void requireExtension(SparkSession session) {
+    boolean present =
+        ScalaInterop.list(session.sessionState().planner().strategies()).stream()
+            .anyMatch(PlanBlocks.class::isInstance);
+    if (!present) {
+      throw new NoExtensionException(
+          ("This Spark session does not have tilespark's extension. Start it with"
+                  + " spark.sql.extensions=%s and the tilespark jar on the driver's class path"
+                  + " (--jars or --packages); if both are set, the driver's log says why the"
+                  + " class could not be loaded")
+              .formatted(TileSparkExtensions.class.getName()));
+    }
+  }
+}

@@ -1,0 +1,80 @@
+package org.tilespark.spark.options;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A parameter of operators, or one of their options. Its declaration is the only one: the check of
+ * arguments, usage, DESCRIBE FUNCTION and the tables in the docs are made of it.
+ *
+ * @param fallback what holds without an argument; empty if the operator finds it
+ * @param otherwise what holds without an argument, for the docs; empty if it is required
+ * @param doc what it means, a phrase without a full stop
+ */
+public record Parameter<T>(
+    String name, Type<T> type, Optional<T> fallback, String otherwise, String doc) {
+  /** The default of what the column metadata says. */
+  public static final String STATED = "as the column metadata states it";
+
+  /** What missing blocks are. */
+  public static final Parameter<Missing> MISSING =
+      optional(
+          "missing",
+          Type.MISSING,
+          Missing.ERROR,
+          "'error' refuses missing blocks, 'zero' takes them for zeros");
+
+  /** The options of products, in the order of their parameters. */
+  public static List<Parameter<?>> ofProducts() {
+    return MultiplyOptions.OPTIONS;
+  }
+
+  /** The options of transforms, in the order of their parameters. */
+  public static List<Parameter<?>> ofTransforms() {
+    return FftOptions.OPTIONS;
+  }
+
+  /** A parameter that every call gives an argument for. */
+  public static <T> Parameter<T> required(String name, Type<T> type, String doc) {
+    return new Parameter<>(name, type, Optional.empty(), "", doc);
+  }
+
+  /** A parameter that may be left out; the operator finds what holds then. */
+  public static <T> Parameter<T> found(String name, Type<T> type, String otherwise, String doc) {
+    return new Parameter<>(name, type, Optional.empty(), otherwise, doc);
+  }
+
+  /** A parameter with a default. */
+  static <T> Parameter<T> optional(String name, Type<T> type, T fallback, String doc) {
+    String text = fallback.toString();
+    String shown = text.matches("true|false|\\d+") ? text : "'" + text + "'";
+    return new Parameter<>(name, type, Optional.of(fallback), shown, doc);
+  }
+
+  /** The same with something else that holds where it is left out. */
+  public Parameter<T> otherwise(String instead) {
+    return new Parameter<>(name, type, Optional.empty(), instead, doc);
+  }
+
+  /** False if the argument may be left out. */
+  public boolean isRequired() {
+    return otherwise.isEmpty();
+  }
+
+  /**
+   * The value of an argument.
+   *
+   * @param what whose it is, for messages: {@code "matrix_reblock: rows"}
+   * @param argument empty if it is no constant
+   * @param shown the argument as the user wrote it
+   * @throws IllegalArgumentException if it is not what this parameter takes
+   */
+  public T read(String what, Optional<Object> argument, String shown) {
+    return argument
+        .flatMap(constant -> type.reader().read(what, constant))
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    what + " is " + shown + "; expected " + type.expected()));
+  }
+}

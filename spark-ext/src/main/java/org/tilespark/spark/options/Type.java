@@ -1,0 +1,156 @@
+package org.tilespark.spark.options;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * What a parameter takes. An argument is a table, or a constant: what SQL evaluates, or what a user
+ * gave in Java.
+ *
+ * @param <T> the values that plans are made of
+ * @param sql the SQL types in words
+ * @param expected what an argument has to be, for messages
+ * @param takesArrays true if a list of constants is one too
+ */
+public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T> reader) {
+  /** Makes values of arguments. */
+  public interface Reader<T> {
+    /**
+     * The value of an argument; empty if it is of another type.
+     *
+     * @param what whose argument it is, for messages: {@code "matrix_reblock: rows"}
+     * @throws IllegalArgumentException if it is of this type and says nothing
+     */
+    Optional<T> read(String what, Object argument);
+  }
+
+  /** Makes values of texts. */
+  public interface Parser<T> {
+    /**
+     * The value of a text.
+     *
+     * @param what as for {@link Reader#read}
+     * @throws IllegalArgumentException if it says nothing
+     */
+    T parse(String what, String text);
+  }
+
+  /** A whole number, or its text. */
+  public static final Type<Long> WHOLE =
+      number(
+          "BIGINT",
+          "a constant whole number, as 4 or '4'",
+          argument ->
+              argument instanceof Integer || argument instanceof Long
+                  ? ((Number) argument).longValue()
+                  : Long.valueOf(argument.toString().trim()));
+
+  /** A number, or its text. */
+  public static final Type<Double> NUMBER =
+      number(
+          "DOUBLE",
+          "a constant number, as 0.5 or '0.5'",
+          argument ->
+              argument instanceof Double number ? number : Double.valueOf(argument.toString()));
+
+  /** A boolean, or its text. */
+  static final Type<String> FLAG =
+      new Type<>(
+          "BOOLEAN",
+          "true or false",
+          false,
+          (what, argument) ->
+              Optional.of(plain(argument.toString())).filter(List.of("true", "false")::contains));
+
+  /** What missing blocks are. */
+  static final Type<Missing> MISSING =
+      new Type<>(
+          "STRING",
+          "a constant text",
+          false,
+          (what, argument) ->
+              Optional.of(
+                  argument instanceof Missing missing
+                      ? missing
+                      : Missing.parse(what, argument.toString())));
+
+  /** A text. */
+  public static <T> Type<T> text(Parser<T> parser) {
+    return of("STRING", "a constant text", false, parser);
+  }
+
+  /** One of some words, in any case. */
+  static Type<String> word(Object... words) {
+    return text(words(words));
+  }
+
+  static Parser<String> words(Object... words) {
+    List<String> all = Arrays.stream(words).map(word -> plain(word.toString())).toList();
+    return (what, text) -> {
+      if (!all.contains(plain(text))) {
+        throw bad(what, text, String.join(", ", all));
+      }
+      return plain(text);
+    };
+  }
+
+  /** Numbers or words, in a text with commas or in an array; a single one stands for itself. */
+  public static <T> Type<T> list(Parser<T> parser) {
+    return of("STRING or ARRAY", "a constant list, as '4,6' or array(4, 6)", true, parser);
+  }
+
+  /** A list of one word for all axes, or of one for each. */
+  static Type<String> perAxis(Parser<String> word) {
+    return list(
+        (what, text) ->
+            Arrays.stream(plain(text).split(",", -1))
+                .map(each -> word.parse(what, each))
+                .collect(Collectors.joining(",")));
+  }
+
+  /** Axes by letters or by numbers. */
+  public static <T> Type<T> axes(Parser<T> parser) {
+    String expected = "constant axes, as 'yzx', '1,2,0' or array(1, 2, 0)";
+    return of("STRING, INT or ARRAY", expected, true, parser);
+  }
+
+  /** Constants that are read as texts; of a list with commas between its elements. */
+  public static <T> Type<T> of(String sql, String expected, boolean takesArrays, Parser<T> parser) {
+    return new Type<>(
+        sql,
+        expected,
+        takesArrays,
+        (what, argument) -> {
+          List<?> all = argument instanceof List<?> list ? list : List.of(argument);
+          String text = all.stream().map(Object::toString).collect(Collectors.joining(","));
+          return Optional.of(parser.parse(what, text));
+        });
+  }
+
+  private static <N> Type<N> number(String sql, String expected, Function<Object, N> parser) {
+    return new Type<>(
+        sql,
+        expected,
+        false,
+        (what, argument) -> {
+          try {
+            return Optional.of(parser.apply(argument));
+          } catch (NumberFormatException e) {
+            return Optional.empty();
+          }
+        });
+  }
+
+  /** In lower case, without blanks. */
+  static String plain(String text) {
+    return text.replaceAll("\\s", "").toLowerCase(Locale.ROOT);
+  }
+
+  static IllegalArgumentException bad(String what, String text, String expected) {
+    return new IllegalArgumentException(what + " is '" + text + "'; expected " + expected);
+  }
+}
