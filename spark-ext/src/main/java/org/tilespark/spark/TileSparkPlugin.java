@@ -31,6 +31,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.StatusSender;
+import org.tilespark.spark.shuffle.LocalExecutor;
 import org.tilespark.spark.shuffle.TileShuffleManager;
 import org.tilespark.spark.ui.ExecutorBoard;
 import org.tilespark.spark.ui.ExecutorMetrics;
@@ -77,6 +78,9 @@ public final class TileSparkPlugin implements SparkPlugin {
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       isLocal = context.isLocal();
+      if (isLocal) {
+        LocalExecutor.start();
+      }
       SparkVersion.warnIfUntested();
       PluginSettings.add(context.conf(), SparkVersion.running());
       reports = ExecutorReports.start();

@@ -22,6 +22,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerMaster;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -120,6 +122,51 @@ class CorruptShuffleTest extends SparkTest {
             }
           }
         });
+  }
+
+  /** Over a failed fetch Spark forgets the block manager, which has to register again. */
+  @Test
+  void cachedBlocksGoAfterAFailedFetch() {
+    with(
+        Map.of("spark.sql.adaptive.enabled", "false", "spark.sql.shuffle.partitions", "3"),
+        () -> {
+          try {
+            Dataset<Row> rows = exchanged();
+            int shuffle = TileShuffleManager.served().get(0).shuffleId();
+            File file = outputs().getDataFile(shuffle, maps(shuffle).get(0).mapId());
+            Files.write(file.toPath(), new byte[0]);
+            assertRight(rows);
+            long before = cachedBlocks();
+            Dataset<Row> cached =
+                TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15)
+                    .toDataFrame(spark, 3)
+                    .drop("tag")
+                    .cache();
+            assertTrue(cached.count() > 0);
+            assertTrue(cachedBlocks() > before, "nothing was cached");
+            awaitBlockManager();
+            cached.unpersist(true);
+            assertEquals(before, cachedBlocks(), "cached blocks after unpersist");
+          } catch (IOException | InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        });
+  }
+
+  private static long cachedBlocks() {
+    return SparkEnv.get()
+        .blockManager()
+        .getMatchingBlockIds(ScalaInterop.function(id -> ((BlockId) id).isRDD()))
+        .size();
+  }
+
+  /** It registers on a thread of its own. */
+  private static void awaitBlockManager() throws InterruptedException {
+    BlockManagerMaster master = SparkEnv.get().blockManager().master();
+    for (int i = 0; i < 400 && master.getMemoryStatus().isEmpty(); i++) {
+      Thread.sleep(50);
+    }
+    assertEquals(1, master.getMemoryStatus().size(), "block managers that the driver knows");
   }
 
   // ---- Spark's checksums
