@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -68,6 +69,11 @@ final class RandomQuery {
 
     boolean takesVolumes() {
       return this == PERMUTE || compareTo(CUT_VOLUME) >= 0;
+    }
+
+    /** Whether it transforms one volume, and may leave its blocks where they are. */
+    boolean isTransform() {
+      return compareTo(FFT) >= 0 && this != POINTWISE;
     }
 
     boolean isProduct() {
@@ -424,7 +430,10 @@ final class RandomQuery {
     }
   }
 
-  /** Operators that combine blocks name the block; others carry it through. */
+  /**
+   * Operators that combine blocks name the block; others carry it through. A transform combines
+   * none if all blocks are whole along its axes.
+   */
   private Optional<String> doubled(SparkSession spark, Query query) {
     if (operator.worksBlockByBlock()) {
       return Optional.empty();
@@ -435,13 +444,28 @@ final class RandomQuery {
     frames.set(which, frame.unionAll(frame.limit(1)));
     details += " with a block of input " + which + " twice";
     try {
-      query.operator().apply(frames).collectAsList();
-      return Optional.of("a block that is there twice was taken");
+      Dataset<Row> result = query.operator().apply(frames);
+      List<Row> rows = result.collectAsList();
+      List<Row> once = once(rows);
+      return operator.isTransform() && once.size() == rows.size() - 1
+          ? compare(
+              query.oracle().apply(query.inputs()),
+              result.columns(),
+              once,
+              query.error().applyAsDouble(query.inputs()))
+          : Optional.of("a block that is there twice was taken");
     } catch (Exception e) {
       return refusal(e).filter(text -> text.contains(rank() == 2 ? "row " : "x ")).isPresent()
           ? Optional.empty()
           : Optional.of("failed, not for the block that is there twice: " + e);
     }
+  }
+
+  /** The rows, each that is there several times once. */
+  private static List<Row> once(List<Row> rows) {
+    Map<List<Object>, Row> different = new LinkedHashMap<>();
+    rows.forEach(row -> different.putIfAbsent(cells(row, 0, row.length()), row));
+    return List.copyOf(different.values());
   }
 
   /** Refused by name. */
