@@ -8,7 +8,7 @@ import org.tilespark.kernels.memory.SlabPool;
 import sun.misc.Unsafe;
 
 /**
- * Memory from the C heap, for executors without a GPU. It does not count against the JVM's limit
+ * Plain memory, for executors without a GPU. It does not count against the JVM's limit
  * for direct buffers, which defaults to the heap's size.
  *
  * <p>Large requests come out of slabs on huge pages, which are kept for reuse up to a bound: the
@@ -19,10 +19,9 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
   /** Cache lines of the host, and the alignment Arrow recommends. */
   private static final long ALIGNMENT_BYTES = 64;
 
-  /** From here on the C library takes memory from the operating system for each request. */
+  /** Less comes from the C library. */
   private static final long LEAST_LARGE_BYTES = 128 << 10;
 
-  /** Above the 32 MiB from which the C library never takes memory out of an arena. */
   private static final long MOST_SLAB_BYTES = 64 << 20;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
@@ -87,7 +86,7 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
             .formatted(bytes));
   }
 
-  /** Slabs from the C heap, on huge pages. */
+  /** Slabs on huge pages. */
   private static final class Slabs implements SlabPool.Memory {
     private final HugePageMemory pages = new HugePageMemory();
 

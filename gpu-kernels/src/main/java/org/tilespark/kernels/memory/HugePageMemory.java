@@ -7,8 +7,11 @@ import java.util.stream.LongStream;
 import sun.misc.Unsafe;
 
 /**
- * Memory from the C library that begins at multiples of a huge page and asks for such pages ({@link
- * HugePages}). Whoever takes a range frees it. Thread-safe.
+ * Memory that begins at multiples of a huge page and asks for such pages ({@link HugePages}).
+ * Whoever takes a range frees it. Thread-safe.
+ *
+ * <p>On Linux each range is a mapping of its own, since the C library may keep what it is given
+ * back: once a range of up to 32 MiB was freed, it takes others of that size out of its arenas.
  */
 public final class HugePageMemory {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
@@ -18,32 +21,50 @@ public final class HugePageMemory {
 
   private static final long SMALL_PAGE_BYTES = 4096;
 
-  private final Map<Long, Long> taken = new ConcurrentHashMap<>(); // what the C library gave
+  private final Map<Long, Raw> taken = new ConcurrentHashMap<>(); // by address of the range
+
+  /** What the operating system or the C library gave. */
+  private record Raw(long address, long bytes) {}
 
   /**
    * The address of {@code bytes} bytes with undefined content; empty if the operating system
    * refuses them. It gives the memory itself at the first touch.
    */
   public OptionalLong take(long bytes) {
-    long raw;
-    try {
-      raw = UNSAFE.allocateMemory(Math.addExact(bytes, HugePages.BYTES));
-    } catch (OutOfMemoryError e) {
+    long rawBytes = Math.addExact(bytes, HugePages.BYTES);
+    long raw = takeRaw(rawBytes);
+    if (raw == 0) {
       return OptionalLong.empty();
     }
     long address = (raw + HugePages.BYTES - 1) & -HugePages.BYTES;
     HugePages.advise(address, bytes);
-    taken.put(address, raw);
+    taken.put(address, new Raw(raw, rawBytes));
     return OptionalLong.of(address);
+  }
+
+  /** 0 if there is none. */
+  private static long takeRaw(long bytes) {
+    if (HugePages.canMap()) {
+      return HugePages.map(bytes);
+    }
+    try {
+      return UNSAFE.allocateMemory(bytes);
+    } catch (OutOfMemoryError e) {
+      return 0;
+    }
   }
 
   /** Frees what {@link #take} gave; false if it did not give this. */
   public boolean free(long address) {
-    Long raw = taken.remove(address);
+    Raw raw = taken.remove(address);
     if (raw == null) {
       return false;
     }
-    UNSAFE.freeMemory(raw);
+    if (HugePages.canMap()) {
+      HugePages.unmap(raw.address(), raw.bytes());
+    } else {
+      UNSAFE.freeMemory(raw.address());
+    }
     return true;
   }
 

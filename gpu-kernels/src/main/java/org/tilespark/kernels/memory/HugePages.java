@@ -16,7 +16,12 @@ public final class HugePages {
   public static final long BYTES = 2 << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(HugePages.class);
-  private static final int MADV_HUGEPAGE = 14; // linux/mman.h
+
+  // linux/mman.h
+  private static final int MADV_HUGEPAGE = 14;
+  private static final int PROT_READ_WRITE = 3;
+  private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
+
   private static final boolean AVAILABLE = load();
 
   private HugePages() {}
@@ -31,6 +36,26 @@ public final class HugePages {
     long end = Math.addExact(address, bytes) & -BYTES;
     if (AVAILABLE && start < end && madvise(start, end - start, MADV_HUGEPAGE) != 0) {
       LOG.debug("madvise(MADV_HUGEPAGE) failed with errno {}", Native.getLastError());
+    }
+  }
+
+  /** True if this process can {@link #map} memory. */
+  static boolean canMap() {
+    return AVAILABLE;
+  }
+
+  /** The address of {@code bytes} bytes of a mapping of their own; 0 if the system refuses them. */
+  static long map(long bytes) {
+    long address = mmap(0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+    return address == -1 ? 0 : address;
+  }
+
+  /** Gives a mapping back to the operating system. */
+  static void unmap(long address, long bytes) {
+    if (munmap(address, bytes) != 0) {
+      throw new IllegalStateException(
+          "%s bytes at %s cannot be given back, errno %s"
+              .formatted(bytes, address, Native.getLastError()));
     }
   }
 
@@ -49,4 +74,9 @@ public final class HugePages {
 
   /** {@code int madvise(void *addr, size_t length, int advice)}, of 64-bit Linux. */
   private static native int madvise(long address, long length, int advice);
+
+  private static native long mmap(
+      long address, long length, int protection, int flags, int file, long offset);
+
+  private static native int munmap(long address, long length);
 }

@@ -4,10 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -15,6 +18,7 @@ import sun.misc.Unsafe;
 
 class HugePageMemoryTest {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
+  private static final Path STATUS = Path.of("/proc/self/status");
 
   @Test
   void rangesAreAlignedAndTheirOwn() {
@@ -51,6 +55,37 @@ class HugePageMemoryTest {
       assertEquals(7, UNSAFE.getByte(address + at + 1));
     }
     assertTrue(memory.free(address));
+  }
+
+  /**
+   * The C library keeps memory of this size in an arena once it was freed, under the range above
+   * that is still in use.
+   */
+  @Test
+  void whatIsFreedGoesBackToTheSystem() throws IOException {
+    assumeTrue(Files.exists(STATUS), "no Linux");
+    HugePageMemory memory = new HugePageMemory();
+    long bytes = 6 << 20;
+    long before = residentBytes();
+    List<Long> inUse = new ArrayList<>();
+    for (int round = 0; round < 8; round++) {
+      List<Long> ranges = new ArrayList<>();
+      for (int i = 0; i < 6; i++) {
+        ranges.add(memory.take(bytes).getAsLong());
+        UNSAFE.setMemory(ranges.get(i), bytes, (byte) 1);
+      }
+      inUse.add(memory.take(4096).getAsLong());
+      ranges.forEach(memory::free);
+    }
+    long grown = residentBytes() - before;
+    inUse.forEach(memory::free);
+    assertTrue(grown < 2 * bytes, grown + " bytes more are resident");
+  }
+
+  private static long residentBytes() throws IOException {
+    String line =
+        Files.readAllLines(STATUS).stream().filter(l -> l.startsWith("RssAnon:")).findAny().get();
+    return Long.parseLong(line.replaceAll("\\D", "")) << 10;
   }
 
   @Test
