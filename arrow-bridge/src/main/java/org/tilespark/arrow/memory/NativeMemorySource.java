@@ -8,8 +8,8 @@ import org.tilespark.kernels.memory.SlabPool;
 import sun.misc.Unsafe;
 
 /**
- * Plain memory, for executors without a GPU. It does not count against the JVM's limit
- * for direct buffers, which defaults to the heap's size.
+ * Plain memory, for executors without a GPU. It does not count against the JVM's limit for direct
+ * buffers, which defaults to the heap's size.
  *
  * <p>Large requests come out of slabs on huge pages, which are kept for reuse up to a bound: the
  * operating system hands out memory page by page at first touch, which costs more than the work
