@@ -39,7 +39,7 @@ public final class DeviceElementwise implements AutoCloseable {
    * A place in device memory, where an array or a vector begins.
    *
    * @param buffer borrowed
-   * @param offset bytes; a multiple of the width of the numbers, of 16 for full speed
+   * @param offset bytes; a multiple of the width of an element, of 16 for full speed
    */
   public record At(DeviceBuffer buffer, long offset) {}
 
@@ -67,7 +67,8 @@ public final class DeviceElementwise implements AutoCloseable {
    * @param inputs one for each of the program's
    * @param outputs one for each of the program's; may be where an input is that has the same width
    *     and is not broadcast, or must lie apart from all others
-   * @throws IllegalArgumentException if something is missing or too much
+   * @throws IllegalArgumentException if something is missing or too much, or an offset is no
+   *     multiple of the width of an element
    * @throws IndexOutOfBoundsException if an array does not fit its buffer
    */
   public void run(
@@ -134,6 +135,11 @@ public final class DeviceElementwise implements AutoCloseable {
   }
 
   private long address(At at, long elements, int width) {
+    if (at.offset() % width != 0) {
+      throw new IllegalArgumentException(
+          "Elements of %s bytes at offset %s; expected a multiple of the width"
+              .formatted(width, at.offset()));
+    }
     return at.buffer().address(device, at.offset(), Math.multiplyExact(elements, (long) width));
   }
 

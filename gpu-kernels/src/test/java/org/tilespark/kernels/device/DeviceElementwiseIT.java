@@ -98,8 +98,10 @@ class DeviceElementwiseIT {
       ElementwiseProgram program = ElementwiseCases.random(random);
       Shape shape = shape(program.rank(), random);
       Block block = ElementwiseCases.block(program, shape, random);
-      // Arrays at odd addresses are taken one element at a time.
-      int shift = random.nextInt(3) == 0 ? 8 * random.nextInt(4) : 0;
+      // Arrays at odd addresses are taken in smaller groups of elements.
+      boolean isComplex = program.inputs().stream().anyMatch(Input::isComplex);
+      isComplex |= program.outputs().stream().anyMatch(Output::isComplex);
+      int shift = (isComplex ? 16 : 8) * random.nextInt(4);
       assertEquals(
           "",
           ElementwiseCases.difference(
@@ -244,6 +246,17 @@ class DeviceElementwiseIT {
           IllegalArgumentException.class,
           () ->
               elementwise.run(
+                  program,
+                  Shape.of(5),
+                  new long[1],
+                  List.of(),
+                  List.of(new At(in, 4)),
+                  to,
+                  stream));
+      assertThrows(
+          IllegalArgumentException.class,
+          () ->
+              elementwise.run(
                   program, Shape.of(10), new long[1], List.of(), List.of(), to, stream));
       stream.synchronize();
     }
@@ -253,7 +266,8 @@ class DeviceElementwiseIT {
   /**
    * What comes out, with complex numbers made interleaved and split again.
    *
-   * @param shift bytes by which arrays begin behind a multiple of 256, a multiple of 8
+   * @param shift bytes by which arrays begin behind a multiple of 256, a multiple of the width of
+   *     an element
    */
   private static List<List<long[]>> run(ElementwiseProgram program, Block block, int shift) {
     List<byte[]> up = new ArrayList<>();
