@@ -20,10 +20,11 @@ import org.tilespark.layout.Shape;
  * The pipeline of an executor with a GPU. Arrays that come and leave whole, in programs that only
  * move elements, go by themselves: equal small ones together, in one copy up, one launch a step and
  * one copy down; large ones from where they lie, or slice by slice ({@link DeviceBatch}). Any other
- * array goes alone ({@link DeviceRun}); if its program transforms, it needs cuFFT. Its parts go up through two small buffers of the device in turn, from which a kernel puts
- * them into the array; what a {@link DeviceProgram} says happens to the array; and parts come down
- * the same way. Copies are contiguous and have streams of their own, so a copy up, a copy down and
- * the work between overlap: the parts of an array go up while the one before comes down.
+ * array goes alone ({@link DeviceRun}); if its program transforms, it needs cuFFT. Its parts go up
+ * through two small buffers of the device in turn, from which a kernel puts them into the array;
+ * what a {@link DeviceProgram} says happens to the array; and parts come down the same way. Copies
+ * are contiguous and have streams of their own, so a copy up, a copy down and the work between
+ * overlap: the parts of an array go up while the one before comes down.
  *
  * <pre>
  *   two streams up:    copy | put | copy | put ...        (of the next array)

@@ -696,7 +696,7 @@ abstract class BlockPipelineContract {
         ArrowBuf rooms =
             kind == 0
                 ? null
-                : (kind == 3 ? plainRooms : allocator).buffer(count * outPlanes * bytes);
+                : (kind == 3 ? plainRooms : allocator).buffer((long) count * outPlanes * bytes);
         if (count > 1 && rooms != null) {
           rooms.getReferenceManager().retain(count - 1); // one for each array
         }
@@ -708,7 +708,8 @@ abstract class BlockPipelineContract {
           List<Long> starts = new ArrayList<>();
           List<HostMemory> room = new ArrayList<>();
           for (int p = 0; p < outPlanes && rooms != null; p++) {
-            long start = kind == 2 ? (i * outPlanes + p) * bytes : (p * count + i) * bytes;
+            long start =
+                kind == 2 ? ((long) i * outPlanes + p) * bytes : ((long) p * count + i) * bytes;
             starts.add(start);
             room.add(HostMemory.ofAddress(rooms.memoryAddress() + start, bytes));
           }
@@ -783,8 +784,8 @@ abstract class BlockPipelineContract {
       List<BlockProgram> all = moves(large, type, random.nextBoolean());
       return all.get(random.nextInt(all.size()));
     }
-    long rows = 1 + random.nextInt(12);
-    long cols = 1 + random.nextInt(12);
+    long rows = 1L + random.nextInt(12);
+    long cols = 1L + random.nextInt(12);
     List<BlockStep> steps =
         switch (random.nextInt(3)) {
           case 0 -> List.of(new Permute(Permutation.of(1, 0)));

@@ -444,8 +444,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
               List.of(new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1))));
       IllegalStateException refused =
           assertThrows(
-              IllegalStateException.class,
-              () -> alone.run(List.of(Part.whole(Shape.of(8)))));
+              IllegalStateException.class, () -> alone.run(List.of(Part.whole(Shape.of(8)))));
       assertEquals("There is no cuFFT", refused.getMessage());
     } finally {
       pipeline = before;

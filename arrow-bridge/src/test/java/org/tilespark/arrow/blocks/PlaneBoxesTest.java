@@ -90,7 +90,7 @@ class PlaneBoxesTest {
     List<Piece> pieces = new ArrayList<>();
     long done = 0;
     while (done < part.elements()) {
-      long count = 1 + random.nextInt((int) (part.elements() - done));
+      long count = 1L + random.nextInt((int) (part.elements() - done));
       pieces.add(
           new Piece(
               state.shape(), part.low(), size, done, count, re + done * width, im + done * width));
@@ -113,7 +113,7 @@ class PlaneBoxesTest {
   private static Shape randomShape(Random random) {
     long[] extents = new long[1 + random.nextInt(3)];
     for (int axis = 0; axis < extents.length; axis++) {
-      extents[axis] = 1 + random.nextInt(9);
+      extents[axis] = 1L + random.nextInt(9);
     }
     return Shape.of(extents);
   }
