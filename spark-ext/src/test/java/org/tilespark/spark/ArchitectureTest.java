@@ -35,6 +35,10 @@ class ArchitectureTest {
   /** Of one package, so that a reader keeps an overview. */
   private static final int MOST_CLASSES = 35;
 
+  /** Packages with more, and why. */
+  private static final Map<String, String> LARGE =
+      Map.of("org.tilespark.arrow.blocks", "one class a step, and both twins of the pipeline");
+
   private static final int MOST_COMPONENTS = 8;
   private static final int MOST_PARAMETERS = 7;
 
@@ -199,7 +203,7 @@ class ArchitectureTest {
             .collect(Collectors.groupingBy(JavaClass::getPackageName, Collectors.counting()));
     assertTrue(counts.size() > 30, "the class files were not found: " + counts);
     counts.values().removeIf(count -> count <= MOST_CLASSES);
-    assertTrue(counts.isEmpty(), () -> "classes of large packages: " + counts);
+    assertEquals(LARGE.keySet(), counts.keySet(), "packages of more classes: " + counts);
   }
 
   /** Longer lists are grouped into values with a name. */

@@ -136,14 +136,21 @@ public interface BlockPipeline extends AutoCloseable {
 
   /**
    * Puts a part of the array being started; no two parts may overlap. Planes with an owner are
-   * retained until the array is done. Planes without one have been read when this returns; those of
-   * a part that is the whole array must stay valid until {@link #run} returns.
+   * retained until the array is done. Planes without one have been read when this returns.
    *
    * @param planes dense, row-major; one if {@link BlockProgram#isComplex()} is false, else two
    * @throws IllegalArgumentException if the part is not inside the array, or a plane has another
    *     length
    */
   void put(Part part, List<Plane> planes);
+
+  /**
+   * Puts the array being started as one part, as {@link #put}. Planes without an owner must stay
+   * valid until {@link #run} returns.
+   *
+   * @throws IllegalArgumentException if a plane has another length
+   */
+  void putWhole(List<Plane> planes);
 
   /** Runs an array whose parts go into buffers. */
   default void run(List<Part> outputs) {

@@ -136,13 +136,24 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   @Override
   public void put(Part part, List<Plane> planes) {
     part.requirePlanes(planes, known.input());
-    if (known.onlyMoves() && parts == null && whole.isEmpty() && part.equals(known.allIn())) {
+    boolean areOwned = planes.stream().allMatch(plane -> plane.owner().isPresent());
+    if (areOwned && part.equals(known.allIn())) {
+      putWhole(planes);
+    } else {
+      parts().put(part, planes);
+    }
+  }
+
+  @Override
+  public void putWhole(List<Plane> planes) {
+    known.allIn().requirePlanes(planes, known.input());
+    if (known.onlyMoves() && parts == null && whole.isEmpty()) {
       for (Plane plane : planes) {
         plane.owner().ifPresent(owner -> owner.getReferenceManager().retain());
       }
       whole = List.copyOf(planes);
     } else {
-      parts().put(part, planes);
+      parts().put(known.allIn(), planes);
     }
   }
 
@@ -161,8 +172,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     try {
       if (parts == null
           && !whole.isEmpty()
-          && outputs.size() == 1
-          && outputs.get(0).equals(known.allOut())) {
+          && outputs.equals(List.of(known.allOut()))
+          && underWay.stream().noneMatch(DeviceWork::hasMore)) { // rooms are asked for in order
         runWhole(rooms);
       } else {
         runParts(outputs, rooms);

@@ -44,14 +44,14 @@ public final class HostBlockPipeline implements BlockPipeline {
   private static final class Result {
     final HostArray array;
     final List<Part> parts;
-    final boolean isWhole; // it is one part, all of it
+    final boolean isPlaced; // it is one part, and where it goes
     final Rooms rooms;
     int next; // part to be taken
 
-    Result(HostArray array, List<Part> parts, Rooms rooms) {
+    Result(HostArray array, List<Part> parts, Rooms rooms, boolean isPlaced) {
       this.array = array;
       this.parts = List.copyOf(parts);
-      this.isWhole = parts.equals(List.of(Part.whole(array.state().shape())));
+      this.isPlaced = isPlaced;
       this.rooms = rooms;
     }
   }
@@ -78,10 +78,6 @@ public final class HostBlockPipeline implements BlockPipeline {
   public void put(Part part, List<Plane> planes) {
     State state = program.input();
     part.requirePlanes(planes, state);
-    if (filling == null && part.equals(Part.whole(state.shape()))) {
-      filling = HostArray.reading(machine, state, planes);
-      return;
-    }
     if (filling == null) {
       filling = HostArray.zero(machine, state);
     }
@@ -92,15 +88,25 @@ public final class HostBlockPipeline implements BlockPipeline {
   }
 
   @Override
+  public void putWhole(List<Plane> planes) {
+    State state = program.input();
+    Part.whole(state.shape()).requirePlanes(planes, state);
+    filling = HostArray.reading(machine, state, planes);
+  }
+
+  @Override
   public void run(List<Part> outputs, Rooms rooms) {
     State output = program.output();
     outputs.forEach(part -> part.requireInside(output.shape()));
     if (filling == null) { // nothing was put
       filling = HostArray.zero(machine, program.input());
     }
-    boolean isWhole = outputs.equals(List.of(Part.whole(output.shape())));
+    // Rooms are asked for in the order of results: not before those of earlier ones.
+    boolean isPlaced =
+        outputs.equals(List.of(Part.whole(output.shape())))
+            && done.stream().allMatch(result -> result.isPlaced);
     List<HostMemory> room =
-        isWhole ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
+        isPlaced ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
     long start = System.nanoTime();
     int last = program.steps().size() - 1;
     for (int i = 0; i <= last; i++) {
@@ -114,7 +120,7 @@ public final class HostBlockPipeline implements BlockPipeline {
     if (outputs.isEmpty()) {
       filling.close();
     } else {
-      done.add(new Result(filling, outputs, rooms));
+      done.add(new Result(filling, outputs, rooms, isPlaced));
       doneBytes += output.bytes();
     }
     filling = null;
@@ -125,7 +131,7 @@ public final class HostBlockPipeline implements BlockPipeline {
     Result result = done.element();
     HostArray array = result.array;
     Part part = result.parts.get(result.next);
-    if (result.isWhole) { // it is where it goes
+    if (result.isPlaced) {
       remove(array);
       return array.buffers();
     }

@@ -13,6 +13,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterEach;
@@ -544,12 +545,52 @@ abstract class BlockPipelineContract {
       BlockProgram program = new BlockProgram(shape, type, true, steps);
       Part result = Part.whole(program.output().shape());
       pipeline.begin(program);
-      pipeline.put(Part.whole(shape), planes);
+      pipeline.putWhole(planes);
       pipeline.run(List.of(result));
       planes.forEach(plane -> plane.values().fill((byte) -1));
       OracleArray found = taken(result.size(), type, program.output().isComplex());
       assertTrue(array.after(steps).relativeError(found) < 1e-13, steps.toString());
+      planes.clear();
+      values.forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane.clone()))));
+      pipeline.begin(program);
+      pipeline.put(Part.whole(shape), planes);
+      planes.forEach(plane -> plane.values().fill((byte) -1));
+      pipeline.run(List.of(result));
+      found = taken(result.size(), type, program.output().isComplex());
+      assertTrue(array.after(steps).relativeError(found) < 1e-13, "read at once: " + steps);
     }
+  }
+
+  /** Also where results in parts and whole ones are under way at a time. */
+  @Test
+  void roomsAreAskedForInTheOrderOfResults() {
+    Shape shape = Shape.of(2, 3, 4);
+    ElementType type = ElementType.FLOAT32;
+    List<Integer> asked = new ArrayList<>();
+    int begun = 0;
+    int taken = 0;
+    for (int i = 0; i < 6; i++) {
+      List<Part> outputs = i % 2 == 0 ? ArrayParts.grid(shape, 1, 3, 4) : List.of(Part.whole(shape));
+      while (pipeline.isFull()) {
+        pipeline.take().forEach(ArrowBuf::close);
+        taken++;
+      }
+      OracleArray array = OracleArray.random(shape, false, type, i);
+      pipeline.begin(new BlockProgram(shape, type, false, List.of(new Scale(vectors(shape, 1)))));
+      put(Part.whole(shape), shape, type, bytes(array, type), false);
+      int first = begun;
+      pipeline.run(
+          outputs,
+          part -> {
+            asked.add(first + part);
+            return List.of();
+          });
+      begun += outputs.size();
+    }
+    for (; taken < begun; taken++) {
+      pipeline.take().forEach(ArrowBuf::close);
+    }
+    assertEquals(IntStream.range(0, begun).boxed().toList(), asked);
   }
 
   @Test
@@ -971,10 +1012,9 @@ abstract class BlockPipelineContract {
   private OracleArray run(OracleArray array, ElementType type, List<BlockStep> steps) {
     BlockProgram program = new BlockProgram(array.shape(), type, array.isComplex(), steps);
     pipeline.begin(program);
-    Part whole = Part.whole(array.shape());
     List<Plane> planes = new ArrayList<>();
     bytes(array, type).forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane))));
-    pipeline.put(whole, planes);
+    pipeline.putWhole(planes);
     Part result = Part.whole(program.output().shape());
     pipeline.run(List.of(result));
     return taken(result.size(), type, program.output().isComplex());
@@ -998,10 +1038,15 @@ abstract class BlockPipelineContract {
         put.add(new Plane(HostMemory.ofArray(dense)));
       }
     }
-    pipeline.put(part, put);
+    boolean isWhole = part.equals(Part.whole(shape));
+    if (isWhole) {
+      pipeline.putWhole(put);
+    } else {
+      pipeline.put(part, put);
+    }
     buffers.forEach(ArrowBuf::close);
     for (Plane plane : put) {
-      if (plane.owner().isEmpty() && !part.equals(Part.whole(shape))) {
+      if (plane.owner().isEmpty() && !isWhole) {
         plane.values().fill((byte) -1); // it has been read
       }
     }

@@ -97,6 +97,11 @@ abstract class ArraySource implements AutoCloseable {
     walk((low, size, planes) -> {});
   }
 
+  /** True if an array is one part, which stays valid until the next array is asked for. */
+  boolean staysUntilRun() {
+    return false;
+  }
+
   /** Frees what imaginary parts of zero were read from. */
   @Override
   public void close() {
@@ -113,7 +118,11 @@ abstract class ArraySource implements AutoCloseable {
     if (isComplex && planes.size() == 1) {
       all = List.of(planes.get(0), zeros(planes.get(0).values().bytes()));
     }
-    pipeline.put(new Part(boxed(low), boxed(size)), all);
+    if (staysUntilRun()) {
+      pipeline.putWhole(all);
+    } else {
+      pipeline.put(new Part(boxed(low), boxed(size)), all);
+    }
   }
 
   static List<Long> boxed(long[] numbers) {
@@ -178,6 +187,11 @@ abstract class ArraySource implements AutoCloseable {
                       spec.operator()));
         }
       }
+      return true;
+    }
+
+    @Override
+    boolean staysUntilRun() {
       return true;
     }
 

@@ -76,9 +76,14 @@ class ArraySourceTest {
     @Override
     public void put(Part part, List<Plane> planes) {
       assertEquals(2, planes.size());
-      float[] values = new float[Math.toIntExact(part.elements())];
+      float[] values = new float[Math.toIntExact(planes.get(1).values().bytes() / Float.BYTES)];
       planes.get(1).values().copyTo(HostMemory.ofArray(values));
       put.add(values);
+    }
+
+    @Override
+    public void putWhole(List<Plane> planes) {
+      put(null, planes);
     }
 
     @Override

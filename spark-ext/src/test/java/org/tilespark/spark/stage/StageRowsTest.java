@@ -12,10 +12,12 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Extents;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ExchangeInput;
@@ -100,7 +102,14 @@ class StageRowsTest extends SparkTest {
   private static Iterator<InternalRow> holdsAfterClose(StructType schema) {
     BlockSchema blocks = BlockSchema.find(schema, BlockKind.VOLUME, "test");
     StageSpec spec =
-        new StageSpec(null, blocks, blocks, -1, Option.empty(), Missing.ERROR, "test");
+        new StageSpec(
+            new ArrayProgram(Extents.unknown(3), ElementType.FLOAT32, false, List.of()),
+            blocks,
+            blocks,
+            -1,
+            Option.empty(),
+            Missing.ERROR,
+            "test");
     StageResults.Job job =
         new StageResults.Job(
             spec,

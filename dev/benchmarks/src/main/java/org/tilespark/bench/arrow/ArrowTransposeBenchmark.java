@@ -257,7 +257,6 @@ public final class ArrowTransposeBenchmark {
               ElementType.FLOAT32,
               false,
               List.of(new Permute(blocks.problem().permutation())));
-      BlockPipeline.Part in = BlockPipeline.Part.whole(shape);
       List<BlockPipeline.Part> out =
           List.of(BlockPipeline.Part.whole(blocks.problem().outputShape()));
       Deque<Block> underWay = new ArrayDeque<>();
@@ -267,7 +266,7 @@ public final class ArrowTransposeBenchmark {
             take(pipeline, blocks, underWay.remove(), checked);
           }
           pipeline.begin(program);
-          pipeline.put(in, List.of(blocks.plane(batch, i)));
+          pipeline.putWhole(List.of(blocks.plane(batch, i)));
           pipeline.run(out);
           underWay.add(new Block(batch, i));
         }
