@@ -68,8 +68,7 @@ public final class PlanBlocks extends SparkStrategy {
       return new MultiplyNodes(context, product).plan(this::planLater);
     }
     if (plan instanceof ProgramBlocks last) {
-      return stage(
-          BlockStage.endingIn(last), last.spec().out(), last.produced(), Optional.empty());
+      return stage(BlockStage.endingIn(last), last.spec().out(), last.produced(), Optional.empty());
     }
     if (plan instanceof CutBlocks cut) {
       Optional<ProgramBlocks> last = BlockStage.below(cut);

@@ -179,8 +179,7 @@ public record ArrayProgram(
       }
       if (!isBound) {
         sizes = part.sizes();
-        bound =
-            new BlockProgram(Shape.of(part.sizes()), program.type, program.isComplex, steps);
+        bound = new BlockProgram(Shape.of(part.sizes()), program.type, program.isComplex, steps);
       }
       return new Part(bound, place);
     }
@@ -203,8 +202,7 @@ public record ArrayProgram(
     if (!fits(next)) {
       throw new IllegalArgumentException(
           "A program on an array %s, %s%s after one that gives %s"
-              .formatted(
-                  next.extents, next.isComplex ? "complex " : "", next.type, output()));
+              .formatted(next.extents, next.isComplex ? "complex " : "", next.type, output()));
     }
     List<ArrayStep> all = new ArrayList<>(steps);
     for (ArrayStep step : next.steps) {
@@ -227,9 +225,7 @@ public record ArrayProgram(
   /** The extents of the input, which may follow from those that {@code next} knows. */
   private Extents known(ArrayProgram next) {
     boolean follow = extents.known().isEmpty() && next.extents.known().isPresent();
-    return follow
-        ? Extents.of(permutation().inverse().apply(next.extents.require()))
-        : extents;
+    return follow ? Extents.of(permutation().inverse().apply(next.extents.require())) : extents;
   }
 
   /** As EXPLAIN shows it: {@code "transform over yz, permute yzx"}. */

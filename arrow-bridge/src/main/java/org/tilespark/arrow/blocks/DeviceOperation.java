@@ -130,8 +130,7 @@ interface DeviceOperation {
   }
 
   /** Steps that treat each element by itself. */
-  record Pointwise(PointwiseProgram program, State before, State after)
-      implements DeviceOperation {
+  record Pointwise(PointwiseProgram program, State before, State after) implements DeviceOperation {
     @Override
     public boolean isInPlace() {
       return program.end() == End.SAME;
@@ -147,12 +146,7 @@ interface DeviceOperation {
       work.machine()
           .passes()
           .pointwise(
-              program,
-              work.vectors(),
-              work.vectorsOffset(),
-              work.from(),
-              work.to(),
-              work.stream());
+              program, work.vectors(), work.vectorsOffset(), work.from(), work.to(), work.stream());
     }
   }
 }

@@ -71,7 +71,8 @@ public final class DeviceSteps {
   /** Applies the factors of transforms now. */
   void applyFactor() {
     if (factor != 1) {
-      pointwise(new PointwiseProgram.Step(PointwiseProgram.Kind.FACTOR, List.of(), List.of(), factor));
+      pointwise(
+          new PointwiseProgram.Step(PointwiseProgram.Kind.FACTOR, List.of(), List.of(), factor));
       factor = 1;
     }
   }

@@ -10,15 +10,16 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.layout.Box;
 
 /**
- * A discrete Fourier transform over some of the axes, each of them whole in the array. Sums are
- * not normalised but multiplied by {@code scale}.
+ * A discrete Fourier transform over some of the axes, each of them whole in the array. Sums are not
+ * normalised but multiplied by {@code scale}.
  *
  * @param axes which, each once; with {@link Form#REAL} the last one is the halved one
- * @param realExtent with {@link Form#REAL} and {@link Direction#INVERSE} the extent n of the
- *     halved axis on the real side; otherwise ignored, 0
+ * @param realExtent with {@link Form#REAL} and {@link Direction#INVERSE} the extent n of the halved
+ *     axis on the real side; otherwise ignored, 0
  * @param scale factor of every result; 1 for none
  */
-public record Fourier(List<Integer> axes, Form form, Direction direction, long realExtent, double scale)
+public record Fourier(
+    List<Integer> axes, Form form, Direction direction, long realExtent, double scale)
     implements BlockStep {
   /** The sign of the exponent. */
   public enum Direction {

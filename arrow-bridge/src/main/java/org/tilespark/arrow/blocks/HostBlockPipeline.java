@@ -15,12 +15,11 @@ import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.layout.Shape;
 
 /**
- * The pipeline of an executor without a GPU, on the calling thread, see {@link
- * HostArray}. An array that comes as one part is read where it lies, and a result that is one part
- * goes into its room with the last step; other parts are copied out when they are taken.
+ * The pipeline of an executor without a GPU, on the calling thread, see {@link HostArray}. An array
+ * that comes as one part is read where it lies, and a result that is one part goes into its room
+ * with the last step; other parts are copied out when they are taken.
  */
 public final class HostBlockPipeline implements BlockPipeline {
   /** Bytes of results that may wait until they are taken. */
@@ -105,8 +104,7 @@ public final class HostBlockPipeline implements BlockPipeline {
     boolean isPlaced =
         outputs.equals(List.of(Part.whole(output.shape())))
             && done.stream().allMatch(result -> result.isPlaced);
-    List<HostMemory> room =
-        isPlaced ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
+    List<HostMemory> room = isPlaced ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
     long start = System.nanoTime();
     int last = program.steps().size() - 1;
     for (int i = 0; i <= last; i++) {
@@ -152,8 +150,7 @@ public final class HostBlockPipeline implements BlockPipeline {
 
   private List<ArrowBuf> copied(HostArray array, Part part) {
     long bytes = part.elements() * array.state().type().bytes();
-    List<ArrowBuf> copies =
-        Buffers.allocate(machine.allocator(), array.state().planes(), bytes);
+    List<ArrowBuf> copies = Buffers.allocate(machine.allocator(), array.state().planes(), bytes);
     try {
       copyOut(array, part, copies.stream().map(to -> Buffers.memory(to, 0, bytes)).toList());
       return copies;

@@ -8,9 +8,9 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * The steps of a {@link BlockProgram} that treat each element by itself, on the CPU, from a plane to another or in place, in
- * double precision whatever the type. Arrays have three axes here, extents 1 first where there are
- * fewer.
+ * The steps of a {@link BlockProgram} that treat each element by itself, on the CPU, from a plane
+ * to another or in place, in double precision whatever the type. Arrays have three axes here,
+ * extents 1 first where there are fewer.
  */
 final class HostPointwise {
   private static final Unsafe UNSAFE = HostMemory.unsafe();

@@ -570,7 +570,8 @@ abstract class BlockPipelineContract {
     int begun = 0;
     int taken = 0;
     for (int i = 0; i < 6; i++) {
-      List<Part> outputs = i % 2 == 0 ? ArrayParts.grid(shape, 1, 3, 4) : List.of(Part.whole(shape));
+      List<Part> outputs =
+          i % 2 == 0 ? ArrayParts.grid(shape, 1, 3, 4) : List.of(Part.whole(shape));
       while (pipeline.isFull()) {
         pipeline.take().forEach(ArrowBuf::close);
         taken++;

@@ -80,7 +80,10 @@ class CorruptPartitionTest {
     try {
       PartitionFrames images =
           new PartitionFrames(
-              inMemory ? PartitionFrames.Source.of(all) : PartitionFrames.Source.of(stream, new PartitionFrames.Buffer()), left);
+              inMemory
+                  ? PartitionFrames.Source.of(all)
+                  : PartitionFrames.Source.of(stream, new PartitionFrames.Buffer()),
+              left);
       List<byte[]> rows = new ArrayList<>();
       while (images.next()) {
         byte[] row = new byte[(int) images.row().bytes()];

@@ -98,7 +98,8 @@ class MapOutputTest {
     stream.skipNBytes(CheckedHeader.BYTES);
     PartitionFrames images =
         new PartitionFrames(
-            PartitionFrames.Source.of(stream, new PartitionFrames.Buffer()), written.length - CheckedHeader.BYTES);
+            PartitionFrames.Source.of(stream, new PartitionFrames.Buffer()),
+            written.length - CheckedHeader.BYTES);
     for (long[] row : expected) {
       assertTrue(images.next());
       assertEquals(fields(row), RowImage.fields(images.header()));

@@ -11,7 +11,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.ArrayStep;
-import org.tilespark.arrow.blocks.Fourier;
 import org.tilespark.arrow.blocks.Permute;
 import org.tilespark.arrow.blocks.Power;
 import org.tilespark.layout.Shape;
@@ -160,8 +159,7 @@ public final class FourierPlans {
   /** One step for each element, of blocks of any shape. */
   private LogicalPlan pointwise(ArrayStep step) {
     ArrayProgram program =
-        new ArrayProgram(
-            known.extents(), blocks.elementType(), blocks.isComplex(), List.of(step));
+        new ArrayProgram(known.extents(), blocks.elementType(), blocks.isComplex(), List.of(step));
     return ProgramBlocks.of(
         input,
         program,

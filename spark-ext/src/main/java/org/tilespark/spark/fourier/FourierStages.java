@@ -11,7 +11,6 @@ import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.options.FftOptions.Decomposition;
 

@@ -160,7 +160,8 @@ abstract class ArraySource implements AutoCloseable {
       this.spec = spec;
       this.in = in;
       this.blocks = blocks;
-      this.check = new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
+      this.check =
+          new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
       this.whole = spec.program().whole();
     }
 
@@ -242,7 +243,8 @@ abstract class ArraySource implements AutoCloseable {
       this.blocks = blocks;
       this.isOneVolume = further.isEmpty();
       this.noBlock = new GenericInternalRow(schema.length());
-      this.check = new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
+      this.check =
+          new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
       this.boxes = new BoxList(in.kind().rank());
       this.groups =
           new RowKeys(

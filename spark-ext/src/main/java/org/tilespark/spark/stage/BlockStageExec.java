@@ -292,8 +292,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             ? new StageTask<ColumnarBatch, R>(
                     job, backend, taskMetrics, StageTask::overBatches, form)
                 .over(gathered(child.executeColumnar(), ColumnarBatch.class), type, true)
-            : new StageTask<InternalRow, R>(
-                    job, backend, taskMetrics, StageTask::overRows, form)
+            : new StageTask<InternalRow, R>(job, backend, taskMetrics, StageTask::overRows, form)
                 .over(gathered(rows(), InternalRow.class), type, true));
   }
 
@@ -318,7 +317,6 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             ChildColumns.ordinals(this, child, ScalaInterop.seq(together()))),
         new StageResults.Output(
             outputCuts(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes));
-
   }
 
   private Cuts outputCuts() {

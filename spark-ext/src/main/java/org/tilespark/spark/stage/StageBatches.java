@@ -22,7 +22,6 @@ import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.block.Bytes;
 
 /**
  * Results as batches, whose values are Arrow buffers that the pipeline writes. What is under way at
@@ -179,8 +178,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
         vectors[keyCount + out.sizes().get(axis)] =
             numbers(labels, label -> label.place().size(of), false);
       }
-      ColumnVector[] further =
-          carried().vectors(labels.stream().map(Label::further).toList());
+      ColumnVector[] further = carried().vectors(labels.stream().map(Label::further).toList());
       for (int i = 0; i < further.length; i++) {
         vectors[keyCount + furtherOut.get(i)] = further[i];
       }
@@ -218,8 +216,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
   private static OnHeapColumnVector numbers(
       List<Label> labels, ToLongFunction<Label> number, boolean isLong) {
     OnHeapColumnVector vector =
-        new OnHeapColumnVector(
-            labels.size(), isLong ? DataTypes.LongType : DataTypes.IntegerType);
+        new OnHeapColumnVector(labels.size(), isLong ? DataTypes.LongType : DataTypes.IntegerType);
     for (Label label : labels) {
       if (isLong) {
         vector.appendLong(number.applyAsLong(label));

@@ -108,7 +108,8 @@ record StageTask<T, R>(
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.BlockPlace place =
         runtime.place(backend.requested(), job.spec().program().needsTransforms(), task);
-    TaskRun run = TaskRun.start(
+    TaskRun run =
+        TaskRun.start(
             task, runtime, place.gpu(), job.spec().program().needsTransforms() ? "transform" : "");
     BufferAllocator allocator = run.allocator();
     BlockPipeline pipeline =

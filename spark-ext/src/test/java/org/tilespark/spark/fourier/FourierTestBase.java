@@ -7,7 +7,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.Metadata;
-import org.tilespark.arrow.blocks.Fourier;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;

@@ -13,7 +13,6 @@ import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.arrow.blocks.BlockProgram;
 import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
-import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.Rooms;

@@ -24,7 +24,6 @@ import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.spark.block.Bytes;
 
 /** Who transposes, as an executor would set it up, and the plain copies it is measured against. */
 interface BenchMachine extends AutoCloseable {
