@@ -71,6 +71,11 @@ public final class ArrayMetadata {
     return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
   }
 
+  /** True if this says nothing of an array, whatever else it holds. */
+  boolean saysNothing() {
+    return KEYS.stream().noneMatch(metadata::contains);
+  }
+
   /** True if an inverse would do the same by this and by {@code that}. */
   boolean isSameSpectrum(ArrayMetadata that) {
     return Stream.of(SPECTRUM, AXES).allMatch(key -> value(key).equals(that.value(key)));

@@ -1,8 +1,8 @@
 package org.tilespark.spark.block;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -45,15 +45,16 @@ import org.tilespark.spark.error.ErrorBoundary;
  *   <li>The properties of the table, by the keys of the metadata: {@code tilespark.extents}, as the
  *       option {@code extents} is written, and {@code tilespark.spectrum}, which can be {@code
  *       'unknown'} alone.
- *   <li>Of a spectrum in Parquet, the other files: Spark reads the schema of one. They are taken as
- *       the branches of a union.
+ *   <li>Of a spectrum in Parquet, the files: Spark takes the schema of one, of a table, or of a
+ *       user. The schema and the files are taken as the branches of a union. If the schema says
+ *       nothing of an array and the files say that they hold a spectrum, the files are believed.
  * </ul>
  */
 final class StoredMetadata {
   private static final String SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata";
   private static final Set<String> OF_SPARK =
       Set.of("parquet", "orc", "csv", "json", "text", "avro", "xml", "hive", "binaryfile");
-  private static final TreeNodeTag<Boolean> FILES_AGREE = new TreeNodeTag<>("tilespark.filesAgree");
+  private static final TreeNodeTag<Footers> FOOTERS = new TreeNodeTag<>("tilespark.footers");
 
   private StoredMetadata() {}
 
@@ -70,16 +71,16 @@ final class StoredMetadata {
     Map<String, String> properties = properties(leaf);
     Map<ExprId, ArrayMetadata> said = new HashMap<>();
     for (Attribute column : columns) {
-      ArrayMetadata known = ArrayMetadata.of(column.metadata());
-      if (isValues(column)) {
-        known =
-            ErrorBoundary.PLANNING.call(
-                () -> stated(ArrayMetadata.of(column.metadata()), properties));
-      }
-      if (isSpectrum(known) && leaf instanceof LogicalRelation relation) {
-        known = inFiles(relation, column.name(), known);
-      }
-      said.put(column.exprId(), known);
+      ArrayMetadata own = ArrayMetadata.of(column.metadata());
+      ArrayMetadata known =
+          leaf instanceof LogicalRelation relation
+                  && !properties.containsKey(ArrayMetadata.SPECTRUM)
+                  && (isSpectrum(own) || (isValues(column) && own.saysNothing()))
+              ? withFiles(relation, column.name(), own)
+              : own;
+      said.put(
+          column.exprId(),
+          isValues(column) ? ErrorBoundary.PLANNING.call(() -> stated(known, properties)) : known);
     }
     return ReconcileMetadata.saying(leaf, said);
   }
@@ -162,43 +163,78 @@ final class StoredMetadata {
 
   // ---- files
 
-  /** What all files of a relation say of a column. */
-  private static ArrayMetadata inFiles(
-      LogicalRelation relation, String column, ArrayMetadata known) {
-    if (relation.getTagValue(FILES_AGREE).isDefined()
-        || !(relation.relation() instanceof HadoopFsRelation files)
+  /** What the schema of a relation and all its files say of a column. */
+  private static ArrayMetadata withFiles(
+      LogicalRelation relation, String column, ArrayMetadata own) {
+    if (!(relation.relation() instanceof HadoopFsRelation files)
         || files.fileFormat().getClass() != ParquetFileFormat.class) {
-      return known;
+      return own;
     }
-    String[] paths = files.location().inputFiles();
-    List<ArrayMetadata> all = new ArrayList<>();
-    all.add(known);
-    if (paths.length > 1) {
-      Configuration configuration =
-          files.sparkSession().sessionState().newHadoopConfWithOptions(files.options());
-      all.addAll(
-          Arrays.stream(paths)
-              .parallel()
-              .map(path -> inFile(path, column, configuration))
-              .toList());
+    List<String> paths = List.of(files.location().inputFiles());
+    Footers footers = relation.getTagValue(FOOTERS).getOrElse(() -> null);
+    if (footers == null || !footers.paths().equals(paths) || !footers.column().equals(column)) {
+      footers = new Footers(paths, column, inFiles(files, paths, column, own.saysNothing()));
+      relation.setTagValue(FOOTERS, footers);
     }
-    ArrayMetadata agreed = ArrayMetadata.agreed(all);
-    if (agreed.saysTheSame(known)) {
-      relation.setTagValue(FILES_AGREE, true);
+    Optional<ArrayMetadata> say = footers.say();
+    if (own.saysNothing()) {
+      return say.filter(StoredMetadata::isSpectrum).map(own::saying).orElse(own);
     }
-    return agreed;
+    return say.map(all -> ArrayMetadata.agreed(List.of(own, all))).orElse(own);
   }
 
-  /** What one file says of a column: nothing if it cannot be read, or Spark did not write it. */
-  private static ArrayMetadata inFile(String path, String column, Configuration configuration) {
+  /**
+   * What all files say of a column; empty if none can be read.
+   *
+   * @param ifFirst true to read no others if the first one says nothing of a spectrum
+   */
+  private static Optional<ArrayMetadata> inFiles(
+      HadoopFsRelation files, List<String> paths, String column, boolean ifFirst) {
+    Configuration configuration =
+        files.sparkSession().sessionState().newHadoopConfWithOptions(files.options());
+    if (ifFirst
+        && paths.stream()
+            .findFirst()
+            .flatMap(path -> inFile(path, column, configuration))
+            .filter(StoredMetadata::isSpectrum)
+            .isEmpty()) {
+      return Optional.empty();
+    }
+    List<ArrayMetadata> all =
+        paths.stream()
+            .parallel()
+            .flatMap(path -> inFile(path, column, configuration).stream())
+            .toList();
+    return all.isEmpty() ? Optional.empty() : Optional.of(ArrayMetadata.agreed(all));
+  }
+
+  /**
+   * What one file says of a column: nothing if Spark did not write it. Empty if the file is gone or
+   * is no Parquet: who reads its rows says what is wrong with it.
+   */
+  private static Optional<ArrayMetadata> inFile(
+      String path, String column, Configuration configuration) {
     Path file = new Path(URI.create(path));
+    String schema;
     try (ParquetFileReader reader =
         ParquetFileReader.open(
             HadoopInputFile.fromPath(file, configuration),
             HadoopReadOptions.builder(configuration, file)
                 .withMetadataFilter(ParquetMetadataConverter.SKIP_ROW_GROUPS)
                 .build())) {
-      String schema = reader.getFileMetaData().getKeyValueMetaData().get(SPARK_SCHEMA);
+      schema = reader.getFileMetaData().getKeyValueMetaData().get(SPARK_SCHEMA);
+    } catch (FileNotFoundException e) {
+      return Optional.empty();
+    } catch (IOException e) {
+      return Optional.of(ArrayMetadata.empty()); // its rows may be read all the same
+    } catch (RuntimeException e) {
+      return Optional.empty();
+    }
+    return Optional.of(inSchema(schema, column));
+  }
+
+  private static ArrayMetadata inSchema(String schema, String column) {
+    try {
       if (schema != null && DataType.fromJson(schema) instanceof StructType columns) {
         return Arrays.stream(columns.fields())
             .filter(field -> field.name().equalsIgnoreCase(column))
@@ -206,9 +242,18 @@ final class StoredMetadata {
             .findFirst()
             .orElse(ArrayMetadata.empty());
       }
-    } catch (IOException | RuntimeException e) {
-      return ArrayMetadata.empty(); // who reads the rows says what is wrong with the file
+    } catch (RuntimeException e) {
+      return ArrayMetadata.empty(); // Spark reads the columns of the file without it
     }
     return ArrayMetadata.empty();
   }
+
+  /**
+   * What the files of a relation say, so that one relation, which several queries may read, reads
+   * them once.
+   *
+   * @param paths of the files
+   * @param say of the column; empty if nothing is known
+   */
+  private record Footers(List<String> paths, String column, Optional<ArrayMetadata> say) {}
 }

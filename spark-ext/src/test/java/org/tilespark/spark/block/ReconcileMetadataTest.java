@@ -2,9 +2,13 @@ package org.tilespark.spark.block;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -226,7 +230,8 @@ class ReconcileMetadataTest extends SparkTest {
     String fft = "SELECT * FROM volume_scale(TABLE(SELECT * FROM stored ORDER BY x), 1)";
     assertFails(
         () -> spark.sql(fft).collectAsList(),
-        "block at x 2, y 0, z 0: it ends at x 4, the column metadata tilespark.extents says [2, 3, 4]",
+        "block at x 2, y 0, z 0: it ends at x 4, the column metadata tilespark.extents says [2, 3,"
+            + " 4]",
         "extents='unknown'",
         "ALTER TABLE t SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
     spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
@@ -266,6 +271,96 @@ class ReconcileMetadataTest extends SparkTest {
         .mode(SaveMode.Append)
         .parquet(other);
     assertFails(() -> VolumeBlocks.lowPass(spark.read().parquet(other), 1), ArrayMetadata.SPECTRUM);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSchemaThatSaysAnotherSpectrumThanTheFilesIsMixed(boolean one) {
+    String path = directory.resolve("ortho").toString();
+    written(one).write().parquet(path);
+    Dataset<Row> other = spark.read().schema(backward.schema()).parquet(path);
+    assertFails(() -> VolumeBlocks.ifft(other), MIXED);
+    assertFails(
+        () -> VolumeBlocks.ifft(spark.read().schema(volume.schema()).parquet(path)),
+        "does not tell which transform made the spectrum");
+    assertBack(spark.read().schema(ortho.schema()).parquet(path));
+    TestField.of(
+            VolumeBlocks.ifft(other, FftOptions.defaults().withAxes("xyz").withNorm("ortho")),
+            new int[] {2, 3, 4})
+        .assertNear(FIELD, DOUBLE, "axes and norm stated");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSchemaThatSaysNothingBelievesTheFiles(boolean one) {
+    String path = directory.resolve("ortho").toString();
+    written(one).write().parquet(path);
+    String columns =
+        "x BIGINT, y BIGINT, z BIGINT, nx INT, ny INT, nz INT, values ARRAY<DOUBLE>,"
+            + " imag ARRAY<DOUBLE>";
+    assertBack(spark.read().schema(columns).parquet(path));
+    spark.sql("CREATE TABLE stored (" + columns + ") USING parquet LOCATION '" + path + "'");
+    assertBack(spark.table("stored"));
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.spectrum' = 'unknown')");
+    assertEquals(Optional.empty(), known(spark.table("stored")).spectrum());
+    backward.write().mode(SaveMode.Append).parquet(path);
+    assertFails(() -> VolumeBlocks.ifft(spark.read().schema(columns).parquet(path)), MIXED);
+    volume.write().mode(SaveMode.Overwrite).parquet(path);
+    Dataset<Row> none = spark.read().schema(columns).parquet(path);
+    assertEquals(ArrayMetadata.empty().toMetadata(), known(none).toMetadata());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void filesOfATableThatWereReplacedByPathAreMixed(boolean managed) {
+    String path = directory.resolve("table").toString();
+    if (managed) {
+      spark.sql("CREATE TABLE stored USING parquet AS SELECT * FROM backward");
+      path = Path.of(URI.create(spark.table("stored").inputFiles()[0])).getParent().toString();
+    } else {
+      backward.write().parquet(path);
+      spark.sql("CREATE TABLE stored USING parquet LOCATION '" + path + "'");
+    }
+    assertBack(spark.table("stored"));
+    ortho.write().mode(SaveMode.Overwrite).parquet(path);
+    spark.sql("REFRESH TABLE stored");
+    assertFails(() -> spark.sql("SELECT * FROM volume_ifft(TABLE(stored))"), MIXED);
+    assertFails(() -> VolumeBlocks.ifft(spark.table("stored")), MIXED);
+    // What the message says helps, and so does the first transform.
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.spectrum' = 'unknown')");
+    assertEquals(Optional.empty(), known(spark.table("stored")).spectrum());
+    spark.sql("ALTER TABLE stored UNSET TBLPROPERTIES ('tilespark.spectrum')");
+    backward.write().mode(SaveMode.Overwrite).parquet(path);
+    spark.sql("REFRESH TABLE stored");
+    assertBack(spark.table("stored"));
+  }
+
+  @Test
+  void extentsOfAPropertyHoldForASpectrumWhoseFilesSayOthers() {
+    spark.sql("CREATE TABLE stored USING parquet AS SELECT * FROM ortho");
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = '4,3,4')");
+    assertEquals(Optional.of(Shape.of(4, 3, 4)), known(spark.table("stored")).extents(3));
+    assertEquals(known(ortho).spectrum(), known(spark.table("stored")).spectrum());
+  }
+
+  @Test
+  void aDamagedFileOfASpectrumIsNamedByWhoReadsItsRows() throws IOException {
+    String path = directory.resolve("damaged").toString();
+    ortho.coalesce(1).write().parquet(path);
+    spark.sql("CREATE TABLE stored USING parquet LOCATION '" + path + "'");
+    try (Stream<Path> files = Files.list(Path.of(path))) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".parquet")).toList()) {
+        Files.write(file, new byte[100]);
+        Files.deleteIfExists(file.resolveSibling("." + file.getFileName() + ".crc"));
+      }
+    }
+    Dataset<Row> back = VolumeBlocks.ifft(spark.table("stored"));
+    assertFails(back::count, "is not a Parquet file");
+  }
+
+  /** The spectrum {@code ortho} in one block and file, or in several of them. */
+  private Dataset<Row> written(boolean one) {
+    return one ? ortho.coalesce(1) : VolumeBlocks.reblock(ortho, 1, 3, 4).repartition(2);
   }
 
   private static void assertBack(Dataset<Row> spectrum) {
