@@ -49,6 +49,30 @@ def test_reasons_of_running(spark):
     assert "org.tilespark" in (raised.value.jvm_trace or "")
 
 
+def test_a_union_beyond_stated_extents(spark, tmp_path):
+    halves = [ts.from_numpy(np.full((50, 70), k), (25, 70)) for k in (1.0, 2.0)]
+    lower = halves[1].df.withColumn("row", halves[1].df["row"] + 50)
+    union = halves[0].df.union(ts.from_dataframe(lower, shape=(50, 70)).df)
+    array = ts.from_dataframe(union)
+    for method, run in (
+        ("compute", lambda: array.compute()),
+        ("compute", lambda: array.astype("float32").compute()),
+        ("to_npy", lambda: array.astype("float32").to_npy(tmp_path / "a.npy")),
+    ):
+        with pytest.raises(ts.InvalidInputError, match="tilespark.extents says") as raised:
+            run()
+        assert str(raised.value).endswith(f"(in {method})") or "Nothing was written" in str(raised.value)
+        assert "matrix_with_extents(TABLE(t), 'unknown')" in str(raised.value)
+        assert "from_dataframe(df, shape=...)" in str(raised.value)
+        assert "matrix_pack" not in str(raised.value)
+    # What the message says helps, in either language.
+    whole = np.repeat([1.0, 2.0], 50)[:, None] * np.ones(70)
+    np.testing.assert_array_equal(ts.from_dataframe(union, shape=(100, 70)).compute(), whole)
+    union.createOrReplaceTempView("halves")
+    unknown = spark.sql("SELECT * FROM matrix_with_extents(TABLE(halves), 'unknown')")
+    np.testing.assert_array_equal(ts.from_dataframe(unknown).compute(), whole)
+
+
 def test_reasons_of_files(tmp_path):
     with pytest.raises(ts.InvalidInputError, match="no_such.npy"):
         ts.read_npy(tmp_path / "no_such.npy")

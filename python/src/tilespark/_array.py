@@ -597,7 +597,7 @@ class BlockArray:
             return self._save(file, dtype, overwrite)
         source = self._as_volume() if self._is_batch else self
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
-        with translated():
+        with translated("to_npy"):
             writer = source._df.write.format("npy").mode("overwrite" if overwrite else "error")
             writer = writer.option("dtype", name).option("extents", numbers(source._extents))
             try:

@@ -27,6 +27,8 @@ _CONDITION = re.compile(
 # What _worker.py raises where a function of map_blocks fails; all other errors in Python workers are those of the user's functions.
 _MAP_BLOCKS = re.compile(r"^RuntimeError: (map_blocks: block at .*(?:\n  .*)*)", re.MULTILINE)
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(numpy|pyarrow)\b", re.MULTILINE)
+# Arrays pack their blocks before Python gets them: no user calls these.
+_PACK = re.compile(r"\(in (?:matrix|volume)_pack\)")
 _STOPPED = re.compile(
     r"stopped SparkContext|SparkContext was shut down|No active or default Spark session found"
     r"|\[NO_ACTIVE_SESSION\]|\[INVALID_HANDLE\.SESSION_CLOSED\]"
@@ -94,15 +96,20 @@ def _texts(error: BaseException) -> Iterator[str]:
         current = getattr(current, "_cause", None) or current.__cause__
 
 
-def from_spark(error: BaseException) -> TileSparkError | None:
-    """tilespark's error for one that Spark raised; None if the reason is not tilespark's."""
+def from_spark(error: BaseException, method: str = "compute") -> TileSparkError | None:
+    """tilespark's error for one that Spark raised; None if the reason is not tilespark's.
+
+    Args:
+        method: as of :func:`translated`.
+    """
     texts = list(_texts(error))
     trace = "\n\n".join(texts)
     for text in texts:
         found = _CONDITION.search(text)
         if found:
             condition, reason, state = found.groups()
-            return _class_of(condition)(reason.strip(), condition=condition, sql_state=state, jvm_trace=trace)
+            reason = _PACK.sub(f"(in {method})", reason.strip())
+            return _class_of(condition)(reason, condition=condition, sql_state=state, jvm_trace=trace)
     for text in texts if type(error).__name__ == "PythonException" else ():
         if found := _MAP_BLOCKS.search(text):
             return TileSparkError(found[1].rstrip(), jvm_trace=trace)
@@ -140,14 +147,18 @@ def _has_no_context(error: BaseException) -> bool:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Within this context Spark's exceptions become tilespark's where the reason is tilespark's."""
+def translated(method: str = "compute") -> Iterator[None]:
+    """Within this context Spark's exceptions become tilespark's where the reason is tilespark's.
+
+    Args:
+        method: what the user called, which the reason names in place of the packing of blocks.
+    """
     try:
         yield
     except TileSparkError:
         raise
     except Exception as error:
-        ours = from_spark(error) if _is_spark(error) else None
+        ours = from_spark(error, method) if _is_spark(error) else None
         if ours is None:
             raise
         raise ours from None

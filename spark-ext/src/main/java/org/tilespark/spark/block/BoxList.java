@@ -82,7 +82,8 @@ public final class BoxList {
    * @throws IllegalArgumentException that names the first defect's place
    */
   public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
-    Optional<String> defect = Coverage.defect(kind, extents, toArray(), mayHaveHoles);
+    Optional<String> defect =
+        Coverage.defect(kind, extents, toArray(), mayHaveHoles, "; " + StaleMetadata.HELP);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(defect.get() + " (in " + operator + ")");
     }

@@ -69,9 +69,9 @@ public final class Coverage {
     coverage.check(low, high, touching, kept);
   }
 
-  /** {@link #defect(BlockKind, long[], long[], boolean)} where holes are defects too. */
+  /** {@link #defect(BlockKind, long[], long[], boolean, String)} where holes are defects too. */
   public static Optional<String> defect(BlockKind kind, long[] extents, long[] boxes) {
-    return defect(kind, extents, boxes, false);
+    return defect(kind, extents, boxes, false, "");
   }
 
   /**
@@ -81,10 +81,11 @@ public final class Coverage {
    * @param extents of the array
    * @param boxes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box
+   * @param advice for the end of what is said of a hole, or ""
    * @return what is wrong, or nothing if the boxes tile the array
    */
   public static Optional<String> defect(
-      BlockKind kind, long[] extents, long[] boxes, boolean mayHaveHoles) {
+      BlockKind kind, long[] extents, long[] boxes, boolean mayHaveHoles, String advice) {
     int rank = kind.rank();
     String[] found = new String[1];
     check(
@@ -100,8 +101,8 @@ public final class Coverage {
             long[] size = new long[rank];
             Arrays.setAll(size, axis -> high[axis] - low[axis]);
             found[0] =
-                ("no %s: expected blocks to hold the %s elements from there, found" + " none")
-                    .formatted(kind.describe(low), sizeText(size));
+                "no %s: expected blocks to hold the %s elements from there, found none%s"
+                    .formatted(kind.describe(low), sizeText(size), advice);
             return false;
           }
 

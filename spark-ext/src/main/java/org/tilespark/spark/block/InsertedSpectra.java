@@ -83,7 +83,9 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
   private static void check(
       String table, StructType columns, Map<String, String> properties, LogicalPlan query) {
     for (StructField column : columns.fields()) {
-      ArrayMetadata stored = StoredMetadata.stated(ArrayMetadata.of(column.metadata()), properties);
+      ArrayMetadata stored =
+          StoredMetadata.stated(
+              ArrayMetadata.of(column.metadata()), properties, List.of(columns.fieldNames()));
       if (stored.spectrum().isPresent()) {
         inserted(query).stream()
             .filter(each -> each.name().equalsIgnoreCase(column.name()))

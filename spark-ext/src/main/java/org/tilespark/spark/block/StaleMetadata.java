@@ -2,11 +2,16 @@ package org.tilespark.spark.block;
 
 /** The way out for who meets rows that contradict their column metadata. Stateless. */
 public final class StaleMetadata {
-  /** What helps, for the end of a message that says what the metadata says. */
+  /**
+   * What helps, for the end of a message that says what the metadata says, or that blocks are
+   * missing, which may be because of it.
+   */
   public static final String HELP =
-      ("if the metadata is stale (after an INSERT, say), state other extents or forget them: by the"
-              + " option extents='unknown', by withExtents(df, ...) or withoutExtents(df), or for a"
-              + " table by ALTER TABLE t SET TBLPROPERTIES ('%s' = '%s')")
+      ("if the metadata is stale (after an INSERT or a UNION, say), state other extents or forget"
+              + " them: in SQL by matrix_with_extents(TABLE(t), '%2$s'), volume_with_extents or the"
+              + " option extents => '%2$s', in Java by withExtents(df, ...) or"
+              + " withoutExtents(df), in Python by from_dataframe(df, shape=...), or for a table by"
+              + " ALTER TABLE t SET TBLPROPERTIES ('%1$s' = '%2$s')")
           .formatted(ArrayMetadata.EXTENTS, ArrayMetadata.UNKNOWN);
 
   private StaleMetadata() {}

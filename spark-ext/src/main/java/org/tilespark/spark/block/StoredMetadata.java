@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.parquet.HadoopReadOptions;
@@ -70,6 +71,7 @@ final class StoredMetadata {
     }
     Map<String, String> properties = properties(leaf);
     Map<ExprId, ArrayMetadata> said = new HashMap<>();
+    List<String> names = columns.stream().map(Attribute::name).toList();
     for (Attribute column : columns) {
       ArrayMetadata own = ArrayMetadata.of(column.metadata());
       ArrayMetadata known =
@@ -80,7 +82,9 @@ final class StoredMetadata {
               : own;
       said.put(
           column.exprId(),
-          isValues(column) ? ErrorBoundary.PLANNING.call(() -> stated(known, properties)) : known);
+          isValues(column)
+              ? ErrorBoundary.PLANNING.call(() -> stated(known, properties, names))
+              : known);
     }
     return ReconcileMetadata.saying(leaf, said);
   }
@@ -137,12 +141,17 @@ final class StoredMetadata {
     return leaf instanceof DataSourceV2Relation relation ? relation.name() : "a table";
   }
 
-  /** What the metadata says, with what a table's properties say in place of it. */
-  static ArrayMetadata stated(ArrayMetadata known, Map<String, String> properties) {
+  /**
+   * What the metadata says, with what a table's properties say in place of it.
+   *
+   * @param columns names of the table's, which tell a matrix from a volume
+   */
+  static ArrayMetadata stated(
+      ArrayMetadata known, Map<String, String> properties, List<String> columns) {
     ArrayMetadata stated = known;
     String extents = properties.get(ArrayMetadata.EXTENTS);
     if (extents != null) {
-      int rank = extents.split(",", -1).length;
+      int rank = rank(columns, extents);
       stated =
           stated
               .stating(
@@ -159,6 +168,20 @@ final class StoredMetadata {
       stated = stated.withSpectrum(Optional.empty());
     }
     return stated;
+  }
+
+  /** Count of axes of the blocks in a table's columns; if they are none, of stated extents. */
+  private static int rank(List<String> columns, String extents) {
+    Set<String> names =
+        columns.stream().map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
+    return Arrays.stream(BlockKind.values())
+        .filter(kind -> names.containsAll(kind.offsetColumns()))
+        .findFirst()
+        .orElse(
+            extents.split(",", -1).length == BlockKind.VOLUME.rank()
+                ? BlockKind.VOLUME
+                : BlockKind.MATRIX)
+        .rank();
   }
 
   // ---- files

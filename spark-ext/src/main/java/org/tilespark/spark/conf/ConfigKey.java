@@ -76,7 +76,7 @@ public final class ConfigKey<T> {
         text ->
             text.trim().equalsIgnoreCase("auto")
                 ? Optional.empty()
-                : Optional.of(atLeast(0, JavaUtils.byteStringAsBytes(text.trim()))));
+                : Optional.of(atLeast(0, bytes(text.trim()))));
   }
 
   static ConfigKey<Long> ofBytes(
@@ -87,7 +87,7 @@ public final class ConfigKey<T> {
         defaultText,
         reach,
         doc,
-        text -> atLeast(least, JavaUtils.byteStringAsBytes(text)));
+        text -> atLeast(least, bytes(text)));
   }
 
   static ConfigKey<Duration> ofTime(String name, String defaultText, Reach reach, String doc) {
@@ -172,10 +172,10 @@ public final class ConfigKey<T> {
     String text = lookup.apply(name);
     try {
       return parser.apply(text == null ? defaultText : text);
+    } catch (ArithmeticException e) {
+      throw invalid(text, "that is too large; ");
     } catch (RuntimeException e) {
-      throw new InvalidInputException(
-          ErrorCondition.INVALID_ARGUMENT,
-          name + " is '" + text + "'; expected " + type + " (default " + defaultText + ")");
+      throw invalid(text, "");
     }
   }
 
@@ -202,6 +202,27 @@ public final class ConfigKey<T> {
   /** What it does. */
   public String doc() {
     return doc;
+  }
+
+  private InvalidInputException invalid(String text, String found) {
+    return new InvalidInputException(
+        ErrorCondition.INVALID_ARGUMENT,
+        "%s is '%s'; %sexpected %s (default %s)".formatted(name, text, found, type, defaultText));
+  }
+
+  /**
+   * A size in bytes.
+   *
+   * @throws ArithmeticException if it is well written and too large for a long
+   */
+  private static long bytes(String text) {
+    try {
+      return JavaUtils.byteStringAsBytes(text);
+    } catch (NumberFormatException e) {
+      throw e; // no size
+    } catch (IllegalArgumentException e) {
+      throw new ArithmeticException("2^63 bytes or more");
+    }
   }
 
   private static long atLeast(long least, long value) {

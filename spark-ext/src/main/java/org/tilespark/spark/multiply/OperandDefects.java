@@ -8,8 +8,7 @@ final class OperandDefects {
   /** What may be wrong where blocks are taken to be where their places say. */
   static final String STALE_PLACES =
       ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
-          + " partitioned and need not be shuffled; "
-          + StaleMetadata.HELP;
+          + " partitioned and need not be shuffled";
 
   private OperandDefects() {}
 
@@ -27,14 +26,15 @@ final class OperandDefects {
     return new IllegalArgumentException(
         ("%sno block holds the element at row %s, col %s; expected blocks that cover"
                 + " all of %s x %s elements. With missing=zero what is missing counts as"
-                + " zeros%s")
+                + " zeros%s; %s")
             .formatted(
                 matrix(spec, right, group),
                 row,
                 col,
                 extents.extent(0),
                 extents.extent(1),
-                advice));
+                advice,
+                StaleMetadata.HELP));
   }
 
   /** As {@link #hole}, of an element by its places along M or N, and along K. */

@@ -19,6 +19,7 @@ import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
@@ -283,7 +284,9 @@ final class PanelTask implements Iterator<InternalRow> {
                   piece.getLong(PieceColumns.ROW),
                   piece.getLong(PieceColumns.COL))
               + " (or the block it was cut from) does not begin where blocks do"
-              + OperandDefects.STALE_PLACES);
+              + OperandDefects.STALE_PLACES
+              + "; "
+              + StaleMetadata.HELP);
     }
   }
 

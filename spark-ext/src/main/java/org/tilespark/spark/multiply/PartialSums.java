@@ -10,6 +10,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.options.Missing;
@@ -186,8 +187,15 @@ final class PartialSums implements Iterator<InternalRow> {
       return new IllegalArgumentException(
           ("%s: block at row %s, col %s of the result%s lacks what the inner dimension"
                   + " gives from %s to %s: blocks of both A and B are missing there. With"
-                  + " missing=zero what is missing counts as zeros")
-              .formatted(spec.operator(), low[0], low[1], job.groupText(group), low[2], high[2]));
+                  + " missing=zero what is missing counts as zeros; %s")
+              .formatted(
+                  spec.operator(),
+                  low[0],
+                  low[1],
+                  job.groupText(group),
+                  low[2],
+                  high[2],
+                  StaleMetadata.HELP));
     }
     boolean right = strategy == Strategy.BROADCAST_LEFT;
     return OperandDefects.holeAt(

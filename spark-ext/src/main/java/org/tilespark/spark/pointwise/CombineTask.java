@@ -14,12 +14,12 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.exchange.RowKeys;
@@ -56,10 +56,7 @@ final class CombineTask
     }
   }
 
-  private static final String HINT =
-      "; if the column metadata %s is stale (after a union, say), drop it with withoutExtents(df)"
-              .formatted(ArrayMetadata.BLOCK_SHAPE)
-          + " or the option extents='unknown'";
+  private static final String HINT = "; " + StaleMetadata.HELP;
 
   private final CombineSpec spec;
   private final Side left;

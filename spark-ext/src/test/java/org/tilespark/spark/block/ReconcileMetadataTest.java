@@ -21,9 +21,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 
 /**
@@ -53,7 +55,8 @@ class ReconcileMetadataTest extends SparkTest {
 
   @AfterEach
   void dropTables() {
-    for (String view : List.of("stored_view", "text_view", "volume", "backward", "ortho")) {
+    for (String view :
+        List.of("stored_view", "text_view", "volume", "backward", "ortho", "large", "small")) {
       spark.sql("DROP VIEW IF EXISTS " + view);
     }
     spark.sql("DROP TABLE IF EXISTS stored");
@@ -232,7 +235,7 @@ class ReconcileMetadataTest extends SparkTest {
         () -> spark.sql(fft).collectAsList(),
         "block at x 2, y 0, z 0: it ends at x 4, the column metadata tilespark.extents says [2, 3,"
             + " 4]",
-        "extents='unknown'",
+        "extents => 'unknown'",
         "ALTER TABLE t SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
     spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
     assertEquals(Optional.empty(), known(spark.table("stored")).extents(3));
@@ -241,7 +244,52 @@ class ReconcileMetadataTest extends SparkTest {
     assertEquals(Optional.of(Shape.of(4, 3, 4)), known(spark.table("stored")).extents(3));
     assertEquals(2, spark.sql(fft).collectAsList().size());
     spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = 'many')");
-    assertFails(() -> spark.table("stored"), "Table property tilespark.extents is 'many'");
+    assertFails(
+        () -> spark.table("stored"),
+        "Table property tilespark.extents is 'many'; expected 3 whole numbers");
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = '4,3')");
+    assertFails(
+        () -> spark.table("stored"),
+        "Table property tilespark.extents is '4,3'; expected 3 whole numbers");
+  }
+
+  /** Each operator that finds a hole says that the metadata may be stale, and what then helps. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "matrix_reblock(TABLE(stored), 2, 2)",
+        "matrix_multiply(TABLE(stored), TABLE(stored), transposeB => true)",
+        "matrix_multiply(TABLE(stored), TABLE(stored), transposeB => true, strategy =>"
+            + " 'broadcast')",
+        "matrix_gram(TABLE(stored))",
+        "matrix_center(TABLE(stored))",
+        "matrix_add(TABLE(stored), TABLE(large))",
+        "matrix_add(TABLE(stored), TABLE(small))",
+      })
+  void holesOfAnArrayThatBecameSmallerNameTheWaysOut(String call) {
+    Dataset<Row> large = matrix(6, 8);
+    Dataset<Row> small = matrix(4, 5);
+    large.createOrReplaceTempView("large");
+    small.createOrReplaceTempView("small");
+    spark.sql("CREATE TABLE stored USING parquet AS SELECT * FROM large");
+    spark.sql("INSERT OVERWRITE stored SELECT * FROM small");
+    String query = "SELECT * FROM " + call;
+    assertFails(
+        () -> spark.sql(query).collectAsList(),
+        "if the metadata is stale (after an INSERT or a UNION, say)",
+        "matrix_with_extents(TABLE(t), 'unknown')",
+        "withoutExtents(df)",
+        "from_dataframe(df, shape=...)",
+        "ALTER TABLE t SET TBLPROPERTIES ('tilespark.extents' = 'unknown')");
+    spark.sql("ALTER TABLE stored SET TBLPROPERTIES ('tilespark.extents' = 'banana')");
+    assertFails(
+        () -> spark.sql(query),
+        "Table property tilespark.extents is 'banana'; expected 2 whole numbers");
+  }
+
+  private static Dataset<Row> matrix(int rows, int cols) {
+    return MatrixBlocks.withExtents(
+        TestArray.matrix(DOUBLE, rows, cols, 3, 3).toDataFrame(spark, 2).drop("tag"), rows, cols);
   }
 
   // ---- files

@@ -36,4 +36,20 @@ class ConfigKeyTest {
         "spark.tilespark.multiply.engine is 'mkl'; expected auto|own|cublas (default auto)",
         e.reason());
   }
+
+  @Test
+  void sizesThatAreTooLargeAreCalledSo() {
+    assertEquals(64L << 20, read(TileSparkConf.BATCH_SIZE, "64m"));
+    String expected = "expected size in bytes, with unit (k, m, g) (default 64m)";
+    assertRefuses("99999999999g", "that is too large; " + expected);
+    assertRefuses("64x", expected);
+    assertRefuses("much", expected);
+    assertRefuses("-5", expected);
+  }
+
+  private static void assertRefuses(String size, String why) {
+    InvalidInputException e =
+        assertThrows(InvalidInputException.class, () -> read(TileSparkConf.BATCH_SIZE, size));
+    assertEquals("spark.tilespark.memory.batchSize is '" + size + "'; " + why, e.reason());
+  }
 }
