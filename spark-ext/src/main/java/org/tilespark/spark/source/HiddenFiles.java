@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.UUID;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -89,10 +90,14 @@ public final class HiddenFiles {
     return target.toAbsolutePath().getParent();
   }
 
-  /** Renews the time of a hidden file until it is closed. */
+  /**
+   * Renews the time of a hidden file until it is closed, or the application has ended: a job may
+   * wait for ever for a context that was stopped.
+   */
   public static final class Heartbeat implements Closeable {
     private final FileChannel channel;
     private final byte firstByte;
+    private final BooleanSupplier hasEnded;
     private final ScheduledThreadPoolExecutor thread =
         new ScheduledThreadPoolExecutor(
             1,
@@ -108,16 +113,23 @@ public final class HiddenFiles {
      * @param channel of the file, for writing; borrowed
      * @param firstByte what the file begins with: writing it anew makes the file system set the
      *     time by its own clock
+     * @param hasEnded true when the application has ended, and for ever after
      */
-    public Heartbeat(FileChannel channel, byte firstByte, Duration interval) {
+    public Heartbeat(
+        FileChannel channel, byte firstByte, Duration interval, BooleanSupplier hasEnded) {
       this.channel = channel;
       this.firstByte = firstByte;
+      this.hasEnded = hasEnded;
       var ignored =
           thread.scheduleWithFixedDelay(
               this::beat, interval.toMillis(), interval.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     private void beat() {
+      if (hasEnded.getAsBoolean()) {
+        thread.shutdown();
+        return;
+      }
       try {
         channel.write(ByteBuffer.wrap(new byte[] {firstByte}), 0);
       } catch (IOException | RuntimeException e) {

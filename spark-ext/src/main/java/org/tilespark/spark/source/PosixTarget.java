@@ -15,6 +15,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkEnv;
 
 /**
  * A place for one file on a POSIX file system, on which it appears whole or not at all: it is made
@@ -131,8 +132,16 @@ public record PosixTarget(Path path) {
         channel.write(ByteBuffer.allocate(1), fileBytes - 1);
       }
       HiddenFiles.removeAbandoned(path, file);
+      SparkEnv application = SparkEnv.get(); // null without one
       return new Pending(
-          path, file, channel, new HiddenFiles.Heartbeat(channel, bytes.get(0), heartbeat));
+          path,
+          file,
+          channel,
+          new HiddenFiles.Heartbeat(
+              channel,
+              bytes.get(0),
+              heartbeat,
+              () -> application != null && application.isStopped()));
     } catch (Throwable t) {
       try {
         channel.close();

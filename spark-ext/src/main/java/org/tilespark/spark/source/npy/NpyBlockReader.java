@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.hadoop.conf.Configuration;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -26,6 +27,7 @@ final class NpyBlockReader implements BlockReader {
 
   private final NpyInput input; // taken
   private final NpyLayout layout;
+  private final Configuration conf; // borrowed
   private final BufferAllocator allocator; // borrowed
   private final Transposer transposer; // borrowed
 
@@ -38,13 +40,19 @@ final class NpyBlockReader implements BlockReader {
    *
    * @param input the open file; taken, also if this constructor fails
    * @param layout the file's layout
+   * @param conf borrowed; finds the file
    * @param allocator borrowed for scratch memory
    * @param transposer borrowed; turns blocks of Fortran files round
    */
   NpyBlockReader(
-      NpyInput input, NpyLayout layout, BufferAllocator allocator, Transposer transposer) {
+      NpyInput input,
+      NpyLayout layout,
+      Configuration conf,
+      BufferAllocator allocator,
+      Transposer transposer) {
     this.input = input;
     this.layout = layout;
+    this.conf = conf;
     this.allocator = allocator;
     this.transposer = transposer;
   }
@@ -62,10 +70,15 @@ final class NpyBlockReader implements BlockReader {
       byte[] prefix = Arrays.copyOf(header, Math.min(bytes, NpyHeader.PREFIX_BYTES));
       if (NpyHeader.headerBytes(prefix) == bytes) {
         NpyHeader now = NpyHeader.parse(header);
-        if (layout.isOf(now)) {
+        boolean isOf = layout.isOf(now);
+        if (isOf && layout.isOfItsTime(conf)) {
           return;
         }
-        found = now.shape() + " of " + now.type().numpyName();
+        found =
+            (isOf ? "a file of another time with " : "")
+                + now.shape()
+                + " of "
+                + now.type().numpyName();
       } else {
         found = "another header";
       }

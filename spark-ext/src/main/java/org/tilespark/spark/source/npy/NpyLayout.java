@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
@@ -14,6 +15,7 @@ import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockGrid;
 import org.tilespark.spark.source.BlockReader;
 import org.tilespark.spark.source.BlockSource;
+import org.tilespark.spark.source.StorePaths;
 
 /**
  * Where the blocks of one file lie in it and what columns they become; all that a task must know.
@@ -24,7 +26,8 @@ import org.tilespark.spark.source.BlockSource;
  * @param bigEndian byte order of the file
  * @param fortranOrder true if the file's first axis is the contiguous one
  * @param dataOffset bytes before the data
- * @param modificationMillis the file's, so that layouts of a rewritten file differ
+ * @param modificationMillis when the file was last written: a file that was written since is
+ *     another
  * @param columnType element type of the columns
  * @param grid the tiling
  */
@@ -62,6 +65,13 @@ record NpyLayout(
         file.modificationMillis(),
         columnType,
         grid);
+  }
+
+  /** True if the file was not written since this layout was made. */
+  boolean isOfItsTime(Configuration conf) throws IOException {
+    Path file = new Path(path);
+    FileStatus status = StorePaths.fileSystem(file, conf).getFileStatus(file);
+    return status.getModificationTime() == modificationMillis;
   }
 
   /** True if a file with this header lies as this layout says. */
@@ -114,7 +124,8 @@ record NpyLayout(
   @Override
   public BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer)
       throws IOException {
-    return new NpyBlockReader(NpyInput.open(new Path(path), conf), this, allocator, transposer);
+    NpyInput input = NpyInput.open(new Path(path), conf);
+    return new NpyBlockReader(input, this, conf, allocator, transposer);
   }
 
   /** Value columns: 2 for complex files, else 1. */

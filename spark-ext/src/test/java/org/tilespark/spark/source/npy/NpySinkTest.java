@@ -7,14 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.DataFrameWriter;
@@ -347,7 +351,8 @@ class NpySinkTest extends SparkTest {
       delimiter = '#',
       quoteCharacter = '`',
       value = {
-        "(0, 0, 2, 2, array(1, 2, 3))#block at row 0, col 0: values has 3 elements; expected rows 2 * cols 2 = 4",
+        "(0, 0, 2, 2, array(1, 2, 3))#block at row 0, col 0: values has 3 elements; expected rows 2"
+            + " * cols 2 = 4",
         "(0, 0, 1, 2, array(1, null))#block at row 0, col 0: values has a null at element 1",
         "(0, 0, 1, 2, null)#block at row 0, col 0: column values is null",
         "(0, null, 1, 1, array(1))#block at row 0, col null: column col is null",
@@ -543,6 +548,27 @@ class NpySinkTest extends SparkTest {
     }
     byte[] expected = java.util.Arrays.copyOf(header.encode(), (int) header.fileBytes());
     assertArrayEquals(expected, Files.readAllBytes(target));
+  }
+
+  @Test
+  void theTimeIsNotRenewedWhenTheApplicationHasEnded() throws Exception {
+    Path file = Files.write(target.resolveSibling("beaten"), new byte[] {1, 2});
+    AtomicBoolean hasEnded = new AtomicBoolean();
+    Set<Thread> before = Thread.getAllStackTraces().keySet();
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+        var beat =
+            new HiddenFiles.Heartbeat(channel, (byte) 1, Duration.ofMillis(20), hasEnded::get)) {
+      List<Thread> threads =
+          Thread.getAllStackTraces().keySet().stream()
+              .filter(each -> each.getName().equals("tilespark-npy-heartbeat"))
+              .filter(each -> !before.contains(each))
+              .toList();
+      assertEquals(1, threads.size());
+      assertTrue(threads.get(0).isAlive());
+      hasEnded.set(true);
+      threads.get(0).join(10_000);
+      assertFalse(threads.get(0).isAlive(), "its thread lives on");
+    }
   }
 
   private NpyOptions options() {

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -186,9 +187,11 @@ class NpySourceTest extends SparkTest {
   void coordinatesNeedNoData() throws IOException {
     Path path = Path.of(counting("pruned.npy", false, 30, 50));
     Dataset<Row> m = load(path, "blockShape", "7,11");
+    FileTime time = Files.getLastModifiedTime(path);
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
       file.setLength(128);
     }
+    Files.setLastModifiedTime(path, time); // a change that its time does not show
     assertEquals(25, m.count());
     assertEquals(1500, m.selectExpr("sum(rows * cols)").head().getLong(0));
     assertEquals(5, m.select("col").distinct().count());
@@ -365,6 +368,27 @@ class NpySourceTest extends SparkTest {
         m::collectAsList, "was changed since", "expected (30, 50) of float32", "found (50, 30)");
     NpyFixture.write(path, new byte[200]);
     assertFails(m::collectAsList, "was changed since", "not a .npy file");
+  }
+
+  @Test
+  void noticesThatTheFileWasWrittenAnewInItsShape() throws IOException {
+    Path path = dir.resolve("anew.npy");
+    byte[] bytes = new NpyFixture("f4", 30, 50).canonical();
+    NpyFixture.write(path, bytes);
+    FileTime time = Files.getLastModifiedTime(path);
+    Dataset<Row> m = load(path);
+    bytes[bytes.length - 1] ^= 1;
+    Files.write(path, bytes); // in place
+    Files.setLastModifiedTime(path, FileTime.fromMillis(time.toMillis() + 1));
+    assertFails(
+        m::collectAsList,
+        "was changed since",
+        "expected (30, 50) of float32, found a file of another time with (30, 50) of float32",
+        "Load it again");
+    assertFails(m.select("values")::collectAsList, "was changed since");
+    assertEquals(1, load(path).where("row = 0 AND col = 0").count());
+    Files.setLastModifiedTime(path, time);
+    m.collectAsList();
   }
 
   @Test
