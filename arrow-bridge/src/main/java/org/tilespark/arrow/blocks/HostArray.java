@@ -152,8 +152,19 @@ public final class HostArray implements AutoCloseable {
     if (state.isComplex() && after.isComplex()) {
       update(after, work);
     } else {
+      if (state.isComplex() && buffers.isEmpty()) {
+        copy(); // the transform writes to its input
+      }
       into(after, work);
     }
+  }
+
+  /** Brings it into buffers of its own. */
+  private void copy() {
+    List<HostMemory> last = target;
+    target = List.of();
+    into(state, HostArray::copyAll);
+    target = last;
   }
 
   /** Reorders its axes. */

@@ -537,7 +537,9 @@ abstract class BlockPipelineContract {
             List.<BlockStep>of(new Scale(vectors(shape, 3)), new Power(2)),
             List.<BlockStep>of(
                 new Fourier(List.of(1), Form.COMPLEX, Direction.FORWARD, 0, 1),
-                new Roll(List.of(0L, 0L, 0L))))) {
+                new Roll(List.of(0L, 0L, 0L))),
+            List.<BlockStep>of(
+                new Fourier(List.of(0, 1, 2), Form.REAL, Direction.INVERSE, 13, 1)))) {
       OracleArray array = OracleArray.random(shape, true, type, 5);
       List<byte[]> values = bytes(array, type);
       List<Plane> planes = new ArrayList<>();
@@ -547,6 +549,10 @@ abstract class BlockPipelineContract {
       pipeline.begin(program);
       pipeline.putWhole(planes);
       pipeline.run(List.of(result));
+      for (int p = 0; p < values.size(); p++) {
+        assertArrayEquals(
+            values.get(p), (byte[]) planes.get(p).values().base(), "written to: " + steps);
+      }
       planes.forEach(plane -> plane.values().fill((byte) -1));
       OracleArray found = taken(result.size(), type, program.output().isComplex());
       assertTrue(array.after(steps).relativeError(found) < 1e-13, steps.toString());
