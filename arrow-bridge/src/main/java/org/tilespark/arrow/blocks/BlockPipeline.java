@@ -1,6 +1,6 @@
 package org.tilespark.arrow.blocks;
 
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.blocks.BlockProgram.State;
@@ -33,15 +33,14 @@ public interface BlockPipeline extends AutoCloseable {
       size = List.copyOf(size);
     }
 
+    /** A part at {@code low} with the extents {@code size}. */
+    public static Part at(long[] low, long[] size) {
+      return new Part(Arrays.stream(low).boxed().toList(), Arrays.stream(size).boxed().toList());
+    }
+
     /** All of an array. */
     public static Part whole(Shape shape) {
-      List<Long> low = new ArrayList<>();
-      List<Long> size = new ArrayList<>();
-      for (int axis = 0; axis < shape.rank(); axis++) {
-        low.add(0L);
-        size.add(shape.extent(axis));
-      }
-      return new Part(low, size);
+      return at(new long[shape.rank()], shape.toArray());
     }
 
     /**

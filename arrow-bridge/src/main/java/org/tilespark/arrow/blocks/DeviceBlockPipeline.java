@@ -36,10 +36,10 @@ import org.tilespark.layout.Shape;
  * others, and small ones, go through pinned buffers. Small parts share a launch, and the buffers
  * that they come down in.
  *
- * <p>The turn and the device's memory of such an array are taken when the first copy goes up, that
- * is when about 16 MiB were put or the array is run, and the memory is given back when the last
- * part has come down. As many parts come down before they are asked for as pinned memory is allowed
- * for them.
+ * <p>The turn and the device's memory of an array that goes alone are taken when the first copy
+ * goes up, that is when about 16 MiB were put or the array is run, and the memory is given back
+ * when the last part has come down. As many parts come down before they are asked for as pinned
+ * memory is allowed for them.
  *
  * <p>Small arrays wait for others with an equal program until there are enough for a batch, another
  * program comes, or a result of theirs is asked for. Programs that compute go alone: the bits of

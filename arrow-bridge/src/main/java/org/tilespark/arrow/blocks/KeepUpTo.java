@@ -27,13 +27,7 @@ public record KeepUpTo(List<double[]> terms, double limit) implements BlockStep 
   @Override
   public void onHost(HostArray array) {
     State state = array.state();
-    array.update(
-        state,
-        (from, to) -> {
-          for (int p = 0; p < to.size(); p++) {
-            HostPointwise.keepUpTo(state, from.get(p), to.get(p), terms, limit);
-          }
-        });
+    array.updatePlanes((from, to) -> HostPointwise.keepUpTo(state, from, to, terms, limit));
   }
 
   @Override

@@ -2,6 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import static java.util.stream.Collectors.toSet;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -18,6 +19,11 @@ public record Roll(List<Long> shifts) implements BlockStep {
   /** Copies the list. */
   public Roll {
     shifts = List.copyOf(shifts);
+  }
+
+  /** A roll by plain numbers. */
+  public static Roll by(long... shifts) {
+    return new Roll(Arrays.stream(shifts).boxed().toList());
   }
 
   @Override

@@ -27,13 +27,7 @@ public record Scale(List<double[]> factors) implements BlockStep {
   @Override
   public void onHost(HostArray array) {
     State state = array.state();
-    array.update(
-        state,
-        (from, to) -> {
-          for (int p = 0; p < to.size(); p++) {
-            HostPointwise.scale(state, from.get(p), to.get(p), factors);
-          }
-        });
+    array.updatePlanes((from, to) -> HostPointwise.scale(state, from, to, factors));
   }
 
   @Override

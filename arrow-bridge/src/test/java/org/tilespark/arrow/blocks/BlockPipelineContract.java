@@ -843,7 +843,7 @@ abstract class BlockPipelineContract {
     return new BlockProgram(Shape.of(rows, cols), type, random.nextBoolean(), steps);
   }
 
-  /** Arrays far larger than the batches that {@link #open} was told of. */
+  /** Arrays far larger than the batch size that {@link #open} sets. */
   @Test
   void largeArraysInHeapAndArrowMemory() {
     Random random = new Random(19);

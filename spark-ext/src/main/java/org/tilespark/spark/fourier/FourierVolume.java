@@ -110,7 +110,7 @@ record FourierVolume(
             toFront[axis] = shift.ofVolume() ? -(before.extent(axis) / 2) : 0;
             toMiddle[axis] = shift.ofSpectrum() && axis != halved ? grown[axis] / 2 : 0;
           }
-          add(list, new Roll(boxed(toFront)));
+          add(list, Roll.by(toFront));
           if (!Shape.of(grown).equals(before)) {
             list.add(new Pad(Shape.of(grown)));
           }
@@ -121,7 +121,7 @@ record FourierVolume(
                   Direction.FORWARD,
                   0,
                   norm.scale(elements, false)));
-          add(list, new Roll(boxed(toMiddle)));
+          add(list, Roll.by(toMiddle));
           return list;
         };
     Spectrum spectrum =
@@ -209,7 +209,7 @@ record FourierVolume(
             toFront[axis] = spectrum.shift().ofSpectrum() && axis != halved ? -(extent / 2) : 0;
             toMiddle[axis] = spectrum.shift().ofVolume() ? extent / 2 : 0;
           }
-          add(list, new Roll(boxed(toFront)));
+          add(list, Roll.by(toFront));
           list.add(
               new Fourier(
                   over,
@@ -217,7 +217,7 @@ record FourierVolume(
                   Direction.INVERSE,
                   over.contains(halved) ? spectrum.lastExtent() : 0,
                   spectrum.norm().scale(elements, true)));
-          add(list, new Roll(boxed(toMiddle)));
+          add(list, Roll.by(toMiddle));
           return list;
         };
     return new Steps(
@@ -350,10 +350,6 @@ record FourierVolume(
 
   private String letter(int axis) {
     return letters.substring(axis, axis + 1);
-  }
-
-  private static List<Long> boxed(long[] numbers) {
-    return Arrays.stream(numbers).boxed().toList();
   }
 
   private static void add(List<ArrayStep> list, Roll roll) {

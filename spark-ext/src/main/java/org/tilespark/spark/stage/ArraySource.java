@@ -1,7 +1,6 @@
 package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -121,12 +120,8 @@ abstract class ArraySource implements AutoCloseable {
     if (staysUntilRun()) {
       pipeline.putWhole(all);
     } else {
-      pipeline.put(new Part(boxed(low), boxed(size)), all);
+      pipeline.put(Part.at(low, size), all);
     }
-  }
-
-  static List<Long> boxed(long[] numbers) {
-    return Arrays.stream(numbers).boxed().toList();
   }
 
   private Plane zeros(long bytes) {

@@ -140,7 +140,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
       for (int axis = 0; axis < local.length; axis++) {
         local[axis] -= low[axis];
       }
-      outputs.add(new Part(ArraySource.boxed(local), ArraySource.boxed(label.place().sizes())));
+      outputs.add(Part.at(local, label.place().sizes()));
     }
     pipeline.run(outputs, rooms(labels));
   }

@@ -21,8 +21,8 @@ import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.runtime.TaskRun;
 
 /**
- * The body of a task that transforms: opens a pipeline and an allocator for one partition and ties
- * both to the end of the task, whether it succeeds, fails or is killed.
+ * The body of a task that runs a stage: opens a pipeline and an allocator for one partition and
+ * ties both to the end of the task, whether it succeeds, fails or is killed.
  *
  * @param <T> what the child gives: rows or batches
  * @param <R> what it gives: rows or batches
