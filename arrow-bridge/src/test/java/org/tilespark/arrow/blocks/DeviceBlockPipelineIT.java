@@ -279,7 +279,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         }
         room.setZero(0, 2 * bytes);
         sliced.begin(program);
-        sliced.put(Part.whole(shape), planes);
+        sliced.putWhole(planes);
         sliced.run(
             List.of(result),
             output ->
@@ -287,7 +287,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                     HostMemory.ofAddress(room.memoryAddress() + bytes, bytes),
                     HostMemory.ofAddress(room.memoryAddress(), bytes)));
         sliced.begin(program);
-        sliced.put(Part.whole(shape), planes);
+        sliced.putWhole(planes);
         sliced.run(List.of(result));
         assertEquals(List.of(), sliced.take());
         byte[] found = new byte[(int) bytes];
@@ -394,7 +394,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         }
         long room = rooms.memoryAddress() + 256L * i;
         batched.begin(program);
-        batched.put(whole, List.of(new Plane(HostMemory.ofArray(values))));
+        batched.putWhole(List.of(new Plane(HostMemory.ofArray(values))));
         batched.run(List.of(whole), output -> List.of(HostMemory.ofAddress(room, 256)));
       }
       assertEquals(count - taken, batched.inFlight());
@@ -530,7 +530,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         BlockPipeline second = open(allocator, heard, scarce, task)) {
       for (BlockPipeline each : List.of(first, first, second, second)) {
         each.begin(program);
-        each.put(Part.whole(shape), List.of(zeros));
+        each.putWhole(List.of(zeros));
         each.run(List.of(Part.whole(shape)));
       }
       assertEquals(1, retries[0], "the first's batches are settled when the second needs memory");

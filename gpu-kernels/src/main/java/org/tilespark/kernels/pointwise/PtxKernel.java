@@ -11,15 +11,15 @@ import org.tilespark.layout.Shape;
 
 /**
  * The kernel of an elementwise program: its PTX, and what it is launched with. Complex numbers have
- * their parts side by side on the device; arrays are dense and row-major. Constants are arguments,
- * so that programs that differ in them alone have equal kernels: this is a value, and the key by
- * which a loaded kernel is kept.
+ * their parts side by side on the device; arrays are dense and row-major. The first 256
+ * constants are arguments, so that programs that differ in them alone have equal kernels: this is a
+ * value, and the key by which a loaded kernel is kept.
  *
  * <p>The argument struct, in 64-bit fields: addresses of inputs, outputs and vectors; elements; for
  * each fused axis its extent; for each axis the place of the first element; for each input its
  * strides along the fused axes; constants in the order of the code.
  *
- * @param program with all constants 0
+ * @param program with 0 in place of constants that are arguments
  * @param lanes neighbouring elements that a thread takes at a time: 1, 2 or 4
  */
 public record PtxKernel(ElementwiseProgram program, int lanes) {
@@ -28,18 +28,23 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
 
   static final int THREADS = 256;
 
+  /** Constants that are arguments: PTX 7.5 allows 4,352 bytes of these in all. */
+  static final int MOST_ARGUMENTS = 256;
+
   private static final int LOAD_BYTES = 16;
   private static final int MOST_LANES = 4;
 
-  /** Takes the constants out. */
+  /** Takes constants out. */
   public PtxKernel {
+    List<Instruction> code = new ArrayList<>();
+    int constants = 0;
+    for (Instruction instruction : program.code()) {
+      constants += instruction.constantBits().isPresent() ? 1 : 0;
+      code.add(constants > MOST_ARGUMENTS ? instruction : instruction.withoutConstant());
+    }
     program =
         new ElementwiseProgram(
-            program.rank(),
-            program.inputs(),
-            program.vectors(),
-            program.code().stream().map(Instruction::withoutConstant).toList(),
-            program.outputs());
+            program.rank(), program.inputs(), program.vectors(), code, program.outputs());
     if (lanes != 1 && lanes != 2 && lanes != MOST_LANES) {
       throw new IllegalArgumentException(lanes + " lanes; expected 1, 2 or 4");
     }
@@ -120,7 +125,10 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
     add(words, extents);
     add(words, origin);
     program.inputs().forEach(input -> add(words, axes.strides(input, extents)));
-    program.code().forEach(instruction -> instruction.constantBits().ifPresent(words::add));
+    program.code().stream()
+        .flatMapToLong(instruction -> instruction.constantBits().stream())
+        .limit(MOST_ARGUMENTS)
+        .forEach(words::add);
     long groups = Ceil.div(shape.elements(), lanes);
     return new KernelLaunch(
         NAME,

@@ -32,6 +32,15 @@ enum PtxType {
     return this == F32 || this == F64;
   }
 
+  /** A number as PTX writes it. */
+  String literal(long numberBits) {
+    return switch (this) {
+      case F32 -> "0f%08X".formatted((int) numberBits);
+      case F64 -> "0d%016X".formatted(numberBits);
+      default -> Long.toString(numberBits);
+    };
+  }
+
   /** As PTX calls it. */
   @Override
   public String toString() {

@@ -51,7 +51,11 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     constantsField = stridesField + program.inputs().size() * axes.rank();
     fields =
         constantsField
-            + (int) program.code().stream().filter(i -> i.constantBits().isPresent()).count();
+            + (int)
+                program.code().stream()
+                    .filter(i -> i.constantBits().isPresent())
+                    .limit(PtxKernel.MOST_ARGUMENTS)
+                    .count();
   }
 
   /** The entry point, without the functions that it calls. */
@@ -243,7 +247,11 @@ final class PtxWriter implements Instruction.Visitor<Void> {
   @Override
   public Void constant(Instruction.Constant value) {
     for (int lane = 0; lane < lanes; lane++) {
-      parameter(type(now).toString(), register(now, lane), constantsField + constant);
+      if (constant < PtxKernel.MOST_ARGUMENTS) {
+        parameter(type(now).toString(), register(now, lane), constantsField + constant);
+      } else {
+        line("mov.%s %s, %s;", type(now), register(now, lane), type(now).literal(value.bits()));
+      }
     }
     constant++;
     return null;

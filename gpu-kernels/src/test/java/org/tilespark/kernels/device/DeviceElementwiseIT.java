@@ -65,7 +65,11 @@ class DeviceElementwiseIT {
   void everyFunctionOnEveryType() {
     Random random = new Random(3);
     List<String> wrong = new ArrayList<>();
-    for (ElementwiseProgram program : ElementwiseCases.ofOneStep()) {
+    List<ElementwiseProgram> programs = new ArrayList<>(ElementwiseCases.ofOneStep());
+    for (ElementType type : ElementType.values()) {
+      programs.add(ElementwiseCases.manyConstants(type));
+    }
+    for (ElementwiseProgram program : programs) {
       Block block = ElementwiseCases.block(program, Shape.of(100_003), random);
       List<List<long[]>> found = run(program, block, 0);
       if (ElementwiseErrors.isExact(program)) {

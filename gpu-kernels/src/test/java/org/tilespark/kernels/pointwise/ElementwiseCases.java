@@ -128,6 +128,23 @@ public final class ElementwiseCases {
     }
   }
 
+  /** The sum of an element and of more constants than a kernel has arguments. */
+  public static ElementwiseProgram manyConstants(ElementType type) {
+    List<Instruction> code = new ArrayList<>(List.of(new Instruction.Load(0, 0)));
+    for (int i = 0; i < 300; i++) {
+      double number = 1 + Math.sin(i);
+      code.add(
+          switch (type) {
+            case FLOAT32 -> Instruction.Constant.of((float) number);
+            case FLOAT64 -> Instruction.Constant.of(number);
+            default -> new Instruction.Constant(type, i - 150);
+          });
+      code.add(new Instruction.Binary(BinaryFunction.ADD, code.size() - 2, code.size() - 1));
+    }
+    return new ElementwiseProgram(
+        1, List.of(Input.of(type, false)), List.of(), code, List.of(Output.real(code.size() - 1)));
+  }
+
   /**
    * A program of random steps whose results have equal bits on both twins: of every instruction,
    * type and rank, with real, complex and broadcast inputs and several outputs.

@@ -75,6 +75,17 @@ class PtxKernelTest {
   }
 
   @Test
+  void constantsBeyondTheArgumentsArePartOfTheKernel() {
+    ElementwiseProgram program = ElementwiseCases.manyConstants(ElementType.INT64);
+    PtxKernel kernel = new PtxKernel(program, 1);
+    KernelLaunch launch = kernel.launch(program, Shape.of(10), new long[1], H200);
+    assertEquals(4 + PtxKernel.MOST_ARGUMENTS, launch.words().length);
+    String ptx = kernel.ptx(PtxLibrary.NONE);
+    assertTrue(ptx.contains("mov.s64 %v599_0, 149;"), ptx);
+    assertFalse(ptx.contains("arguments+4352"), ptx);
+  }
+
+  @Test
   void asManyLanesAsRowsAndAddressesAllow() {
     Input row = new Input(ElementType.FLOAT32, false, Set.of(0));
     ElementwiseProgram rows = productAndSum(ElementType.FLOAT32, 1, row);
@@ -167,6 +178,9 @@ class PtxKernelTest {
     List<ElementwiseProgram> programs = new ArrayList<>(ElementwiseCases.ofOneStep());
     for (int seed = 0; seed < 60; seed++) {
       programs.add(ElementwiseCases.random(new Random(seed)));
+    }
+    for (ElementType type : ElementType.values()) {
+      programs.add(ElementwiseCases.manyConstants(type));
     }
     StringBuilder kernels = new StringBuilder();
     for (ElementwiseProgram program : programs) {
