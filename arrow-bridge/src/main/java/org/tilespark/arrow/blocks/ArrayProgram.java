@@ -5,10 +5,12 @@ import static java.util.stream.Collectors.joining;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import org.tilespark.arrow.blocks.ArrayStep.Given;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
@@ -18,7 +20,8 @@ import org.tilespark.layout.Shape;
 
 /**
  * What happens to a whole array between two exchanges, and to each part of it. Parts may be cut in
- * any way along the axes that {@link #whole} does not name.
+ * any way along the axes that {@link #whole} does not name. Steps may take further arrays, of which
+ * programs of their own say what becomes of them first; see {@link #inputs}.
  *
  * @param extents of the whole array as it comes; unknown ones suffice for steps that say so
  * @param type of its elements, or of their parts
@@ -82,7 +85,21 @@ public record ArrayProgram(
 
   /** True if a device needs cuFFT for it. */
   public boolean needsTransforms() {
-    return steps.stream().anyMatch(ArrayStep::needsTransforms);
+    return inputs().stream()
+        .flatMap(input -> input.steps.stream())
+        .anyMatch(ArrayStep::needsTransforms);
+  }
+
+  /**
+   * The programs of all arrays that are taken: this one, then those of the others that its steps
+   * take, in the order in which they are taken.
+   */
+  public List<ArrayProgram> inputs() {
+    List<ArrayProgram> inputs = new ArrayList<>(List.of(this));
+    for (ArrayStep step : steps) {
+      step.others().forEach(other -> inputs.addAll(other.inputs()));
+    }
+    return inputs;
   }
 
   /** Output axis {@code i} is input axis {@code permutation().axis(i)}. */
@@ -142,12 +159,17 @@ public record ArrayProgram(
     private final ArrayProgram program;
     private final List<State> states = new ArrayList<>(); // of the whole array; none if unknown
     private final boolean dependsOnPlace;
+    private final List<List<Binding>> others; // of each step
     private long[] sizes; // of the part before; null before the first
     private BlockProgram bound; // to that
 
     private Binding(ArrayProgram program) {
       this.program = program;
       this.dependsOnPlace = program.steps.stream().anyMatch(ArrayStep::dependsOnPlace);
+      this.others =
+          program.steps.stream()
+              .<List<Binding>>map(step -> step.others().stream().map(Binding::new).toList())
+              .toList();
       if (program.extents.known().isPresent()) {
         State state = program.first();
         for (ArrayStep step : program.steps) {
@@ -160,10 +182,17 @@ public record ArrayProgram(
     /**
      * What happens to a part.
      *
-     * @param part where it lies; whole along the axes of {@link ArrayProgram#whole}
+     * @param parts where it lies, whole along the axes of {@link ArrayProgram#whole}; then where the
+     *     parts of the other {@link ArrayProgram#inputs} lie that meet it
      * @param trend the numbers of a trend that come with the part; null where none come
+     * @throws IllegalArgumentException if two parts do not meet; says where they lie
      */
-    public Part on(Box part, double[] trend) {
+    public Part on(List<Box> parts, double[] trend) {
+      return on(parts.iterator(), trend);
+    }
+
+    private Part on(Iterator<Box> parts, double[] trend) {
+      Box part = parts.next();
       boolean isBound = !dependsOnPlace && Arrays.equals(part.sizes(), sizes);
       List<BlockStep> steps = new ArrayList<>();
       State local = new State(Shape.of(part.sizes()), program.type, program.isComplex);
@@ -172,7 +201,7 @@ public record ArrayProgram(
         ArrayStep step = program.steps.get(i);
         State before = states.isEmpty() ? local : states.get(i);
         if (!isBound) {
-          steps.add(step.onPart(before, place, trend));
+          steps.add(step.onPart(before, place, new Given(trend, met(i, place, parts, trend))));
         }
         place = step.place(before, place);
         local = states.isEmpty() ? step.after(local) : local;
@@ -182,6 +211,25 @@ public record ArrayProgram(
         bound = new BlockProgram(Shape.of(part.sizes()), program.type, program.isComplex, steps);
       }
       return new Part(bound, place);
+    }
+
+    /** What becomes of the parts of other arrays that a step takes. */
+    private List<BlockProgram> met(int step, Box place, Iterator<Box> parts, double[] trend) {
+      List<BlockProgram> met = new ArrayList<>();
+      for (Binding other : others.get(step)) {
+        Part part = other.on(parts, trend);
+        for (int axis = 0; axis < place.rank(); axis++) {
+          boolean isRepeated = part.place.size(axis) == 1 && part.place.low(axis) == 0;
+          if (!isRepeated
+              && (part.place.low(axis) != place.low(axis)
+                  || part.place.size(axis) != place.size(axis))) {
+            throw new IllegalArgumentException(
+                "A part at %s does not meet one at %s".formatted(part.place, place));
+          }
+        }
+        met.add(part.program);
+      }
+      return met;
     }
   }
 
@@ -220,6 +268,32 @@ public record ArrayProgram(
       }
     }
     return new ArrayProgram(known(next), type, isComplex, all);
+  }
+
+  /**
+   * This program with one more in front of one of its inputs.
+   *
+   * @param input number among {@link #inputs}
+   * @param first what becomes of that array first
+   * @throws IllegalArgumentException if the input does not take what {@code first} gives
+   */
+  public ArrayProgram behind(int input, ArrayProgram first) {
+    if (input == 0) {
+      return first.then(this);
+    }
+    List<ArrayStep> all = new ArrayList<>();
+    int begin = 1; // number of the next other's own input
+    for (ArrayStep step : steps) {
+      List<ArrayProgram> others = new ArrayList<>();
+      for (ArrayProgram other : step.others()) {
+        int end = begin + other.inputs().size();
+        boolean isIn = input >= begin && input < end;
+        others.add(isIn ? other.behind(input - begin, first) : other);
+        begin = end;
+      }
+      all.add(others.equals(step.others()) ? step : step.withOthers(others));
+    }
+    return new ArrayProgram(extents, type, isComplex, all);
   }
 
   /** The extents of the input, which may follow from those that {@code next} knows. */

@@ -1,6 +1,7 @@
 package org.tilespark.arrow.blocks;
 
 import java.io.Serializable;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.tilespark.arrow.blocks.BlockProgram.State;
@@ -19,6 +20,16 @@ public interface ArrayStep extends Serializable {
    * @throws IllegalArgumentException if this step cannot be done on such an array; says why
    */
   State after(State before);
+
+  /** What becomes of further arrays that this step takes, in their order. */
+  default List<ArrayProgram> others() {
+    return List.of();
+  }
+
+  /** This step on others of its further arrays. */
+  default ArrayStep withOthers(List<ArrayProgram> others) {
+    throw new IllegalArgumentException(this + " takes no further arrays");
+  }
 
   /** Axes along which a part must be whole, besides those whose extent changes. */
   default Set<Integer> whole() {
@@ -65,7 +76,20 @@ public interface ArrayStep extends Serializable {
    *
    * @param before the whole array before this step
    * @param part where the part lies before this step
-   * @param trend the numbers of a trend that come with the part; null where none come
+   * @param given what comes with the part
    */
-  BlockStep onPart(State before, Box part, double[] trend);
+  BlockStep onPart(State before, Box part, Given given);
+
+  /**
+   * What comes with a part of an array.
+   *
+   * @param trend the numbers of a trend; null where none come
+   * @param others what becomes of the part of each of {@link #others} that lies at the same place
+   */
+  record Given(double[] trend, List<BlockProgram> others) {
+    /** Copies the list. */
+    public Given {
+      others = List.copyOf(others);
+    }
+  }
 }

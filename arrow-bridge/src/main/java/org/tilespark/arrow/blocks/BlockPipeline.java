@@ -10,7 +10,8 @@ import org.tilespark.layout.Shape;
 
 /**
  * One task's way of putting many arrays through a {@link BlockProgram}, one after another: {@link
- * #begin} an array, {@link #put} its parts, {@link #run} it, and {@link #take} parts of the result.
+ * #begin} an array, {@link #put} its parts, and those of the arrays that it meets, {@link #run} it,
+ * and {@link #take} parts of the result.
  * Between the first put and the last take the array stays where it is computed, in device memory
  * where there is a device. While one array computes or comes down, the next may be put; {@link
  * #isFull()} says when parts have to be taken first.
@@ -134,22 +135,34 @@ public interface BlockPipeline extends AutoCloseable {
   void begin(BlockProgram program);
 
   /**
-   * Puts a part of the array being started; no two parts may overlap. Planes with an owner are
+   * Puts a part of an array being started; no two parts may overlap. Planes with an owner are
    * retained until the array is done. Planes without one have been read when this returns.
    *
-   * @param planes dense, row-major; one if {@link BlockProgram#isComplex()} is false, else two
+   * @param input number of the array among {@link BlockProgram#inputs}
+   * @param planes dense, row-major; one if the input is real, else two
    * @throws IllegalArgumentException if the part is not inside the array, or a plane has another
    *     length
    */
-  void put(Part part, List<Plane> planes);
+  void put(int input, Part part, List<Plane> planes);
+
+  /** Puts a part of the first array, as {@link #put(int, Part, List)}. */
+  default void put(Part part, List<Plane> planes) {
+    put(0, part, planes);
+  }
 
   /**
-   * Puts the array being started as one part, as {@link #put}. Planes without an owner must stay
+   * Puts an array being started as one part, as {@link #put}. Planes without an owner must stay
    * valid until {@link #run} returns.
    *
+   * @param input number of the array among {@link BlockProgram#inputs}
    * @throws IllegalArgumentException if a plane has another length
    */
-  void putWhole(List<Plane> planes);
+  void putWhole(int input, List<Plane> planes);
+
+  /** Puts the first array, as {@link #putWhole(int, List)}. */
+  default void putWhole(List<Plane> planes) {
+    putWhole(0, planes);
+  }
 
   /** Runs an array whose parts go into buffers. */
   default void run(List<Part> outputs) {

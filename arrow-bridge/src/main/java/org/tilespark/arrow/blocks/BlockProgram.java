@@ -98,6 +98,18 @@ public record BlockProgram(
     return states(input(), steps);
   }
 
+  /**
+   * All arrays that are put: that of the program itself, then those of the others that its steps
+   * take, in the order in which they are taken.
+   */
+  public List<State> inputs() {
+    List<State> inputs = new ArrayList<>(List.of(input()));
+    for (BlockStep step : steps) {
+      step.otherBlocks().forEach(other -> inputs.addAll(other.inputs()));
+    }
+    return inputs;
+  }
+
   /** The array as it comes. */
   public State input() {
     return new State(shape, type, isComplex);

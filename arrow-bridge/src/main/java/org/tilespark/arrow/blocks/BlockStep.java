@@ -1,5 +1,6 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.List;
 import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
@@ -10,6 +11,11 @@ import org.tilespark.layout.Box;
  * whole array is in these vectors.
  */
 public interface BlockStep extends ArrayStep {
+  /** What becomes of further blocks that this step takes, in their order. */
+  default List<BlockProgram> otherBlocks() {
+    return List.of();
+  }
+
   /** Does this step on the CPU. */
   void onHost(HostArray array);
 
@@ -31,7 +37,7 @@ public interface BlockStep extends ArrayStep {
   }
 
   @Override
-  default BlockStep onPart(State before, Box part, double[] trend) {
+  default BlockStep onPart(State before, Box part, Given given) {
     return this;
   }
 }

@@ -30,7 +30,7 @@ public record Crop(Shape shape, List<Long> low) implements BlockStep {
   }
 
   @Override
-  public BlockStep onPart(State before, Box part, double[] trend) {
+  public BlockStep onPart(State before, Box part, Given given) {
     return new Crop(Shape.of(place(before, part).sizes()), low);
   }
 

@@ -134,7 +134,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   }
 
   @Override
-  public void put(Part part, List<Plane> planes) {
+  public void put(int input, Part part, List<Plane> planes) {
+    requireOnly(input);
     part.requirePlanes(planes, known.input());
     boolean areOwned = planes.stream().allMatch(plane -> plane.owner().isPresent());
     if (areOwned && part.equals(known.allIn())) {
@@ -145,7 +146,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   }
 
   @Override
-  public void putWhole(List<Plane> planes) {
+  public void putWhole(int input, List<Plane> planes) {
+    requireOnly(input);
     known.allIn().requirePlanes(planes, known.input());
     if (known.onlyMoves() && parts == null && whole.isEmpty()) {
       for (Plane plane : planes) {
@@ -154,6 +156,12 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
       whole = List.copyOf(planes);
     } else {
       parts().put(known.allIn(), planes);
+    }
+  }
+
+  private static void requireOnly(int input) {
+    if (input != 0) {
+      throw new UnsupportedOperationException("Several arrays on a device");
     }
   }
 

@@ -123,6 +123,11 @@ public final class DeviceSteps {
     factor = scale;
   }
 
+  /** Computes each element. */
+  void elementwise(ElementwiseBlock step) {
+    throw new UnsupportedOperationException("Elementwise programs on a device");
+  }
+
   /** Moves boxes; see {@link DeviceOperation.Moves}. */
   void move(List<Move> moves, boolean leavesGaps, State after) {
     flush(End.SAME);

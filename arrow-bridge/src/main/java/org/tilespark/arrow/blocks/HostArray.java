@@ -1,7 +1,9 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.function.BiConsumer;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -10,6 +12,7 @@ import org.tilespark.arrow.blocks.BoxMoves.Move;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.fourier.FourierProblem;
+import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
@@ -23,7 +26,11 @@ import org.tilespark.layout.Permutation;
  */
 public final class HostArray implements AutoCloseable {
   /** What all arrays of a pipeline share; borrowed. */
-  record Machine(HostTransposer transposer, HostFourier fourier, BufferAllocator allocator) {}
+  record Machine(
+      HostTransposer transposer,
+      HostFourier fourier,
+      HostElementwise elementwise,
+      BufferAllocator allocator) {}
 
   private final Machine machine;
   private State state;
@@ -31,6 +38,7 @@ public final class HostArray implements AutoCloseable {
   private List<ArrowBuf> buffers; // of the planes; none if their memory is not the array's own
   private List<ArrowBuf> read; // owners of memory that is only read
   private List<HostMemory> target = List.of(); // where the next step leaves its result; or none
+  private Queue<HostArray> waiting = new ArrayDeque<>(); // other arrays that steps take
 
   private HostArray(
       Machine machine,
@@ -89,15 +97,48 @@ public final class HostArray implements AutoCloseable {
     return planes;
   }
 
-  /** The next step, which is the last, leaves its result in {@code memory}; none: in buffers. */
-  void lastInto(List<HostMemory> memory) {
-    target = memory;
-  }
-
-  /** Brings the array to where the last step was to leave it, or into buffers of its own. */
-  void settle() {
+  /**
+   * Takes steps; borrows nothing after that.
+   *
+   * @param others arrays that steps take, in this order
+   * @param room where the result goes, one memory per plane; none: into buffers of its own
+   */
+  void run(List<BlockStep> steps, Queue<HostArray> others, List<HostMemory> room) {
+    waiting = others;
+    int last = steps.size() - 1;
+    for (int i = 0; i <= last; i++) {
+      target = i == last ? room : List.of();
+      steps.get(i).onHost(this);
+    }
+    target = room;
     if (target.isEmpty() ? buffers.isEmpty() : planes != target) {
       into(state, HostArray::copyAll);
+    }
+  }
+
+  /** Computes each element from this array and from others that wait. */
+  void elementwise(ElementwiseBlock step, State after) {
+    List<HostArray> others = new ArrayList<>();
+    try {
+      for (BlockProgram program : step.otherBlocks()) {
+        HostArray other = waiting.remove();
+        others.add(other);
+        other.waiting = waiting;
+        program.steps().forEach(first -> first.onHost(other));
+      }
+      BiConsumer<List<HostMemory>, List<HostMemory>> work =
+          (from, to) -> {
+            List<List<HostMemory>> inputs = new ArrayList<>(List.of(from));
+            others.forEach(other -> inputs.add(other.planes));
+            step.run(machine.elementwise(), after.shape(), inputs, to);
+          };
+      if (after.planes() <= state.planes() && after.planeBytes() == state.planeBytes()) {
+        update(after, work);
+      } else {
+        into(after, work);
+      }
+    } finally {
+      Closing.all(others);
     }
   }
 

@@ -2,8 +2,10 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.blocks.BlockProgram.State;
@@ -12,6 +14,7 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
@@ -28,14 +31,16 @@ public final class HostBlockPipeline implements BlockPipeline {
   private final HostArray.Machine machine;
   private final PipelineListener listener;
   private BlockProgram program; // of the array being started; null if there is none
-  private HostArray filling;
+  private List<State> inputs; // of that program
+  private final List<HostArray> filling = new ArrayList<>(); // inputs; null before they are put
   private final Deque<Result> done = new ArrayDeque<>();
   private long doneBytes; // of these
 
   /** A pipeline in memory of {@code allocator}; borrows all three. */
   public HostBlockPipeline(
       HostTransposer transposer, BufferAllocator allocator, PipelineListener listener) {
-    this.machine = new HostArray.Machine(transposer, new HostFourier(), allocator);
+    this.machine =
+        new HostArray.Machine(transposer, new HostFourier(), new HostElementwise(), allocator);
     this.listener = listener;
   }
 
@@ -71,57 +76,61 @@ public final class HostBlockPipeline implements BlockPipeline {
       throw new IllegalStateException("The array before was not run");
     }
     program = newProgram;
+    inputs = newProgram.inputs();
+    filling.addAll(Collections.nCopies(inputs.size(), null));
   }
 
   @Override
-  public void put(Part part, List<Plane> planes) {
-    State state = program.input();
+  public void put(int input, Part part, List<Plane> planes) {
+    State state = inputs.get(input);
     part.requirePlanes(planes, state);
-    if (filling == null) {
-      filling = HostArray.zero(machine, state);
-    }
+    HostArray array = filled(input);
     Move move = BoxMoves.put(part, state.shape());
     for (int p = 0; p < planes.size(); p++) {
-      filling.copy(move, planes.get(p).values(), filling.planes().get(p));
+      array.copy(move, planes.get(p).values(), array.planes().get(p));
     }
   }
 
+  /** An input to which parts are put, or zeros where none were. */
+  private HostArray filled(int input) {
+    if (filling.get(input) == null) {
+      filling.set(input, HostArray.zero(machine, inputs.get(input)));
+    }
+    return filling.get(input);
+  }
+
   @Override
-  public void putWhole(List<Plane> planes) {
-    State state = program.input();
+  public void putWhole(int input, List<Plane> planes) {
+    State state = inputs.get(input);
     Part.whole(state.shape()).requirePlanes(planes, state);
-    filling = HostArray.reading(machine, state, planes);
+    filling.set(input, HostArray.reading(machine, state, planes));
   }
 
   @Override
   public void run(List<Part> outputs, Rooms rooms) {
     State output = program.output();
     outputs.forEach(part -> part.requireInside(output.shape()));
-    if (filling == null) { // nothing was put
-      filling = HostArray.zero(machine, program.input());
+    Deque<HostArray> waiting = new ArrayDeque<>();
+    for (int input = 0; input < inputs.size(); input++) {
+      waiting.add(filled(input));
     }
+    HostArray array = waiting.remove();
     // Rooms are asked for in the order of results: not before those of earlier ones.
     boolean isPlaced =
         outputs.equals(List.of(Part.whole(output.shape())))
             && done.stream().allMatch(result -> result.isPlaced);
     List<HostMemory> room = isPlaced ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
     long start = System.nanoTime();
-    int last = program.steps().size() - 1;
-    for (int i = 0; i <= last; i++) {
-      filling.lastInto(i == last ? room : List.of());
-      program.steps().get(i).onHost(filling);
-    }
-    filling.lastInto(room);
-    filling.settle();
+    array.run(program.steps(), waiting, room);
     listener.computed(System.nanoTime() - start);
     program = null;
+    filling.clear();
     if (outputs.isEmpty()) {
-      filling.close();
+      array.close();
     } else {
-      done.add(new Result(filling, outputs, rooms, isPlaced));
+      done.add(new Result(array, outputs, rooms, isPlaced));
       doneBytes += output.bytes();
     }
-    filling = null;
   }
 
   @Override
@@ -170,12 +179,10 @@ public final class HostBlockPipeline implements BlockPipeline {
   @Override
   public void close() {
     List<HostArray> all = new ArrayList<>();
-    if (filling != null) {
-      all.add(filling);
-    }
+    filling.stream().filter(Objects::nonNull).forEach(all::add);
     done.forEach(result -> all.add(result.array));
     done.clear();
-    filling = null;
+    filling.clear();
     program = null;
     Closing.all(all);
   }

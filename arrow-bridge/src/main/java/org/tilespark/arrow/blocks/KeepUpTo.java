@@ -31,7 +31,7 @@ public record KeepUpTo(List<double[]> terms, double limit) implements BlockStep 
   }
 
   @Override
-  public BlockStep onPart(State before, Box part, double[] trend) {
+  public BlockStep onPart(State before, Box part, Given given) {
     return new KeepUpTo(StepChecks.cut(terms, part), limit);
   }
 

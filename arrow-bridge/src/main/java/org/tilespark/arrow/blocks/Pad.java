@@ -36,7 +36,7 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
   }
 
   @Override
-  public BlockStep onPart(State before, Box part, double[] trend) {
+  public BlockStep onPart(State before, Box part, Given given) {
     return new Pad(Shape.of(place(before, part).sizes()), low);
   }
 

@@ -97,7 +97,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
     long[] size = shape.toArray();
     low[axis] = index * thickness;
     size[axis] = Math.min(thickness, shape.extent(axis) - low[axis]);
-    ArrayProgram.Part slice = program.binding().on(Box.at(low, size), null);
+    ArrayProgram.Part slice = program.binding().on(List.of(Box.at(low, size)), null);
     int toAxis = program.permutation().inverse().axis(axis);
     return new BatchPiece(
         slice.program(),

@@ -31,7 +31,7 @@ public record Scale(List<double[]> factors) implements BlockStep {
   }
 
   @Override
-  public BlockStep onPart(State before, Box part, double[] trend) {
+  public BlockStep onPart(State before, Box part, Given given) {
     return new Scale(StepChecks.cut(factors, part));
   }
 

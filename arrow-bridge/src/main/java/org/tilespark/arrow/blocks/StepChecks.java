@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -60,6 +61,54 @@ final class StepChecks {
               Math.toIntExact(part.high(axis))));
     }
     return all;
+  }
+
+  /** Vectors of a whole array along some axes, cut to a part of it. */
+  static List<double[]> cut(List<Integer> axes, List<double[]> vectors, Box part) {
+    List<double[]> all = new ArrayList<>();
+    for (int v = 0; v < axes.size(); v++) {
+      int axis = axes.get(v);
+      all.add(
+          Arrays.copyOfRange(
+              vectors.get(v), Math.toIntExact(part.low(axis)), Math.toIntExact(part.high(axis))));
+    }
+    return all;
+  }
+
+  /** Checks that there is a vector for each of some axes, as long as the axis. */
+  static void requireVectors(List<Integer> axes, List<double[]> vectors, Shape shape) {
+    for (int v = 0; v < Math.max(axes.size(), vectors.size()); v++) {
+      if (v >= axes.size()
+          || v >= vectors.size()
+          || vectors.get(v).length != shape.extent(axes.get(v))) {
+        throw new IllegalArgumentException(
+            "vectors of %s numbers along axes %s of %s"
+                .formatted(vectors.stream().map(vector -> vector.length).toList(), axes, shape));
+      }
+    }
+  }
+
+  /** What a program with one output gives of an array and others. */
+  static State computed(ElementwiseProgram program, State first, List<State> others) {
+    List<State> all = new ArrayList<>(List.of(first));
+    all.addAll(others);
+    requireRank(program.rank(), first.shape());
+    if (program.inputs().size() != all.size() || program.outputs().size() != 1) {
+      throw new IllegalArgumentException(
+          "it takes %s arrays and gives %s; there are %s and 1"
+              .formatted(program.inputs().size(), program.outputs().size(), all.size()));
+    }
+    for (int i = 0; i < all.size(); i++) {
+      ElementwiseProgram.Input input = program.inputs().get(i);
+      State found = all.get(i);
+      State expected = new State(input.shape(first.shape()), input.type(), input.isComplex());
+      if (!found.equals(expected)) {
+        throw new IllegalArgumentException(
+            "array %s is %s; expected %s".formatted(i, found, expected));
+      }
+    }
+    ElementwiseProgram.Output output = program.outputs().get(0);
+    return new State(first.shape(), program.types().get(output.real()), output.isComplex());
   }
 
   static void requireRank(int rank, Shape shape) {

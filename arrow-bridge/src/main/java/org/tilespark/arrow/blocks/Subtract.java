@@ -45,7 +45,7 @@ public record Subtract(List<double[]> real, List<double[]> imag) implements Bloc
   }
 
   @Override
-  public BlockStep onPart(State before, Box part, double[] trend) {
+  public BlockStep onPart(State before, Box part, Given given) {
     return new Subtract(StepChecks.cut(real, part), StepChecks.cut(imag, part));
   }
 

@@ -139,7 +139,7 @@ class BlockProgramTest {
             new KeepUpTo(List.of(new double[] {11, 12}, new double[] {13, 14, 15}), 16));
     ArrayProgram program = new ArrayProgram(Shape.of(3, 2), ElementType.FLOAT64, false, steps);
     ArrayProgram.Part part =
-        program.binding().on(Box.at(new long[] {1, 0}, new long[] {2, 2}), null);
+        program.binding().on(List.of(Box.at(new long[] {1, 0}, new long[] {2, 2})), null);
     assertEquals(Box.at(new long[] {0, 1}, new long[] {2, 2}), part.place());
     List<BlockStep> bound = part.program().steps();
     assertVectors(((Scale) bound.get(0)).factors(), new double[] {2, 3}, new double[] {4, 5});

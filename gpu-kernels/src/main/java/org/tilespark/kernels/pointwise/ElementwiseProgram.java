@@ -1,5 +1,6 @@
 package org.tilespark.kernels.pointwise;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -26,7 +27,8 @@ public record ElementwiseProgram(
     List<Input> inputs,
     List<Integer> vectors,
     List<Instruction> code,
-    List<Output> outputs) {
+    List<Output> outputs)
+    implements Serializable {
   /** Axes of an array: those of a volume, and one for a batch of equal blocks. */
   public static final int MOST_AXES = 4;
 
@@ -37,7 +39,8 @@ public record ElementwiseProgram(
    * @param isComplex true if each element has a real and an imaginary part
    * @param broadcast axes along which it has extent 1 and the result may have more
    */
-  public record Input(ElementType type, boolean isComplex, Set<Integer> broadcast) {
+  public record Input(ElementType type, boolean isComplex, Set<Integer> broadcast)
+      implements Serializable {
     /** Copies the set. */
     public Input {
       broadcast = Set.copyOf(broadcast);
@@ -62,7 +65,7 @@ public record ElementwiseProgram(
    * @param real number of the value of its elements, or of their real parts
    * @param imag number of the value of the imaginary parts; -1 if the array is real
    */
-  public record Output(int real, int imag) {
+  public record Output(int real, int imag) implements Serializable {
     /** A real array. */
     public static Output real(int value) {
       return new Output(value, -1);
@@ -122,6 +125,11 @@ public record ElementwiseProgram(
     if (axis < 0 || axis >= rank) {
       throw new IllegalArgumentException("Axis " + axis + " of arrays of rank " + rank);
     }
+  }
+
+  /** True if a value depends on where an element lies in the whole array. */
+  public boolean readsPlaces() {
+    return code.stream().anyMatch(Instruction::readsPlace);
   }
 
   /** The type of each value, in the order of the code. */

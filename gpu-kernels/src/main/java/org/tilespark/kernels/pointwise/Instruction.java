@@ -1,12 +1,13 @@
 package org.tilespark.kernels.pointwise;
 
+import java.io.Serializable;
 import java.util.List;
 import java.util.OptionalLong;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Scope;
 import org.tilespark.layout.ElementType;
 
 /** Makes one value of an {@link ElementwiseProgram}. Operands are numbers of earlier values. */
-public sealed interface Instruction {
+public sealed interface Instruction extends Serializable {
   /**
    * The type of the value.
    *
@@ -26,6 +27,11 @@ public sealed interface Instruction {
   /** The bits of a constant; nothing of others. */
   default OptionalLong constantBits() {
     return OptionalLong.empty();
+  }
+
+  /** True if it depends on where the element lies in the whole array. */
+  default boolean readsPlace() {
+    return false;
   }
 
   /** The same with 0 in place of a constant. */
@@ -126,6 +132,11 @@ public sealed interface Instruction {
         throw new IllegalArgumentException("the arrays have rank " + scope.rank());
       }
       return ElementType.INT64;
+    }
+
+    @Override
+    public boolean readsPlace() {
+      return true;
     }
 
     @Override

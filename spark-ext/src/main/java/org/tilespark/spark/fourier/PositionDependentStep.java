@@ -30,10 +30,10 @@ sealed interface PositionDependentStep extends ArrayStep {
    */
   record Detrend() implements PositionDependentStep {
     @Override
-    public BlockStep onPart(State before, Box part, double[] trend) {
+    public BlockStep onPart(State before, Box part, Given given) {
       return new Subtract(
-          vectors(part, trend, 0),
-          before.isComplex() ? vectors(part, trend, 1 + part.rank()) : List.of());
+          vectors(part, given.trend(), 0),
+          before.isComplex() ? vectors(part, given.trend(), 1 + part.rank()) : List.of());
     }
 
     private static List<double[]> vectors(Box part, double[] trend, int first) {
@@ -63,7 +63,7 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
 
     @Override
-    public BlockStep onPart(State before, Box part, double[] trend) {
+    public BlockStep onPart(State before, Box part, Given given) {
       List<double[]> factors = new ArrayList<>();
       for (int axis = 0; axis < part.rank(); axis++) {
         factors.add(
@@ -95,7 +95,7 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
 
     @Override
-    public BlockStep onPart(State before, Box part, double[] trend) {
+    public BlockStep onPart(State before, Box part, Given given) {
       List<double[]> terms = new ArrayList<>();
       for (int axis = 0; axis < part.rank(); axis++) {
         double[] squares = new double[Math.toIntExact(part.size(axis))];

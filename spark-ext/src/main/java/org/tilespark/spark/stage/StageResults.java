@@ -128,7 +128,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private void runArray() {
-    ArrayProgram.Part part = binding.on(source.box(), trend());
+    ArrayProgram.Part part = binding.on(List.of(source.box()), trend());
     List<Label> labels = labels(part.place(), carried.kept(source.row()));
     begin(part);
     source.put(pipeline, spec.program().isComplex());

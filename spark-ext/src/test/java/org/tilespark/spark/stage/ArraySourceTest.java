@@ -73,7 +73,7 @@ class ArraySourceTest {
     public void begin(BlockProgram chain) {}
 
     @Override
-    public void put(Part part, List<Plane> planes) {
+    public void put(int input, Part part, List<Plane> planes) {
       assertEquals(2, planes.size());
       float[] values = new float[Math.toIntExact(planes.get(1).values().bytes() / Float.BYTES)];
       planes.get(1).values().copyTo(HostMemory.ofArray(values));
@@ -81,7 +81,7 @@ class ArraySourceTest {
     }
 
     @Override
-    public void putWhole(List<Plane> planes) {
+    public void putWhole(int input, List<Plane> planes) {
       put(null, planes);
     }
 

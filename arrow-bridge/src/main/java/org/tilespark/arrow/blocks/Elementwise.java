@@ -1,0 +1,73 @@
+package org.tilespark.arrow.blocks;
+
+import static java.util.stream.Collectors.joining;
+
+import java.util.Arrays;
+import java.util.List;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.layout.Box;
+
+/**
+ * Computes each element from the elements at the same place, of this array and of others. Others of
+ * extent 1 along an axis repeat their element there.
+ *
+ * @param program whose first input is this array, whose others are {@code others} in their order,
+ *     and which has one output
+ * @param vectors one for each of the program's, as long as the whole array along its axis
+ * @param others what becomes of the other arrays first
+ * @param text as EXPLAIN shows it
+ */
+public record Elementwise(
+    ElementwiseProgram program, List<double[]> vectors, List<ArrayProgram> others, String text)
+    implements ArrayStep {
+  /** Copies the lists, not the vectors. */
+  public Elementwise {
+    vectors = List.copyOf(vectors);
+    others = List.copyOf(others);
+  }
+
+  /** Without vectors and other arrays. */
+  public Elementwise(ElementwiseProgram program, String text) {
+    this(program, List.of(), List.of(), text);
+  }
+
+  @Override
+  public State after(State before) {
+    return StepChecks.computed(program, before, others.stream().map(ArrayProgram::output).toList());
+  }
+
+  @Override
+  public Elementwise withOthers(List<ArrayProgram> newOthers) {
+    return new Elementwise(program, vectors, newOthers, text);
+  }
+
+  @Override
+  public boolean needsExtents() {
+    return !vectors.isEmpty();
+  }
+
+  @Override
+  public boolean dependsOnPlace() {
+    return !vectors.isEmpty() || !others.isEmpty() || program.readsPlaces();
+  }
+
+  @Override
+  public BlockStep onPart(State before, Box part, Given given) {
+    return new ElementwiseBlock(
+        program,
+        StepChecks.cut(program.vectors(), vectors, part),
+        Arrays.stream(part.offset()).boxed().toList(),
+        given.others());
+  }
+
+  @Override
+  public String toString() {
+    String first =
+        others.stream()
+            .filter(other -> !other.steps().isEmpty())
+            .map(ArrayProgram::toString)
+            .collect(joining("; "));
+    return text + (first.isEmpty() ? "" : " (of what became: " + first + ")");
+  }
+}
