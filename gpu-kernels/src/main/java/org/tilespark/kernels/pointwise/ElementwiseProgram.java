@@ -4,6 +4,7 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -31,6 +32,9 @@ public record ElementwiseProgram(
     implements Serializable {
   /** Axes of an array: those of a volume, and one for a batch of equal blocks. */
   public static final int MOST_AXES = 4;
+
+  /** Instructions of a program that is made of shorter ones, at most. */
+  private static final int MOST_COMPOSED = 256;
 
   /**
    * An array that is read.
@@ -119,6 +123,49 @@ public record ElementwiseProgram(
             "An output has real parts of " + real + " and other imaginary parts");
       }
     }
+  }
+
+  /**
+   * This program on what another one gives in place of an input. That program's inputs take the
+   * place of the input; its vectors come in front of this program's.
+   *
+   * @param input number of an input of this program
+   * @param first has one output, of the input's type; if the input is broadcast, {@code first}
+   *     reads neither places nor vectors
+   * @throws IllegalArgumentException if {@code first} does not give what the input is
+   */
+  public ElementwiseProgram behind(int input, ElementwiseProgram first) {
+    return Composition.of(first, this, input);
+  }
+
+  /** True if {@link #behind} gives a program that a device compiles and launches as well as two. */
+  public boolean isShortBehind(ElementwiseProgram first) {
+    return code.size() + first.code.size() <= MOST_COMPOSED
+        && arguments() + first.arguments() <= MOST_COMPOSED / 2;
+  }
+
+  private long arguments() {
+    long constants = code.stream().filter(each -> each.constantBits().isPresent()).count();
+    return constants + vectors.size() + inputs.size();
+  }
+
+  /**
+   * This program on equal arrays that lie behind each other, with a leading axis along which they
+   * do.
+   *
+   * @throws IllegalArgumentException if it reads places or vectors
+   */
+  public ElementwiseProgram repeated() {
+    if (readsPlaces() || !vectors.isEmpty()) {
+      throw new IllegalArgumentException("Arrays behind each other have places of their own");
+    }
+    List<Input> shifted = new ArrayList<>();
+    for (Input input : inputs) {
+      Set<Integer> broadcast =
+          input.broadcast().stream().map(axis -> axis + 1).collect(Collectors.toSet());
+      shifted.add(new Input(input.type(), input.isComplex(), broadcast));
+    }
+    return new ElementwiseProgram(rank + 1, shifted, vectors, code, outputs);
   }
 
   private static void requireAxis(int axis, int rank) {

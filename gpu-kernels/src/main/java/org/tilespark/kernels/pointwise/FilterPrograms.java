@@ -1,0 +1,169 @@
+package org.tilespark.kernels.pointwise;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.tilespark.kernels.pointwise.ElementwiseProgram.Input;
+import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Programs for what comes before, between and after Fourier transforms. They compute in double
+ * precision and round once. Those that take vectors take one for each axis, in their order.
+ */
+public final class FilterPrograms {
+  private static final int MOST_AXES = 3;
+
+  private FilterPrograms() {}
+
+  /**
+   * An array that a program takes.
+   *
+   * @param rank axes, 1 to 3
+   * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
+   */
+  public record Taken(int rank, ElementType type, boolean isComplex) {
+    /** Checks the type. */
+    public Taken {
+      if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
+        throw new IllegalArgumentException("A filter of " + type + "; it takes FLOAT32 or FLOAT64");
+      }
+    }
+  }
+
+  /** Multiplies each element by the product of one factor per axis. */
+  public static ElementwiseProgram window(Taken taken) {
+    Code code = new Code(taken);
+    int product = code.joined(BinaryFunction.MULTIPLY, 0);
+    return code.eachPart(taken.rank, part -> code.times(code.load(part), product));
+  }
+
+  /**
+   * Subtracts from each element the sum of one number per axis. Of complex numbers it takes the
+   * vectors for the real parts, then those for the imaginary parts.
+   */
+  public static ElementwiseProgram trend(Taken taken) {
+    Code code = new Code(taken);
+    return code.eachPart(
+        taken.rank * (taken.isComplex ? 2 : 1),
+        part -> {
+          int sum = code.joined(BinaryFunction.ADD, part * taken.rank);
+          return code.add(
+              new Instruction.Binary(BinaryFunction.SUBTRACT, code.load(part), sum));
+        });
+  }
+
+  /** Makes zero where the sum of one number per axis is above {@code limit}. */
+  public static ElementwiseProgram lowPass(Taken taken, double limit) {
+    Code code = new Code(taken);
+    int sum = code.joined(BinaryFunction.ADD, 0);
+    int most = code.add(Instruction.Constant.of(limit));
+    int isAbove = code.add(new Instruction.Binary(BinaryFunction.LESS, most, sum));
+    int zero = code.add(Instruction.Constant.of(0.0));
+    return code.eachPart(
+        taken.rank, part -> code.add(new Instruction.Select(isAbove, zero, code.load(part))));
+  }
+
+  /** Multiplies each element by a number. */
+  public static ElementwiseProgram factor(Taken taken, double factor) {
+    Code code = new Code(taken);
+    int constant = code.add(Instruction.Constant.of(factor));
+    return code.eachPart(0, part -> code.times(code.load(part), constant));
+  }
+
+  /** The squares of the absolute values of complex numbers. */
+  public static ElementwiseProgram power(int rank, ElementType type) {
+    Code code = new Code(new Taken(rank, type, true));
+    int re = code.load(0);
+    int im = code.load(1);
+    int sum =
+        code.add(
+            new Instruction.Binary(BinaryFunction.ADD, code.times(re, re), code.times(im, im)));
+    return code.program(0, Output.real(code.rounded(sum)));
+  }
+
+  /** The real parts of complex numbers. */
+  public static ElementwiseProgram realPart(int rank, ElementType type) {
+    Code code = new Code(new Taken(rank, type, true));
+    return code.program(0, Output.real(code.add(new Instruction.Load(0, 0))));
+  }
+
+  /** Complex numbers without imaginary parts. */
+  public static ElementwiseProgram complex(int rank, ElementType type) {
+    Code code = new Code(new Taken(rank, type, false));
+    int re = code.add(new Instruction.Load(0, 0));
+    int zero = code.rounded(code.add(Instruction.Constant.of(0.0)));
+    return code.program(0, new Output(re, zero));
+  }
+
+  /** What becomes of a part of an element, given its number and giving that of a FLOAT64. */
+  private interface OfPart {
+    int value(int part);
+  }
+
+  /** Instructions of a program that takes one array. */
+  private static final class Code {
+    private final Taken taken;
+    private final List<Instruction> instructions = new ArrayList<>();
+
+    Code(Taken taken) {
+      this.taken = taken;
+    }
+
+    int add(Instruction instruction) {
+      instructions.add(instruction);
+      return instructions.size() - 1;
+    }
+
+    /** A part of the element as FLOAT64. */
+    int load(int part) {
+      int value = add(new Instruction.Load(0, part));
+      return taken.type == ElementType.FLOAT64
+          ? value
+          : add(new Instruction.Cast(ElementType.FLOAT64, value));
+    }
+
+    /** A FLOAT64 as the array's type. */
+    int rounded(int value) {
+      return taken.type == ElementType.FLOAT64
+          ? value
+          : add(new Instruction.Cast(taken.type, value));
+    }
+
+    int times(int left, int right) {
+      return add(new Instruction.Binary(BinaryFunction.MULTIPLY, left, right));
+    }
+
+    /**
+     * The numbers of one vector per axis, joined from the outermost axis on. A sum over fewer than
+     * 3 axes begins with zero, as that of a volume with extents of 1 would.
+     */
+    int joined(BinaryFunction function, int firstVector) {
+      int all = -1;
+      if (function == BinaryFunction.ADD && taken.rank < MOST_AXES) {
+        all = add(Instruction.Constant.of(0.0));
+      }
+      for (int axis = 0; axis < taken.rank; axis++) {
+        int value = add(new Instruction.AxisValue(firstVector + axis));
+        all = all < 0 ? value : add(new Instruction.Binary(function, all, value));
+      }
+      return all;
+    }
+
+    /** A program that treats both parts of complex numbers. */
+    ElementwiseProgram eachPart(int vectors, OfPart ofPart) {
+      int real = rounded(ofPart.value(0));
+      int imag = taken.isComplex ? rounded(ofPart.value(1)) : -1;
+      return program(vectors, new Output(real, imag));
+    }
+
+    ElementwiseProgram program(int vectors, Output output) {
+      return new ElementwiseProgram(
+          taken.rank,
+          List.of(Input.of(taken.type, taken.isComplex)),
+          IntStream.range(0, vectors).mapToObj(v -> v % taken.rank).toList(),
+          instructions,
+          List.of(output));
+    }
+  }
+}
