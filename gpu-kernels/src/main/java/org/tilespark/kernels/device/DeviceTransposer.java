@@ -55,7 +55,7 @@ public final class DeviceTransposer implements Transposer {
    * @param problem what is asked
    */
   public Availability<TransposePlan> plan(TransposeProblem problem) {
-    return plan(problem, TransposePlanner.MAX_ALIGNMENT);
+    return plan(problem, alignment(problem.inStartBytes(), 0));
   }
 
   private Availability<TransposePlan> plan(TransposeProblem problem, int alignmentBytes) {
@@ -90,7 +90,7 @@ public final class DeviceTransposer implements Transposer {
       CudaStream stream) {
     check(problem, in, inOffset, out, outOffset);
     if (problem.bytes() > 0) {
-      int alignment = alignment(inOffset, outOffset);
+      int alignment = alignment(inOffset + problem.inStartBytes(), outOffset);
       TransposePlan plan = plan(problem, alignment).orElseThrow(UnsupportedOperationException::new);
       if (tuner.isOpen(plan)) {
         plan = tuned(plan, alignment, in, inOffset, out, outOffset, stream);
@@ -177,11 +177,12 @@ public final class DeviceTransposer implements Transposer {
     for (Part part : parts) {
       check(part.problem(), in, part.inOffset(), out, part.outOffset());
       if (part.problem().bytes() > 0) {
+        long inStart = part.inOffset() + part.problem().inStartBytes();
         offsetPlans.add(
             new OffsetPlan(
-                plan(part.problem(), alignment(part.inOffset(), part.outOffset()))
+                plan(part.problem(), alignment(inStart, part.outOffset()))
                     .orElseThrow(UnsupportedOperationException::new),
-                part.inOffset(),
+                inStart,
                 part.outOffset()));
       }
     }
@@ -235,7 +236,9 @@ public final class DeviceTransposer implements Transposer {
     if (plan.launch().isPresent()) {
       long source = in.address(device, inOffset, plan.problem().inBytes());
       long target = out.address(device, outOffset, plan.problem().outBytes());
-      device.kernels().launch(plan.launch().get(), source, target, stream);
+      device
+          .kernels()
+          .launch(plan.launch().get(), source + plan.problem().inStartBytes(), target, stream);
     } else {
       stream.copy(in, inOffset, out, outOffset, plan.problem().bytes());
     }

@@ -72,7 +72,7 @@ public final class HostTransposer implements Transposer {
       int run = found.getAsInt();
       long runBytes = move.axes().get(run).extent() * move.elementBytes();
       if (runBytes > 16 || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
-        new Work(move, move.without(run), in, out).copyRuns(runBytes);
+        new Work(move, move.without(run), in, problem.inStartBytes(), out).copyRuns(runBytes);
         return;
       }
       move = move.absorb(run);
@@ -80,7 +80,7 @@ public final class HostTransposer implements Transposer {
     OptionalInt innermostOut = move.outInnermost();
     OptionalInt innermostIn = move.inInnermost();
     if (innermostOut.isEmpty() || innermostIn.isEmpty()) {
-      new Work(move, move.axes(), in, out).copyRuns(move.elementBytes());
+      new Work(move, move.axes(), in, problem.inStartBytes(), out).copyRuns(move.elementBytes());
       return;
     }
     int rows = innermostOut.getAsInt();
@@ -91,7 +91,7 @@ public final class HostTransposer implements Transposer {
     axes.add(move.axes().get(rows));
     long[] stage = takeStage();
     try {
-      new Work(move, axes, in, out).transposeTiles(stage);
+      new Work(move, axes, in, problem.inStartBytes(), out).transposeTiles(stage);
     } finally {
       stages.add(stage);
     }
@@ -130,10 +130,10 @@ public final class HostTransposer implements Transposer {
     private final long[] inStrides;
     private final long[] outStrides;
 
-    Work(Move move, List<Axis> axes, HostMemory in, HostMemory out) {
+    Work(Move move, List<Axis> axes, HostMemory in, long inStartBytes, HostMemory out) {
       width = move.elementBytes();
       inBase = in.base();
-      inStart = in.offset();
+      inStart = in.offset() + inStartBytes;
       outBase = out.base();
       outStart = out.offset();
       extents = axes.stream().mapToLong(Axis::extent).toArray();
@@ -221,7 +221,7 @@ public final class HostTransposer implements Transposer {
       int outInner = outerAxes - 1;
       int inInner = 0;
       for (int axis = 1; axis < outerAxes; axis++) {
-        if (inStrides[axis] < inStrides[inInner]) {
+        if (Math.abs(inStrides[axis]) < Math.abs(inStrides[inInner])) {
           inInner = axis;
         }
       }
@@ -233,8 +233,16 @@ public final class HostTransposer implements Transposer {
     }
 
     private void copyRunsInOrder(int axis, int outerAxes, long in, long out, long runBytes) {
-      if (axis == outerAxes) {
+      if (axis == outerAxes) { // there are no outer axes
         copy(inBase, in, outBase, out, runBytes);
+        return;
+      }
+      if (axis == outerAxes - 1) {
+        for (long step = 0; step < extents[axis]; step++) {
+          copy(inBase, in, outBase, out, runBytes);
+          in += inStrides[axis];
+          out += outStrides[axis];
+        }
         return;
       }
       for (long step = 0; step < extents[axis]; step++) {

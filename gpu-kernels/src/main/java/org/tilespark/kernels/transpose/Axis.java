@@ -4,7 +4,7 @@ package org.tilespark.kernels.transpose;
  * One axis of a move: how many steps, and how far each one goes on both sides.
  *
  * @param extent count of steps
- * @param inStride elements between neighbours in the input
+ * @param inStride elements between neighbours in the input; negative if it is read backwards
  * @param outStride elements between neighbours in the output
  */
 public record Axis(long extent, long inStride, long outStride) {

@@ -57,6 +57,11 @@ public record Move(int elementBytes, List<Axis> axes) {
     return axes.isEmpty() || (axes.size() == 1 && runAxis().isPresent());
   }
 
+  /** True if an axis of the input is read backwards. */
+  public boolean isReversed() {
+    return axes.stream().anyMatch(axis -> axis.inStride() < 0);
+  }
+
   /** The axis that is contiguous in input and output. */
   public OptionalInt runAxis() {
     return first(axis -> axis.inStride() == 1 && axis.outStride() == 1);

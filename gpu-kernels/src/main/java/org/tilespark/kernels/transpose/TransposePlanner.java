@@ -38,7 +38,8 @@ import org.tilespark.kernels.launch.TuningTable;
  * else the one that covers the matrices with the least waste.
  *
  * <p>Where neither side has a contiguous axis (possible with strides alone), elements move one by
- * one, as runs of length 1.
+ * one, as runs of length 1; so they do where an input axis is read backwards, but for the axis that
+ * is contiguous on both sides.
  */
 public final class TransposePlanner {
   /** The widest access of a kernel, in bytes; a pointer aligned to it is aligned for all. */
@@ -203,6 +204,14 @@ public final class TransposePlanner {
       TuningTable<ProblemClass, Tiling> tilings) {
     Availability<TransposePlan> of(Move move) {
       OptionalInt found = move.runAxis();
+      if (move.isReversed()) {
+        return found.isPresent()
+            ? runs(
+                move.elementBytes(),
+                move.axes().get(found.getAsInt()).extent(),
+                move.without(found.getAsInt()))
+            : runs(move.elementBytes(), 1, move.axes());
+      }
       if (found.isPresent()) {
         int run = found.getAsInt();
         long runBytes = move.axes().get(run).extent() * move.elementBytes();

@@ -19,6 +19,9 @@ import org.tilespark.layout.Strides;
  * element, and {@link #inBytes()} reaches to the end of its last one. Of the output only the
  * elements are written, never what lies between them.
  *
+ * <p>An axis of the input whose stride is negative is read backwards. The address handed over is
+ * still that of the lowest element; the first one lies {@link #inStartBytes()} behind it.
+ *
  * @param shape input extents, outermost first
  * @param permutation output axis {@code i} is input axis {@code permutation.axis(i)}
  * @param elementBytes width of one element: 1, 2, 4, 8 or 16
@@ -31,8 +34,8 @@ public record TransposeProblem(
    * Checks the parts against each other.
    *
    * @throws IllegalArgumentException if ranks differ, the width is none of 1, 2, 4, 8 and 16, a
-   *     stride is less than 1 or lets two elements overlap, or a side reaches over more than 2^63 -
-   *     1 bytes
+   *     stride of the output is negative, a stride is 0 or lets two elements overlap, or a side
+   *     reaches over more than 2^63 - 1 bytes
    */
   public TransposeProblem {
     Objects.requireNonNull(shape, "shape");
@@ -52,6 +55,12 @@ public record TransposeProblem(
     }
     checkStrides("Input", shape, inStrides, elementBytes);
     checkStrides("Output", permutation.apply(shape), outStrides, elementBytes);
+    for (int axis = 0; axis < outStrides.rank(); axis++) {
+      if (outStrides.stride(axis) < 0 && shape.extent(permutation.axis(axis)) > 1) {
+        throw new IllegalArgumentException(
+            "Output strides " + outStrides + "; expected none below 0, only an input's may be");
+      }
+    }
   }
 
   /** A transpose from a dense array into a dense array. */
@@ -80,17 +89,17 @@ public record TransposeProblem(
         axes.add(axis);
       }
     }
-    axes.sort(Comparator.comparingLong(strides::stride));
+    axes.sort(Comparator.comparingLong(axis -> Math.abs(strides.stride(axis))));
     try {
       long reach = 1; // elements that the axes so far lie within
       for (int axis : axes) {
-        if (strides.stride(axis) < reach) {
+        long stride = Math.abs(strides.stride(axis));
+        if (stride < reach) {
           throw new IllegalArgumentException(
               "%s strides %s of shape %s: axis %s needs at least %s, or elements overlap"
                   .formatted(side, strides, shape, axis, reach));
         }
-        reach =
-            Math.addExact(reach, Math.multiplyExact(shape.extent(axis) - 1, strides.stride(axis)));
+        reach = Math.addExact(reach, Math.multiplyExact(shape.extent(axis) - 1, stride));
       }
       Math.multiplyExact(reach, (long) elementBytes);
     } catch (ArithmeticException e) {
@@ -104,7 +113,7 @@ public record TransposeProblem(
     return shape.elements() * elementBytes;
   }
 
-  /** Bytes from the input's first element to the end of its last; {@link #bytes()} if dense. */
+  /** Bytes from the input's lowest element to the end of its highest; {@link #bytes()} if dense. */
   public long inBytes() {
     return reach(shape, inStrides);
   }
@@ -121,9 +130,23 @@ public record TransposeProblem(
     }
     long last = 0;
     for (int axis = 0; axis < extents.rank(); axis++) {
-      last += extents.extent(axis) == 1 ? 0 : (extents.extent(axis) - 1) * strides.stride(axis);
+      last +=
+          extents.extent(axis) == 1
+              ? 0
+              : (extents.extent(axis) - 1) * Math.abs(strides.stride(axis));
     }
     return (last + 1) * elementBytes;
+  }
+
+  /** Bytes from the input's lowest element to its first; 0 unless an axis is read backwards. */
+  public long inStartBytes() {
+    long start = 0;
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      if (shape.extent(axis) > 1 && inStrides.stride(axis) < 0) {
+        start -= (shape.extent(axis) - 1) * inStrides.stride(axis);
+      }
+    }
+    return start * elementBytes;
   }
 
   /** Extents of the output, outermost first. */

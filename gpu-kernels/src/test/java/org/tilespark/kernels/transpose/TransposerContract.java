@@ -258,6 +258,43 @@ public abstract class TransposerContract {
             Strides.of(44, 2, 1)));
   }
 
+  /** Parts of larger arrays, every n-th element along some axes, some of them backwards. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void stepsAndAxesReadBackwards(int width) {
+    long[] steps = {1, -1, 3, -2};
+    Shape[] shapes = {Shape.of(9, 7, 20), Shape.of(1, 35, 64), Shape.of(40, 2, 3), Shape.of(5, 1, 1)};
+    for (Shape shape : shapes) {
+      for (long x : steps) {
+        for (long y : steps) {
+          for (long z : steps) {
+            Shape from = Shape.of(9 * 3, 35 * 3, 64 * 3);
+            Strides dense = Strides.rowMajor(from);
+            Strides in =
+                Strides.of(x * dense.stride(0), y * dense.stride(1), z * dense.stride(2));
+            check(
+                new TransposeProblem(
+                    shape, Permutation.identity(3), width, in, Strides.rowMajor(shape)));
+          }
+        }
+      }
+    }
+    Shape row = Shape.of(1003);
+    check(new TransposeProblem(row, Permutation.identity(1), width, Strides.of(-1), Strides.of(1)));
+  }
+
+  @Test
+  void onlyAnInputIsReadBackwards() {
+    Shape row = Shape.of(7);
+    Permutation same = Permutation.identity(1);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new TransposeProblem(row, same, 4, Strides.of(1), Strides.of(-1)));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new TransposeProblem(row, same, 4, Strides.of(0), Strides.of(1)));
+  }
+
   /** Row-major strides whose innermost rows are longer by {@code pad} elements. */
   private static Strides padded(Shape shape, long pad) {
     long[] strides = new long[shape.rank()];
@@ -416,6 +453,7 @@ public abstract class TransposerContract {
         at += index[axis] * problem.outStrides().stride(axis);
       }
       written.set(Math.toIntExact(at));
+      expected += problem.inStartBytes() / width;
       if (!holds(out, at, width, expected)) {
         fail(
             problem

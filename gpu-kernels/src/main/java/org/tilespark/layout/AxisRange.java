@@ -1,0 +1,104 @@
+package org.tilespark.layout;
+
+import java.io.Serializable;
+import java.util.Optional;
+
+/**
+ * Elements of one axis at even distances, in ascending or descending order: {@code start}, {@code
+ * start + step}, and so on, as numpy's {@code start:stop:step} after the bounds were found.
+ *
+ * @param start the first of them, 0 or more
+ * @param step from one to the next, not 0; 1 if there is only one
+ * @param count how many, 1 or more
+ */
+public record AxisRange(long start, long step, long count) implements Serializable {
+  /**
+   * Checks the numbers.
+   *
+   * @throws IllegalArgumentException if the step is 0, there are none, or one is below 0 or beyond
+   *     2^63 - 1
+   */
+  public AxisRange {
+    boolean good = start >= 0 && step != 0 && count >= 1;
+    // In 128 bits, since a step may be any number.
+    long steps = count - 1;
+    long high = Math.multiplyHigh(steps, step);
+    good = good && (high == 0 && steps * step >= 0 || high == -1 && steps * step < 0);
+    good = good && start + steps * step >= 0;
+    step = count == 1 ? 1 : step;
+    if (!good) {
+      throw new IllegalArgumentException(
+          "%s elements from %s in steps of %s; expected 1 or more, none below 0, a step but 0"
+              .formatted(count, start, step));
+    }
+  }
+
+  /** All elements of an axis, in order. */
+  public static AxisRange all(long extent) {
+    return new AxisRange(0, 1, extent);
+  }
+
+  /** True if these are all elements of an axis, in order. */
+  public boolean isAll(long extent) {
+    return start == 0 && count == extent && step == 1;
+  }
+
+  /** The lowest of them. */
+  public long low() {
+    return step > 0 ? start : start + (count - 1) * step;
+  }
+
+  /** The highest of them. */
+  public long high() {
+    return step > 0 ? start + (count - 1) * step : start;
+  }
+
+  /** The element in place {@code index}. */
+  public long at(long index) {
+    return start + index * step;
+  }
+
+  /** Those in the places that {@code next} names. */
+  public AxisRange then(AxisRange next) {
+    return new AxisRange(at(next.start), Math.multiplyExact(step, next.step), next.count);
+  }
+
+  /**
+   * Those in a part of the axis.
+   *
+   * @param from first element of the part
+   * @param to end of the part, exclusive, beyond {@code from}
+   */
+  public Optional<Piece> within(long from, long to) {
+    long first = step > 0 ? ceilSteps(from - start, step) : ceilSteps(start - (to - 1), -step);
+    long last = step > 0 ? floorSteps(to - 1 - start, step) : floorSteps(start - from, -step);
+    long end = Math.min(count, last + 1);
+    return first < end
+        ? Optional.of(
+            new Piece(first, new AxisRange(at(first) - from, step, end - first)))
+        : Optional.empty();
+  }
+
+  /**
+   * What a part of the axis holds.
+   *
+   * @param first place of the first of them among all
+   * @param range their places in the part
+   */
+  public record Piece(long first, AxisRange range) {}
+
+  private static long ceilSteps(long distance, long step) {
+    return distance <= 0 ? 0 : (distance - 1) / step + 1;
+  }
+
+  private static long floorSteps(long distance, long step) {
+    return distance < 0 ? -1 : distance / step;
+  }
+
+  /** As numpy writes it: {@code "2:10:2"}, {@code "7::-1"}. */
+  @Override
+  public String toString() {
+    long end = start + (count - 1) * step + (step > 0 ? 1 : -1);
+    return start + ":" + (end < 0 ? "" : end) + (step == 1 ? "" : ":" + step);
+  }
+}
