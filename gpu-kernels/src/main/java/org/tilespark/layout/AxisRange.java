@@ -2,6 +2,7 @@ package org.tilespark.layout;
 
 import java.io.Serializable;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Elements of one axis at even distances, in ascending or descending order: {@code start}, {@code
@@ -86,6 +87,35 @@ public record AxisRange(long start, long step, long count) implements Serializab
    * @param range their places in the part
    */
   public record Piece(long first, AxisRange range) {}
+
+  /**
+   * How many of them each part of a regular cut holds, the last one in their order at most; empty
+   * if the parts hold different counts.
+   *
+   * @param block elements of a part; the first one begins at 0
+   */
+  public OptionalLong evenPieces(long block) {
+    long part = start / block;
+    long last = at(count - 1) / block;
+    long each = Math.max(1, inPart(part, block));
+    if (part == last) {
+      return OptionalLong.of(count);
+    }
+    if (Math.abs(step) >= block || (block % step == 0 && each == block / Math.abs(step))) {
+      return OptionalLong.of(each);
+    }
+    long direction = step > 0 ? 1 : -1;
+    for (part += direction; part != last; part += direction) {
+      if (inPart(part, block) != each) {
+        return OptionalLong.empty();
+      }
+    }
+    return inPart(last, block) <= each ? OptionalLong.of(each) : OptionalLong.empty();
+  }
+
+  private long inPart(long part, long block) {
+    return within(part * block, (part + 1) * block).map(piece -> piece.range.count).orElse(0L);
+  }
 
   private static long ceilSteps(long distance, long step) {
     return distance <= 0 ? 0 : (distance - 1) / step + 1;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -57,6 +58,34 @@ class AxisRangeTest {
           listed(second).stream().map(at -> all.get((int) (long) at)).toList(),
           listed(first.then(second)),
           "seed " + seed);
+    }
+  }
+
+  @Test
+  void evenPiecesAreThoseOfARegularCut() {
+    long seed = System.nanoTime();
+    SplittableRandom random = new SplittableRandom(seed);
+    for (int n = 0; n < 5000; n++) {
+      AxisRange range = random(random, 60);
+      long block = random.nextLong(1, 20);
+      List<Long> pieces = new ArrayList<>();
+      long last = -1;
+      for (long at : listed(range)) {
+        if (at / block == last) {
+          pieces.set(pieces.size() - 1, pieces.get(pieces.size() - 1) + 1);
+        } else {
+          pieces.add(1L);
+        }
+        last = at / block;
+      }
+      long each = pieces.get(0);
+      boolean even =
+          pieces.subList(0, pieces.size() - 1).stream().allMatch(piece -> piece == each)
+              && pieces.get(pieces.size() - 1) <= each;
+      assertEquals(
+          even ? OptionalLong.of(each) : OptionalLong.empty(),
+          range.evenPieces(block),
+          "seed " + seed + ": " + range + " cut every " + block);
     }
   }
 

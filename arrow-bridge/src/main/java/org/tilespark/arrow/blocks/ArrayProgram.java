@@ -20,7 +20,7 @@ import org.tilespark.layout.Shape;
 
 /**
  * What happens to a whole array between two exchanges, and to each part of it. Parts may be cut in
- * any way along the axes that {@link #whole} does not name. Steps may take further arrays, of which
+ * any way along the axes that {@link #cutAxes} does not name. Steps may take further arrays, of which
  * programs of their own say what becomes of them first; see {@link #inputs}.
  *
  * @param extents of the whole array as it comes; unknown ones suffice for steps that say so
@@ -111,25 +111,47 @@ public record ArrayProgram(
     return all;
   }
 
-  /** Input axes along which every part must be whole. */
-  public Set<Integer> whole() {
-    Set<Integer> axes = new TreeSet<>();
+  /**
+   * Input axes that are not cut freely.
+   *
+   * @param whole along which every part must be whole
+   * @param sliced along which a slice is taken, so that parts lie at other places after it, or are
+   *     dropped
+   */
+  public record CutAxes(Set<Integer> whole, Set<Integer> sliced) {}
+
+  /** Input axes along which parts must be whole, or are sliced. */
+  public CutAxes cutAxes() {
+    Set<Integer> whole = new TreeSet<>();
+    Set<Integer> sliced = new TreeSet<>();
     Permutation at = Permutation.identity(extents.rank());
     State state = first();
     for (ArrayStep step : steps) {
-      for (int axis : step.whole()) {
-        axes.add(at.axis(axis));
-      }
-      State next = step.after(state);
-      Permutation moved = step.axes(extents.rank());
-      for (int axis = 0; axis < extents.rank(); axis++) {
-        if (next.shape().extent(axis) != state.shape().extent(moved.axis(axis))) {
-          axes.add(at.axis(moved.axis(axis)));
+      for (int axis : whole(step, state)) {
+        if (!sliced.contains(at.axis(axis))) { // else the slice must be whole, not the input
+          whole.add(at.axis(axis));
         }
       }
-      at = at.then(moved);
-      state = next;
+      for (int axis : step.sliced(state)) {
+        sliced.add(at.axis(axis));
+      }
+      at = at.then(step.axes(extents.rank()));
+      state = step.after(state);
     }
+    return new CutAxes(whole, sliced);
+  }
+
+  /** Axes along which a part must be whole for one step. */
+  private static Set<Integer> whole(ArrayStep step, State before) {
+    Set<Integer> axes = new TreeSet<>(step.whole());
+    Shape after = step.after(before).shape();
+    Permutation moved = step.axes(after.rank());
+    for (int axis = 0; axis < after.rank(); axis++) {
+      if (after.extent(axis) != before.shape().extent(moved.axis(axis))) {
+        axes.add(moved.axis(axis));
+      }
+    }
+    axes.removeAll(step.sliced(before));
     return axes;
   }
 
@@ -138,15 +160,13 @@ public record ArrayProgram(
     if (extents.known().isEmpty()) { // no step makes blocks larger or smaller
       return permutation().apply(taken);
     }
-    Shape whole = extents.require();
-    Permutation permutation = permutation();
-    Shape grown = permutation.inverse().apply(output().shape());
-    long[] shape = new long[extents.rank()];
-    for (int axis = 0; axis < shape.length; axis++) {
-      boolean isWhole = taken.extent(axis) >= whole.extent(axis);
-      shape[axis] = isWhole ? grown.extent(axis) : taken.extent(axis);
+    State state = first();
+    Shape blocks = taken;
+    for (ArrayStep step : steps) {
+      blocks = step.blockShape(state, blocks);
+      state = step.after(state);
     }
-    return permutation.apply(Shape.of(shape));
+    return blocks;
   }
 
   /** What happens to one part after another. */
@@ -160,11 +180,13 @@ public record ArrayProgram(
     private final List<State> states = new ArrayList<>(); // of the whole array; none if unknown
     private final boolean dependsOnPlace;
     private final List<List<Binding>> others; // of each step
+    private final boolean slices;
     private long[] sizes; // of the part before; null before the first
     private BlockProgram bound; // to that
 
     private Binding(ArrayProgram program) {
       this.program = program;
+      this.slices = !program.cutAxes().sliced().isEmpty();
       this.dependsOnPlace = program.steps.stream().anyMatch(ArrayStep::dependsOnPlace);
       this.others =
           program.steps.stream()
@@ -180,12 +202,32 @@ public record ArrayProgram(
     }
 
     /**
+     * True if something of a part is left in the result.
+     *
+     * @param part where it lies
+     */
+    public boolean keeps(Box part) {
+      if (!slices) {
+        return true;
+      }
+      Box place = part;
+      for (int i = 0; i < program.steps.size(); i++) {
+        if (!program.steps.get(i).keeps(states.get(i), place)) {
+          return false;
+        }
+        place = program.steps.get(i).place(states.get(i), place);
+      }
+      return true;
+    }
+
+    /**
      * What happens to a part.
      *
-     * @param parts where it lies, whole along the axes of {@link ArrayProgram#whole}; then where the
-     *     parts of the other {@link ArrayProgram#inputs} lie that meet it
+     * @param parts where it lies, one that is kept, and whole along the axes of {@link CutAxes}; then
+     *     where the parts of the other {@link ArrayProgram#inputs} lie that meet it
      * @param trend the numbers of a trend that come with the part; null where none come
-     * @throws IllegalArgumentException if two parts do not meet; says where they lie
+     * @throws IllegalArgumentException if two parts do not meet, or what is left of one after a
+     *     slice is not whole along an axis along which a later step needs it whole
      */
     public Part on(List<Box> parts, double[] trend) {
       return on(parts.iterator(), trend);
@@ -200,6 +242,9 @@ public record ArrayProgram(
       for (int i = 0; i < program.steps.size(); i++) {
         ArrayStep step = program.steps.get(i);
         State before = states.isEmpty() ? local : states.get(i);
+        if (slices) {
+          requireWhole(step, before, place);
+        }
         if (!isBound) {
           steps.add(step.onPart(before, place, new Given(trend, met(i, place, parts, trend))));
         }
@@ -231,6 +276,16 @@ public record ArrayProgram(
       }
       return met;
     }
+
+    private static void requireWhole(ArrayStep step, State before, Box place) {
+      for (int axis : whole(step, before)) {
+        if (place.size(axis) != before.shape().extent(axis)) {
+          throw new IllegalArgumentException(
+              "%s needs all %s elements along axis %s of what a slice left; the block has %s"
+                  .formatted(step, before.shape().extent(axis), axis, place.size(axis)));
+        }
+      }
+    }
   }
 
   /** True if {@link #then} can be asked for: {@code next} takes what this gives. */
@@ -242,7 +297,8 @@ public record ArrayProgram(
   }
 
   /**
-   * Both programs as one, on the same parts. Permutations that meet become one, or none.
+   * Both programs as one, on the same parts. Permutations that meet become one, or none; slices
+   * become one, and are taken before permutations.
    *
    * @throws IllegalArgumentException if {@code next} does not take what this gives
    */
@@ -253,20 +309,7 @@ public record ArrayProgram(
               .formatted(next.extents, next.isComplex ? "complex " : "", next.type, output()));
     }
     List<ArrayStep> all = new ArrayList<>(steps);
-    for (ArrayStep step : next.steps) {
-      Optional<Permutation> last =
-          all.isEmpty() ? Optional.empty() : all.get(all.size() - 1).asPermutation();
-      Optional<Permutation> both =
-          last.flatMap(first -> step.asPermutation().map(second -> first.then(second)));
-      if (both.isEmpty()) {
-        all.add(step);
-      } else {
-        all.remove(all.size() - 1);
-        if (!both.get().isIdentity()) {
-          all.add(new Permute(both.get()));
-        }
-      }
-    }
+    next.steps.forEach(step -> append(all, step));
     return new ArrayProgram(known(next), type, isComplex, all);
   }
 
@@ -294,6 +337,33 @@ public record ArrayProgram(
       all.add(others.equals(step.others()) ? step : step.withOthers(others));
     }
     return new ArrayProgram(extents, type, isComplex, all);
+  }
+
+  /** Adds a step: what only moves elements becomes one with its like, and a slice goes first. */
+  private static void append(List<ArrayStep> all, ArrayStep step) {
+    if (all.isEmpty()) {
+      all.add(step);
+      return;
+    }
+    ArrayStep last = all.remove(all.size() - 1);
+    Optional<Permutation> order = last.asPermutation();
+    Optional<Permutation> nextOrder = step.asPermutation();
+    Optional<Slice> slice = last.asSlice();
+    Optional<Slice> nextSlice = step.asSlice();
+    if (order.isPresent() && nextOrder.isPresent()) {
+      Permutation both = order.get().then(nextOrder.get());
+      if (!both.isIdentity()) {
+        all.add(new Permute(both));
+      }
+    } else if (slice.isPresent() && nextSlice.isPresent()) {
+      all.add(slice.get().then(nextSlice.get()));
+    } else if (order.isPresent() && nextSlice.isPresent()) {
+      append(all, nextSlice.get().before(order.get()));
+      all.add(last);
+    } else {
+      all.add(last);
+      all.add(step);
+    }
   }
 
   /** The extents of the input, which may follow from those that {@code next} knows. */

@@ -7,6 +7,7 @@ import java.util.Set;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
 
 /**
  * One step that a whole array takes in an {@link ArrayProgram}, which runs on parts of the array.
@@ -36,6 +37,16 @@ public interface ArrayStep extends Serializable {
     return Set.of();
   }
 
+  /**
+   * Axes along which this step takes some of the elements, or puts them in another order, so that a
+   * part becomes a part at another place, or nothing. They need not be whole.
+   *
+   * @param before the whole array before this step
+   */
+  default Set<Integer> sliced(State before) {
+    return Set.of();
+  }
+
   /** True if it depends on the extents of the whole array. */
   default boolean needsExtents() {
     return true;
@@ -61,11 +72,43 @@ public interface ArrayStep extends Serializable {
     return Optional.empty();
   }
 
+  /** The slice that this step is, if it does nothing else. */
+  default Optional<Slice> asSlice() {
+    return Optional.empty();
+  }
+
+  /**
+   * The shape of full blocks after this step.
+   *
+   * @param before the whole array before this step
+   * @param blocks the shape of full blocks before it
+   */
+  default Shape blockShape(State before, Shape blocks) {
+    Permutation axes = axes(blocks.rank());
+    Shape extents = axes.apply(before.shape());
+    Shape after = after(before).shape();
+    long[] shape = axes.apply(blocks).toArray();
+    for (int axis = 0; axis < shape.length; axis++) {
+      shape[axis] = shape[axis] >= extents.extent(axis) ? after.extent(axis) : shape[axis];
+    }
+    return Shape.of(shape);
+  }
+
+  /**
+   * True if something of a part is left after this step.
+   *
+   * @param before the whole array before this step
+   * @param part where the part lies before this step
+   */
+  default boolean keeps(State before, Box part) {
+    return true;
+  }
+
   /**
    * Where a part of the whole array lies after this step.
    *
    * @param before the whole array before this step
-   * @param part where the part lies before this step
+   * @param part where the part lies before this step; this step {@link #keeps} some of it
    */
   default Box place(State before, Box part) {
     return part;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
@@ -22,22 +23,38 @@ final class BoxMoves {
    *
    * @param size its extents
    * @param inShape the array it comes from, dense
-   * @param from its first element there
+   * @param from its lowest element there
+   * @param steps from one element there to the next, along each axis; negative if the axis is read
+   *     backwards
    * @param outShape the array it goes to, dense
    * @param to its first element there
    */
-  record Move(Shape size, Shape inShape, long[] from, Shape outShape, long[] to) {
+  record Move(Shape size, Shape inShape, long[] from, long[] steps, Shape outShape, long[] to) {
+    /** A box whose elements are neighbours in both arrays. */
+    Move(Shape size, Shape inShape, long[] from, Shape outShape, long[] to) {
+      this(size, inShape, from, ones(size.rank()), outShape, to);
+    }
+
+    private static long[] ones(int rank) {
+      long[] ones = new long[rank];
+      Arrays.fill(ones, 1);
+      return ones;
+    }
+
     /** The copy, between addresses that are {@link #fromElement} and {@link #toElement} further. */
     TransposeProblem problem(int elementBytes) {
+      long[] strides = new long[size.rank()];
+      Strides dense = Strides.rowMajor(inShape);
+      Arrays.setAll(strides, axis -> Math.multiplyExact(steps[axis], dense.stride(axis)));
       return new TransposeProblem(
           size,
           Permutation.identity(size.rank()),
           elementBytes,
-          Strides.rowMajor(inShape),
+          Strides.of(strides),
           Strides.rowMajor(outShape));
     }
 
-    /** Index of the first element read. */
+    /** Index of the lowest element read. */
     long fromElement() {
       return element(inShape, from);
     }
@@ -90,6 +107,18 @@ final class BoxMoves {
   /** A part of the array. */
   static Move crop(Shape array, Crop crop) {
     return new Move(crop.shape(), array, array(crop.low()), crop.shape(), new long[array.rank()]);
+  }
+
+  /** Elements of the array at even distances. */
+  static Move slice(Shape array, Slice slice) {
+    Shape size = slice.shape();
+    return new Move(
+        size,
+        array,
+        slice.ranges().stream().mapToLong(AxisRange::low).toArray(),
+        slice.ranges().stream().mapToLong(AxisRange::step).toArray(),
+        size,
+        new long[array.rank()]);
   }
 
   /** A roll: what stays together goes together, at most two pieces for each axis that moves. */

@@ -1,6 +1,7 @@
 package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -43,7 +44,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
    */
   static Optional<ProgramSlices> cut(BlockProgram plane, long mostBytes) {
     ArrayProgram program = ofWhole(plane);
-    Set<Integer> whole = program.whole();
+    Set<Integer> whole = uncut(program);
     ProgramSlices best = null;
     long longest = -1;
     for (int axis = 0; axis < plane.shape().rank(); axis++) {
@@ -68,6 +69,14 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
         plane.shape(), plane.type(), false, List.<ArrayStep>copyOf(plane.steps()));
   }
 
+  /** Axes that are not cut. */
+  private static Set<Integer> uncut(ArrayProgram program) {
+    ArrayProgram.CutAxes axes = program.cutAxes();
+    Set<Integer> all = new HashSet<>(axes.whole());
+    all.addAll(axes.sliced());
+    return all;
+  }
+
   /** Bytes of a plane where a program makes it largest. */
   static long planeBytes(BlockProgram plane) {
     return plane.states().stream().mapToLong(State::planeBytes).max().orElseThrow();
@@ -76,7 +85,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
   /** Bytes of the smallest slices that a plane can be cut into; all if it cannot be cut. */
   static long thinnestBytes(BlockProgram plane) {
     long bytes = planeBytes(plane);
-    Set<Integer> whole = ofWhole(plane).whole();
+    Set<Integer> whole = uncut(ofWhole(plane));
     long most = 1;
     for (int axis = 0; axis < plane.shape().rank(); axis++) {
       most = Math.max(most, whole.contains(axis) ? 1 : plane.shape().extent(axis));

@@ -20,6 +20,7 @@ import org.tilespark.arrow.blocks.DeviceOperation.Reorder;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -218,7 +219,7 @@ class BatchPieceTest {
     int rank = shape.rank();
     List<Long> numbers = new ArrayList<>();
     long[] other = shape.toArray();
-    switch (random.nextInt(4)) {
+    switch (random.nextInt(5)) {
       case 0 -> {
         List<Integer> axes = new ArrayList<>();
         for (int axis = 0; axis < rank; axis++) {
@@ -241,6 +242,19 @@ class BatchPieceTest {
           numbers.add((long) random.nextInt((int) less + 1));
         }
         return new Crop(Shape.of(other), numbers);
+      }
+      case 3 -> {
+        List<AxisRange> ranges = new ArrayList<>();
+        for (long extent : other) {
+          long count = 1 + random.nextInt((int) (extent + 1) / 2);
+          ranges.add(
+              switch (random.nextInt(3)) {
+                case 0 -> AxisRange.all(extent);
+                case 1 -> new AxisRange(extent - 1, -1, count);
+                default -> new AxisRange((extent - 1) % 2, 2, (extent + 1) / 2);
+              });
+        }
+        return new Slice(ranges);
       }
       default -> {
         for (int axis = 0; axis < rank; axis++) {

@@ -27,6 +27,7 @@ import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -257,6 +258,13 @@ abstract class BlockPipelineContract {
         new Crop(
             Shape.of(smaller),
             Arrays.stream(shape.toArray()).mapToObj(n -> n > 2 ? 1L : 0L).toList()));
+    steps.add(
+        new Slice(Arrays.stream(shape.toArray()).mapToObj(n -> new AxisRange(n - 1, -1, n)).toList()));
+    steps.add(
+        new Slice(
+            Arrays.stream(shape.toArray())
+                .mapToObj(n -> new AxisRange(n / 3, 2, (n - n / 3 + 1) / 2))
+                .toList()));
     if (rank == 3) {
       for (String letters : List.of("xyz", "xzy", "yxz", "yzx", "zxy", "zyx")) {
         steps.add(new Permute(Permutation.parse(letters)));
@@ -703,6 +711,19 @@ abstract class BlockPipelineContract {
             List.of(new Permute(Permutation.parse("zyx"))),
             List.of(new Permute(Permutation.parse("yzx")), new Permute(Permutation.parse("xzy"))),
             List.of(new Roll(List.of(0L, -7L, 40L))),
+            List.of(
+                new Slice(
+                    List.of(
+                        AxisRange.all(shape.extent(0)),
+                        new AxisRange(shape.extent(1) - 2, -3, 5),
+                        new AxisRange(1, 2, shape.extent(2) / 2)))),
+            List.of(
+                new Slice(
+                    List.of(
+                        new AxisRange(2, 3, 2),
+                        new AxisRange(4, 1, 3),
+                        new AxisRange(shape.extent(2) - 1, -1, shape.extent(2)))),
+                new Permute(Permutation.parse("yzx"))),
             List.of(
                 new Pad(Shape.of(larger), List.of(0L, 3L, 1L)),
                 new Permute(Permutation.parse("zxy")),

@@ -12,6 +12,7 @@ import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Fourier.Direction;
 import org.tilespark.arrow.blocks.Fourier.Form;
 import org.tilespark.layout.Box;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -125,6 +126,9 @@ class BlockProgramTest {
         new Crop(Shape.of(5, 3), List.of(0L, 2L)),
         new Crop(Shape.of(3), List.of(2L)).repeated(5).orElseThrow());
     assertEquals(
+        new Slice(List.of(AxisRange.all(5), new AxisRange(9, -2, 3))),
+        new Slice(List.of(new AxisRange(9, -2, 3))).repeated(5).orElseThrow());
+    assertEquals(
         new Roll(List.of(0L, -1L, 7L)), new Roll(List.of(-1L, 7L)).repeated(5).orElseThrow());
   }
 
@@ -211,6 +215,9 @@ class BlockProgramTest {
     assertRefused("(4, 0, 9) from", SHAPE, true, new Crop(Shape.of(4, 0, 9), List.of(0L, 0L, 0L)));
     assertRefused("(4, 6, 9) from [-1,", SHAPE, true, new Crop(SHAPE, List.of(-1L, 0L, 0L)));
     assertRefused("names 2 axes", SHAPE, true, new Roll(List.of(1L, 2L)));
+    assertRefused("names 1 axes", SHAPE, true, new Slice(List.of(AxisRange.all(4))));
+    List<AxisRange> beyond = List.of(AxisRange.all(4), AxisRange.all(7), AxisRange.all(1));
+    assertRefused("does not lie inside (4, 6, 9) along axis 1", SHAPE, true, new Slice(beyond));
     assertRefused(
         "Step 2 of 2 (Power) on real FLOAT64 (4, 6, 9)", SHAPE, true, new Power(1), new Power(1));
   }

@@ -95,6 +95,15 @@ record OracleArray(Shape shape, double[] re, double[] im) {
       return out;
     } else if (step instanceof Crop crop) {
       return part(new Part(crop.low(), Arrays.stream(crop.shape().toArray()).boxed().toList()));
+    } else if (step instanceof Slice slice) {
+      OracleArray out = ofShape(slice.shape());
+      out.forEach(
+          index -> {
+            long[] from = index.clone();
+            Arrays.setAll(from, axis -> slice.ranges().get(axis).at(index[axis]));
+            move(from, index, out);
+          });
+      return out;
     } else if (step instanceof Roll roll) {
       OracleArray out = ofShape(shape);
       forEach(

@@ -426,6 +426,9 @@ class TransposePlannerTest {
         "64,64 | 0,1 | 64,1   | 64,1  | 4 | Copy of 16384 bytes",
         "1,64  | 1,0 | 999,1  | 1,999 | 4 | Copy of 256 bytes",
         "64,64 | 1,0 | 1,64   | 64,1  | 4 | Copy of 16384 bytes",
+        "64,64 | 0,1 | 64,-1  | 64,1  | 4 | StridedCopy of runs of 4 bytes by copy_strided_w4_256",
+        "64,64 | 0,1 | -64,1  | 64,1  | 4 | StridedCopy of runs of 256 bytes by copy_strided_w16_256",
+        "64,5  | 0,1 | -64,2  | 5,1   | 8 | StridedCopy of runs of 8 bytes by copy_strided_w8_256",
       })
   void stridedProblems(
       String shape, String order, String in, String out, int width, String expected) {

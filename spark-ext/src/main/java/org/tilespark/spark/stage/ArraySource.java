@@ -157,7 +157,7 @@ abstract class ArraySource implements AutoCloseable {
       this.blocks = blocks;
       this.check =
           new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
-      this.whole = spec.program().whole();
+      this.whole = spec.program().cutAxes().whole();
     }
 
     @Override
