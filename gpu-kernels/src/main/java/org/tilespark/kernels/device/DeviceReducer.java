@@ -1,0 +1,96 @@
+package org.tilespark.kernels.device;
+
+import org.tilespark.kernels.device.DeviceElementwise.At;
+import org.tilespark.kernels.launch.PlanCache;
+import org.tilespark.kernels.reduce.ReductionPlan;
+import org.tilespark.kernels.reduce.ReductionPlan.Place;
+import org.tilespark.kernels.reduce.ReductionPlan.Step;
+import org.tilespark.kernels.reduce.ReductionPlanner;
+import org.tilespark.kernels.reduce.ReductionProblem;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+
+/**
+ * Reductions on a device: the same bits as {@link org.tilespark.kernels.host.HostReducer}. Arrays
+ * are dense, row-major and real. Everything is queued on the caller's stream, in the caller's
+ * memory. Safe for several threads.
+ */
+public final class DeviceReducer {
+  private static final int PLANS = 256;
+
+  private final CudaDevice device;
+  private final PlanCache<ReductionProblem, ReductionPlan> plans = new PlanCache<>(PLANS);
+
+  /** Reductions on a device, which is borrowed. */
+  public DeviceReducer(CudaDevice device) {
+    this.device = device;
+  }
+
+  private ReductionPlan plan(ReductionProblem problem) {
+    return plans.get(problem, asked -> ReductionPlanner.plan(asked, device.ownKernels()));
+  }
+
+  /**
+   * The device memory that a reduction needs besides the array and the results.
+   *
+   * @throws IllegalArgumentException if there are no elements, or more than two axes of either sort
+   *     once neighbours are one
+   */
+  public long workspaceBytes(ReductionProblem problem) {
+    return plan(problem).workspaceBytes();
+  }
+
+  /**
+   * Queues a reduction; returns before it is done.
+   *
+   * @param in the array; it and the others are borrowed until it is done
+   * @param out the results, apart from the array
+   * @param workspace {@link #workspaceBytes} bytes, apart from both; begins at a multiple of 16
+   * @throws IllegalArgumentException as {@link #workspaceBytes}, or if an offset is no multiple of
+   *     the width of an element
+   * @throws IndexOutOfBoundsException if an array does not fit its buffer
+   */
+  public void reduce(ReductionProblem problem, At in, At out, At workspace, CudaStream stream) {
+    ReductionPlan plan = plan(problem);
+    long[] sides = { // by ordinal of ReductionPlan.Side
+      address(in, problem.shape(), problem.type()),
+      address(out, problem.outputShape(), problem.outputType()),
+      plan.workspaceBytes() == 0 ? 0 : workspace(workspace, plan)
+    };
+    device.enter();
+    for (Step step : plan.steps()) {
+      long[] pointers = {
+        address(step.in(), sides), address(step.best(), sides), address(step.out(), sides)
+      };
+      device.kernels().launch(step.launch(), pointers, stream);
+    }
+  }
+
+  private static long address(Place place, long[] sides) {
+    return sides[place.side().ordinal()] + place.bytes();
+  }
+
+  private long workspace(At at, ReductionPlan plan) {
+    requireMultiple(at, 2 * Long.BYTES);
+    return at.buffer().address(device, at.offset(), plan.workspaceBytes());
+  }
+
+  private long address(At at, Shape shape, ElementType type) {
+    requireMultiple(at, type.bytes());
+    long bytes = Math.multiplyExact(shape.elements(), (long) type.bytes());
+    return at.buffer().address(device, at.offset(), bytes);
+  }
+
+  private static void requireMultiple(At at, int of) {
+    if (at.offset() % of != 0) {
+      throw new IllegalArgumentException(
+          "Memory of a reduction at offset %s; expected a multiple of %s"
+              .formatted(at.offset(), of));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "reductions on " + device.description();
+  }
+}
