@@ -38,8 +38,9 @@ public interface ArrayStep extends Serializable {
   }
 
   /**
-   * Axes along which this step takes some of the elements, or puts them in another order, so that a
-   * part becomes a part at another place, or nothing. They need not be whole.
+   * Axes along which a part becomes a part at another place or of another extent, as {@link #place}
+   * says, or nothing: this step takes some of the elements, or one of many, or puts them in another
+   * order. They need not be whole.
    *
    * @param before the whole array before this step
    */

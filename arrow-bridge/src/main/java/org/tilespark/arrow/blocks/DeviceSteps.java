@@ -128,6 +128,11 @@ public final class DeviceSteps {
     throw new UnsupportedOperationException("Elementwise programs on a device");
   }
 
+  /** Takes a step of several passes. */
+  void calculate(Calculation calculation, State after) {
+    throw new UnsupportedOperationException("Reductions on a device");
+  }
+
   /** Moves boxes; see {@link DeviceOperation.Moves}. */
   void move(List<Move> moves, boolean leavesGaps, State after) {
     flush(End.SAME);

@@ -13,6 +13,7 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.host.HostElementwise;
+import org.tilespark.kernels.host.HostReducer;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
@@ -30,6 +31,7 @@ public final class HostArray implements AutoCloseable {
       HostTransposer transposer,
       HostFourier fourier,
       HostElementwise elementwise,
+      HostReducer reducer,
       BufferAllocator allocator) {}
 
   private final Machine machine;
@@ -140,6 +142,11 @@ public final class HostArray implements AutoCloseable {
     } finally {
       Closing.all(others);
     }
+  }
+
+  /** Takes a step of several passes. */
+  void calculate(Calculation calculation, State after) {
+    into(after, (from, to) -> HostCalculation.run(calculation, machine, from, to));
   }
 
   private static void copyAll(List<HostMemory> from, List<HostMemory> to) {

@@ -15,6 +15,7 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.host.HostElementwise;
+import org.tilespark.kernels.host.HostReducer;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
@@ -40,7 +41,8 @@ public final class HostBlockPipeline implements BlockPipeline {
   public HostBlockPipeline(
       HostTransposer transposer, BufferAllocator allocator, PipelineListener listener) {
     this.machine =
-        new HostArray.Machine(transposer, new HostFourier(), new HostElementwise(), allocator);
+        new HostArray.Machine(
+            transposer, new HostFourier(), new HostElementwise(), new HostReducer(), allocator);
     this.listener = listener;
   }
 

@@ -1,0 +1,155 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.reduce.ReductionProblem;
+import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+
+/**
+ * Straight-line code on dense, row-major arrays: how a step that takes several passes is made, the
+ * same on both twins. Array 0 is what the step takes; all others are written before they are read.
+ *
+ * @param arrays all of them
+ * @param result the number of the array that the step gives
+ * @param passes in order
+ */
+record Calculation(List<State> arrays, int result, List<Pass> passes) {
+  /** Copies the lists. */
+  Calculation {
+    arrays = List.copyOf(arrays);
+    passes = List.copyOf(passes);
+  }
+
+  /**
+   * Where numbers lie side by side: from an element of an array on.
+   *
+   * @param array its number
+   */
+  record At(int array, long element) {
+    /** The beginning of an array. */
+    static At start(int array) {
+      return new At(array, 0);
+    }
+  }
+
+  /** What is done with arrays in one go. */
+  interface Pass {
+    /** Lets a twin do it. */
+    void on(Twin twin);
+
+    /** Where it reads and writes. */
+    List<At> places();
+  }
+
+  /** Who does passes. */
+  interface Twin {
+    void map(Map map);
+
+    void fold(Fold fold);
+
+    void move(Move move);
+  }
+
+  /**
+   * An elementwise program, one place for each input and output.
+   *
+   * @param shape of the outputs
+   */
+  record Map(ElementwiseProgram program, Shape shape, List<At> inputs, List<At> outputs)
+      implements Pass {
+    /** Copies the lists. */
+    Map {
+      inputs = List.copyOf(inputs);
+      outputs = List.copyOf(outputs);
+    }
+
+    @Override
+    public void on(Twin twin) {
+      twin.map(this);
+    }
+
+    @Override
+    public List<At> places() {
+      return Stream.concat(inputs.stream(), outputs.stream()).toList();
+    }
+  }
+
+  /** A reduction along axes, of a real array. */
+  record Fold(ReductionProblem problem, At in, At out) implements Pass {
+    @Override
+    public void on(Twin twin) {
+      twin.fold(this);
+    }
+
+    @Override
+    public List<At> places() {
+      return List.of(in, out);
+    }
+  }
+
+  /** A transpose of a real array. */
+  record Move(TransposeProblem problem, At in, At out) implements Pass {
+    @Override
+    public void on(Twin twin) {
+      twin.move(this);
+    }
+
+    @Override
+    public List<At> places() {
+      return List.of(in, out);
+    }
+  }
+
+  /** Puts a calculation together. */
+  static final class Builder {
+    private final List<State> arrays = new ArrayList<>();
+    private final List<Pass> passes = new ArrayList<>();
+
+    /** Begins with the array that is taken. */
+    Builder(State taken) {
+      arrays.add(taken);
+    }
+
+    /** The array that is taken. */
+    State taken() {
+      return arrays.get(0);
+    }
+
+    /** An array. */
+    State state(int array) {
+      return arrays.get(array);
+    }
+
+    /** The number of a new array. */
+    int array(State state) {
+      arrays.add(state);
+      return arrays.size() - 1;
+    }
+
+    /** The number of a new real array. */
+    int array(Shape shape, ElementType type) {
+      return array(new State(shape, type, false));
+    }
+
+    void map(ElementwiseProgram program, Shape shape, List<At> inputs, List<At> outputs) {
+      passes.add(new Map(program, shape, inputs, outputs));
+    }
+
+    void fold(ReductionProblem problem, At in, At out) {
+      passes.add(new Fold(problem, in, out));
+    }
+
+    void move(TransposeProblem problem, At in, At out) {
+      passes.add(new Move(problem, in, out));
+    }
+
+    Calculation giving(int result) {
+      return new Calculation(arrays, result, passes);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package org.tilespark.arrow.blocks;
+
+import static java.util.stream.Collectors.joining;
+
+import java.io.Serializable;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.reduce.BaseReduction;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+
+/**
+ * The first half of a reduction: each cell of a tiling becomes the states of base reductions along
+ * axes, see {@link BaseReduction}. A state is a few numbers. Along the first reduced axis the
+ * result has these numbers of each cell, those of one state after the other; along the other
+ * reduced axes it has one element for each cell. {@link Merge} is the second half.
+ *
+ * <p>Worked case: the means of the columns of a (5, 9) matrix in blocks of (2, 4) are a sum each:
+ * along axis 0 there are 3 blocks, so the result is (3, 9), in blocks of (1, 4).
+ *
+ * @param axes that are reduced, ascending, at least one
+ * @param grid elements of a full cell along each axis
+ * @param bases at least one
+ * @param type of all numbers of all states
+ */
+public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementType type)
+    implements ArrayStep {
+  /**
+   * A base reduction of an expression.
+   *
+   * @param reduction what it becomes
+   * @param of from the array to a real one
+   */
+  public record Base(BaseReduction reduction, ElementwiseProgram of) implements Serializable {}
+
+  /** Copies the lists. */
+  public Reduce {
+    axes = List.copyOf(axes);
+    bases = List.copyOf(bases);
+  }
+
+  /** Numbers of all states of a cell. */
+  public int numbers() {
+    return bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
+  }
+
+  /** What the first reduced axis, and another one, has of each cell. */
+  private long ofCell(int axis) {
+    return axis == axes.get(0) ? numbers() : 1;
+  }
+
+  @Override
+  public State after(State before) {
+    long[] extents = before.shape().toArray();
+    for (int axis : axes) {
+      extents[axis] = Ceil.div(extents[axis], grid.extent(axis)) * ofCell(axis);
+    }
+    return new State(Shape.of(extents), type, false);
+  }
+
+  /** The shape of the states of a full cell. */
+  public Shape cell() {
+    long[] extents = grid.toArray();
+    axes.forEach(axis -> extents[axis] = ofCell(axis));
+    return Shape.of(extents);
+  }
+
+  @Override
+  public Set<Integer> sliced(State before) {
+    return Set.copyOf(axes);
+  }
+
+  @Override
+  public Box place(State before, Box part) {
+    long[] low = part.offset();
+    long[] size = part.sizes();
+    for (int axis : axes) {
+      low[axis] = low[axis] / grid.extent(axis) * ofCell(axis);
+      size[axis] = ofCell(axis);
+    }
+    return Box.at(low, size);
+  }
+
+  /**
+   * This step for a cell.
+   *
+   * @throws IllegalArgumentException if the part is no cell along a reduced axis
+   */
+  @Override
+  public BlockStep onPart(State before, Box part, Given given) {
+    for (int axis : axes) {
+      long cell = grid.extent(axis);
+      long end = Math.min(part.low(axis) + cell, before.shape().extent(axis));
+      if (part.low(axis) % cell != 0 || part.high(axis) != end) {
+        throw new IllegalArgumentException(
+            ("it has %s elements along axis %s; expected a cell of a tiling of %s in cells of %s")
+                .formatted(part.size(axis), axis, before.shape(), grid));
+      }
+    }
+    return new ReduceBlock(
+        axes,
+        bases,
+        type,
+        IntStream.range(0, axes.size()).mapToObj(i -> part.low(axes.get(i))).toList(),
+        before.shape());
+  }
+
+  @Override
+  public String toString() {
+    return "%s along %s of each block"
+        .formatted(
+            bases.stream().map(base -> base.reduction().toString()).collect(joining(" and ")),
+            axes);
+  }
+}

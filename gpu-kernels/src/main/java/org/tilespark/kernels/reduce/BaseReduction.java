@@ -1,0 +1,139 @@
+package org.tilespark.kernels.reduce;
+
+import org.tilespark.kernels.pointwise.BinaryFunction;
+import org.tilespark.kernels.pointwise.ElementwiseCode;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.pointwise.UnaryFunction;
+import org.tilespark.layout.ElementType;
+
+/**
+ * What parts of a sequence become, and how two parts become one. The state of a part is a few
+ * numbers, all of one type: INT64 or FLOAT64.
+ */
+public enum BaseReduction {
+  /** The sum. */
+  SUM(1) {
+    @Override
+    int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
+      return new int[] {code.apply(BinaryFunction.ADD, one[0], two[0])};
+    }
+  },
+  /** The least number; NaN if there is one. */
+  MINIMUM(1) {
+    @Override
+    int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
+      return new int[] {code.apply(BinaryFunction.MINIMUM, one[0], two[0])};
+    }
+  },
+  /** The greatest number; NaN if there is one. */
+  MAXIMUM(1) {
+    @Override
+    int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
+      return new int[] {code.apply(BinaryFunction.MAXIMUM, one[0], two[0])};
+    }
+  },
+  /** The least number and its place, the first of several. */
+  ARGMIN(2) {
+    @Override
+    int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
+      int less = code.apply(BinaryFunction.LESS, two[0], one[0]);
+      return better(code, type, one, two, less);
+    }
+  },
+  /** The greatest number and its place, the first of several. */
+  ARGMAX(2) {
+    @Override
+    int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
+      int greater = code.apply(BinaryFunction.LESS, one[0], two[0]);
+      return better(code, type, one, two, greater);
+    }
+  },
+  /**
+   * The count, the mean and the sum of the squares of the distances from the mean. Two parts become
+   * one as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing
+   * sample variances" (1979), formula 2.1.
+   */
+  MOMENTS(3) {
+    @Override
+    public ElementType state(ElementType numbers) {
+      return ElementType.FLOAT64;
+    }
+
+    @Override
+    int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
+      int count = code.apply(BinaryFunction.ADD, one[0], two[0]);
+      int share = code.apply(BinaryFunction.DIVIDE, two[0], count);
+      int distance = code.apply(BinaryFunction.SUBTRACT, two[1], one[1]);
+      int step = code.apply(BinaryFunction.MULTIPLY, distance, share);
+      int mean = code.apply(BinaryFunction.ADD, one[1], step);
+      int between =
+          code.apply(
+              BinaryFunction.MULTIPLY,
+              code.apply(BinaryFunction.MULTIPLY, distance, one[0]),
+              step);
+      int within = code.apply(BinaryFunction.ADD, one[2], two[2]);
+      return new int[] {count, mean, code.apply(BinaryFunction.ADD, within, between)};
+    }
+  };
+
+  private final int numbers;
+
+  BaseReduction(int numbers) {
+    this.numbers = numbers;
+  }
+
+  /** Numbers of a state. */
+  public int numbers() {
+    return numbers;
+  }
+
+  /** The type that a state needs; FLOAT64 holds those of all others too. */
+  public ElementType state(ElementType numbers) {
+    return Reduction.computedIn(numbers);
+  }
+
+  /**
+   * The program that makes the states of pairs of parts: inputs are the numbers of the first part's
+   * states, then of the second's; outputs are those of both together. Arrays have one axis.
+   *
+   * @param type of the states
+   */
+  public ElementwiseProgram merge(ElementType type) {
+    ElementwiseCode code = new ElementwiseCode();
+    int[] one = new int[numbers];
+    int[] two = new int[numbers];
+    for (int[] part : new int[][] {one, two}) {
+      for (int i = 0; i < numbers; i++) {
+        part[i] = code.input(type);
+      }
+    }
+    return code.program(1, merge(code, type, one, two));
+  }
+
+  /** Writes the values of both parts' state. */
+  abstract int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two);
+
+  /**
+   * The better of two numbers with its place, the first one of equals.
+   *
+   * @param beats whether the second number does
+   */
+  private static int[] better(
+      ElementwiseCode code, ElementType type, int[] one, int[] two, int beats) {
+    int wins = beats;
+    int ties = code.apply(BinaryFunction.EQUAL, one[0], two[0]);
+    if (type == ElementType.FLOAT64) { // NaN beats all numbers
+      int first = code.apply(UnaryFunction.IS_NAN, one[0]);
+      int second = code.apply(UnaryFunction.IS_NAN, two[0]);
+      int only =
+          code.apply(BinaryFunction.AND, second, code.apply(UnaryFunction.NOT, first));
+      wins = code.apply(BinaryFunction.OR, wins, only);
+      ties =
+          code.apply(BinaryFunction.OR, ties, code.apply(BinaryFunction.AND, first, second));
+    }
+    int before = code.apply(BinaryFunction.LESS, two[1], one[1]);
+    int take =
+        code.apply(BinaryFunction.OR, wins, code.apply(BinaryFunction.AND, ties, before));
+    return new int[] {code.select(take, two[0], one[0]), code.select(take, two[1], one[1])};
+  }
+}
