@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /**
  * A box of elements of an array: along each axis the half-open range from {@code low} to {@code
- * high}. Never empty. Immutable.
+ * high}. Never empty. It may begin before the array, as a block with a halo does. Immutable.
  */
 public final class Box implements Serializable {
   private final long[] low;
@@ -19,19 +19,18 @@ public final class Box implements Serializable {
   /**
    * The box between two corners.
    *
-   * @param low first element, one number per axis, 0 or more
+   * @param low first element, one number per axis
    * @param high end, exclusive
-   * @throws IllegalArgumentException if the ranks differ, a place is negative or a range is empty
+   * @throws IllegalArgumentException if the ranks differ or a range is empty
    */
   public static Box between(long[] low, long[] high) {
     boolean good = low.length == high.length;
     for (int axis = 0; good && axis < low.length; axis++) {
-      good = low[axis] >= 0 && high[axis] > low[axis];
+      good = high[axis] > low[axis];
     }
     if (!good) {
       throw new IllegalArgumentException(
-          ("Box from %s to %s; expected as many ends as starts, starts of 0 or more, and"
-                  + " no empty range")
+          "Box from %s to %s; expected as many ends as starts, and no empty range"
               .formatted(Arrays.toString(low), Arrays.toString(high)));
     }
     return new Box(low.clone(), high.clone());
@@ -40,7 +39,7 @@ public final class Box implements Serializable {
   /**
    * The box of a block.
    *
-   * @param offset place of its first element, 0 or more
+   * @param offset place of its first element
    * @param size elements along each axis, 1 or more
    * @throws IllegalArgumentException as {@link #between}, and if it ends beyond 2^63 - 1
    */

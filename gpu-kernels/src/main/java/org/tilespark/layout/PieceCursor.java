@@ -1,34 +1,45 @@
 package org.tilespark.layout;
 
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Walks over the pieces that {@link Cuts} make of one box after the other, in row-major order of
- * their cells. For one thread.
+ * their cells; or over the images of a box in the cells of {@link Images}. For one thread.
  */
 public final class PieceCursor {
-  private final Cuts cuts;
+  private final Walk[] axes;
   private final int rank;
-  private final long[] boxLow;
-  private final long[] boxHigh;
-  private final long[] firstPart;
+  private final long[] boxSize;
   private final long[] part;
   private final long[] low;
   private final long[] high;
-  private boolean started;
+  private final long[] source;
+  private final int[] step;
+  private boolean started = true; // nothing to walk over
+  private boolean done = true;
 
   /** A cursor that stands on no box yet. */
   public PieceCursor(Cuts cuts) {
-    this.cuts = cuts;
-    this.rank = cuts.rank();
-    this.boxLow = new long[rank];
-    this.boxHigh = new long[rank];
-    this.firstPart = new long[rank];
+    this(new Walk[cuts.rank()]);
+    Arrays.setAll(axes, axis -> new CutWalk(cuts.axis(axis)));
+  }
+
+  /** As the other one, over images. */
+  public PieceCursor(Images images) {
+    this(new Walk[images.axes().size()]);
+    Arrays.setAll(axes, axis -> new ImageWalk(images.axes().get(axis)));
+  }
+
+  private PieceCursor(Walk[] axes) {
+    this.axes = axes;
+    this.rank = axes.length;
+    this.boxSize = new long[rank];
     this.part = new long[rank];
     this.low = new long[rank];
     this.high = new long[rank];
-    this.started = true; // nothing to walk over
-    Arrays.fill(high, -1);
+    this.source = new long[rank];
+    this.step = new int[rank];
   }
 
   /**
@@ -40,40 +51,42 @@ public final class PieceCursor {
    */
   public void start(long[] offset, long[] size) {
     for (int axis = 0; axis < rank; axis++) {
-      boxLow[axis] = offset[axis];
-      boxHigh[axis] = offset[axis] + size[axis];
-      cuts.axis(axis).part(boxHigh[axis] - 1);
-      firstPart[axis] = cuts.axis(axis).part(offset[axis]);
+      boxSize[axis] = size[axis];
+      axes[axis].start(offset[axis], offset[axis] + size[axis]);
     }
     started = false;
+    done = false;
   }
 
   /** Moves to the next piece; false if there is none left. */
   public boolean advance() {
-    int axis = rank - 1;
-    if (!started) {
-      started = true;
-      for (int each = 0; each < rank; each++) {
-        moveTo(each, firstPart[each]);
-      }
-      return true;
-    }
-    while (axis >= 0) {
-      if (high[axis] >= 0 && high[axis] < boxHigh[axis]) {
-        moveTo(axis, part[axis] + 1);
-        for (int inner = axis + 1; inner < rank; inner++) {
-          moveTo(inner, firstPart[inner]);
-        }
-        return true;
-      }
+    int axis = started ? rank - 1 : -1;
+    while (axis >= 0 && !done && !axes[axis].next()) {
       axis--;
     }
-    return false;
+    done |= started && axis < 0;
+    for (int inner = axis + 1; inner < rank && !done; inner++) {
+      done = !axes[inner].first();
+    }
+    started = true;
+    for (int each = Math.max(0, axis); each < rank && !done; each++) {
+      Walk walk = axes[each];
+      part[each] = walk.part;
+      low[each] = walk.low;
+      high[each] = walk.high;
+      source[each] = walk.source;
+      step[each] = walk.step;
+    }
+    return !done;
   }
 
-  /** True if the current piece is the whole box. */
+  /** True if the current piece is the whole box, in its order. */
   public boolean isWholeBox() {
-    return Arrays.equals(low, boxLow) && Arrays.equals(high, boxHigh);
+    boolean isWhole = true;
+    for (int axis = 0; axis < rank; axis++) {
+      isWhole &= high[axis] - low[axis] == boxSize[axis] && step[axis] == 1;
+    }
+    return isWhole;
   }
 
   /** Number of the current piece's cell along each axis; overwritten by {@link #advance}. */
@@ -91,10 +104,115 @@ public final class PieceCursor {
     return high;
   }
 
-  private void moveTo(int axis, long to) {
-    AxisCuts axisCuts = cuts.axis(axis);
-    part[axis] = to;
-    low[axis] = Math.max(boxLow[axis], axisCuts.low(to));
-    high[axis] = Math.min(boxHigh[axis], axisCuts.high(to));
+  /** The element of the box that {@link #low} comes from; overwritten by {@link #advance}. */
+  public long[] source() {
+    return source;
+  }
+
+  /**
+   * How many elements of the box there are from one element of the piece to the next, along each
+   * axis: 1, or as {@link AxisImages.Image} says; overwritten by {@link #advance}.
+   */
+  public int[] step() {
+    return step;
+  }
+
+  /** The pieces along one axis. */
+  private abstract static class Walk {
+    long part;
+    long low;
+    long high;
+    long source;
+    int step;
+
+    /** Begins with another range. */
+    abstract void start(long from, long to);
+
+    /** Moves to the first piece; false if there is none. */
+    abstract boolean first();
+
+    /** Moves to the next piece; false if there is none left. */
+    abstract boolean next();
+  }
+
+  private static final class CutWalk extends Walk {
+    private final AxisCuts cuts;
+    private long from;
+    private long to;
+    private long firstPart;
+
+    CutWalk(AxisCuts cuts) {
+      this.cuts = cuts;
+      this.step = 1;
+    }
+
+    @Override
+    void start(long from, long to) {
+      this.from = from;
+      this.to = to;
+      cuts.part(to - 1);
+      firstPart = cuts.part(from);
+    }
+
+    @Override
+    boolean first() {
+      moveTo(firstPart);
+      return true;
+    }
+
+    @Override
+    boolean next() {
+      if (high == to) {
+        return false;
+      }
+      moveTo(part + 1);
+      return true;
+    }
+
+    private void moveTo(long next) {
+      part = next;
+      low = Math.max(from, cuts.low(next));
+      high = Math.min(to, cuts.high(next));
+      source = low;
+    }
+  }
+
+  private static final class ImageWalk extends Walk {
+    private final AxisImages axis;
+    private List<AxisImages.Image> images = List.of();
+    private int at;
+
+    ImageWalk(AxisImages axis) {
+      this.axis = axis;
+    }
+
+    @Override
+    void start(long from, long to) {
+      if (from < 0 || to > axis.extent()) {
+        throw new IndexOutOfBoundsException(
+            "Elements " + from + " to " + to + " of an axis of " + axis.extent());
+      }
+      images = axis.of(from, to);
+    }
+
+    @Override
+    boolean first() {
+      at = -1;
+      return next();
+    }
+
+    @Override
+    boolean next() {
+      if (at + 1 >= images.size()) {
+        return false;
+      }
+      AxisImages.Image image = images.get(++at);
+      part = image.part();
+      low = image.low();
+      high = image.high();
+      source = image.source();
+      step = image.step();
+      return true;
+    }
   }
 }

@@ -59,6 +59,31 @@ public final class ArrayValues {
         });
   }
 
+  /**
+   * Sets every element.
+   *
+   * @param values of elements of {@code type}
+   * @param value which integers hold exactly
+   */
+  public static void fill(HostMemory values, ElementType type, double value) {
+    Object one =
+        switch (type) {
+          case INT8 -> new byte[] {(byte) value};
+          case INT16 -> new short[] {(short) value};
+          case INT32 -> new int[] {(int) value};
+          case INT64 -> new long[] {(long) value};
+          case FLOAT32 -> new float[] {(float) value};
+          case FLOAT64 -> new double[] {value};
+        };
+    long done = Math.min(type.bytes(), values.bytes());
+    HostMemory.ofArray(one).slice(0, done).copyTo(values);
+    while (done < values.bytes()) { // twice as many each time
+      long more = Math.min(done, values.bytes() - done);
+      values.slice(0, more).copyTo(values.slice(done, more));
+      done += more;
+    }
+  }
+
   /** Copies the elements from {@code start} on to the beginning of {@code values}. */
   public static void read(HostMemory from, int start, float[] values, int length) {
     from.slice((long) start * Float.BYTES, (long) length * Float.BYTES)

@@ -33,6 +33,9 @@ public final class Coverage {
   /** Edges looked at to choose a cut near the median. */
   private static final int SAMPLE = 31;
 
+  /** No place, which may be negative. */
+  private static final long NO_EDGE = Long.MIN_VALUE;
+
   private final int rank;
   private final long[] boxes; // (boxes, 2, rank): offsets, then sizes
   private final Findings findings;
@@ -171,7 +174,7 @@ public final class Coverage {
     int fewest = Integer.MAX_VALUE;
     for (int candidate = 0; candidate < rank; candidate++) {
       long edge = medianEdge(candidate, low[candidate], high[candidate], touching, count);
-      if (edge < 0) {
+      if (edge == NO_EDGE) {
         continue;
       }
       int parted = larger(candidate, edge, touching, count);
@@ -201,7 +204,7 @@ public final class Coverage {
     return check(low, middleHigh, below, belowCount) && check(middleLow, high, above, aboveCount);
   }
 
-  /** A box edge strictly between two places, near the median of all such; -1 if there is none. */
+  /** A box edge strictly between two places, near the median of all; NO_EDGE if there is none. */
   private long medianEdge(int axis, long low, long high, int[] touching, int count) {
     long[] sample = new long[SAMPLE];
     int found = 0;
@@ -221,7 +224,7 @@ public final class Coverage {
         return sample[found / 2];
       }
     }
-    return -1;
+    return NO_EDGE;
   }
 
   /** Boxes on the fuller side of a cut; those that it parts are on both. */

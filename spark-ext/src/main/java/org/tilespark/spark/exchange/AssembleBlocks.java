@@ -33,10 +33,10 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
     super(spec, inputs, produced, child);
   }
 
-  /** By grouping columns, then the blocks' places. */
+  /** By grouping columns, then the blocks' places, if these are their cells'. */
   @Override
   public Optional<BlockPartitioning> partitioning(SparkContext context) {
-    if (Exchange.isOneTask(child(), spec())) {
+    if (Exchange.isOneTask(child(), spec()) || !spec().areInCells()) {
       return Optional.empty();
     }
     List<Attribute> columns = ScalaInterop.list(produced());

@@ -58,7 +58,7 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
         blocks.offsets().stream().map(inputs::apply).toList());
   }
 
-  /** The child's, where it is by cells and grouping columns: a block's place is its cell's. */
+  /** The child's, where it is by cells and grouping columns, in terms of the blocks' places. */
   @Override
   public Partitioning outputPartitioning() {
     return Exchange.renamed(child.outputPartitioning(), this::renamed);
@@ -125,6 +125,9 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
     }
     int rank = spec.kind().rank();
     int position = Attributes.indexOf(ScalaInterop.list(inputs), used);
+    if (position < rank && !spec.areInCells()) {
+      return Optional.empty();
+    }
     return Optional.of(
         position < rank
             ? produced.apply(pieces().offsets().get(position) - rank)

@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Images;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
@@ -21,6 +22,7 @@ import scala.Option;
  * @param missing what to do where no piece is
  * @param operator who asks, for messages: {@code "matrix_reblock"}
  * @param predicted what the shuffle below is predicted to move, in words
+ * @param images what the pieces are of the array that is made; empty if they are its own
  * @param unmarked extents of every array, where target blocks come without marks: at least one
  *     piece of each is there; empty where marks say where blocks end
  */
@@ -30,8 +32,16 @@ public record AssembleSpec(
     Missing missing,
     String operator,
     Prediction predicted,
+    Option<Images> images,
     Option<Shape> unmarked)
     implements Serializable {
+  /** Checks that what comes from no element is not filled twice. */
+  public AssembleSpec {
+    if (images.isDefined() && missing == Missing.ZERO) {
+      throw new IllegalArgumentException("Images of an array in which blocks may be missing");
+    }
+  }
+
   /**
    * Bytes through the shuffle of one array.
    *
@@ -70,6 +80,11 @@ public record AssembleSpec(
           + count()
           + (count() == 1 ? " block" : " blocks");
     }
+  }
+
+  /** True if a block's place is that of its cell. */
+  boolean areInCells() {
+    return images.isEmpty() || !images.get().overlap();
   }
 
   /**

@@ -7,6 +7,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.AxisImages;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Images;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
@@ -40,6 +43,7 @@ record AssembleTask(
     private final PieceGroups groups;
     private final BlockSchema in; // in rows of pieces
     private final BlockRowBuilder builder;
+    private final ElementType type;
     private final int width;
 
     private Blocks(Iterator<InternalRow> rows) {
@@ -47,6 +51,7 @@ record AssembleTask(
       BlockSchema out = BlockSchema.find(output, spec.kind(), spec.operator());
       this.in = out.mapped(position -> position + rank);
       this.groups = new PieceGroups(spec, input, keys, in, rows);
+      this.type = out.elementType();
       this.width = out.elementType().bytes();
       this.builder =
           new BlockRowBuilder(
@@ -68,7 +73,9 @@ record AssembleTask(
       }
       builder.carry(groups.row());
       HostMemory[] planes = builder.begin(groups.low(), groups.high());
-      if (spec.missing() == Missing.ZERO) {
+      if (spec.images().isDefined()) {
+        fill(planes, spec.images().get());
+      } else if (spec.missing() == Missing.ZERO) {
         for (HostMemory plane : planes) {
           plane.fill((byte) 0);
         }
@@ -90,6 +97,22 @@ record AssembleTask(
       blockCount.add(1);
       pieceCount.add(groups.pieces());
       return builder.row();
+    }
+
+    /** Fills what comes from no element: of complex numbers, the real part. */
+    private void fill(HostMemory[] planes, Images images) {
+      boolean isFilled = false;
+      for (int axis = 0; axis < images.axes().size(); axis++) {
+        AxisImages along = images.axes().get(axis);
+        isFilled |= along.firstFrom(groups.low()[axis]) > groups.low()[axis];
+        isFilled |= along.endUpTo(groups.high()[axis]) < groups.high()[axis];
+      }
+      if (isFilled) {
+        ArrayValues.fill(planes[0], type, images.fill());
+        for (int plane = 1; plane < planes.length; plane++) {
+          planes[plane].fill((byte) 0);
+        }
+      }
     }
   }
 }

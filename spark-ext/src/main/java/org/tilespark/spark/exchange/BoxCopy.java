@@ -1,11 +1,13 @@
 package org.tilespark.spark.exchange;
 
+import java.util.Arrays;
+import java.util.Objects;
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Copies a box of elements from one dense block to another, both of one array: run by run, where a
- * run is all that lies together in both. Stateless.
+ * Copies a box of elements from one dense block to another: run by run, where a run is all that
+ * lies together in both. Stateless.
  */
 final class BoxCopy {
   /** Runs up to here are copied word by word, which is faster than a call. */
@@ -17,11 +19,28 @@ final class BoxCopy {
    * A block in memory.
    *
    * @param values row-major
-   * @param low its first element, in elements of the whole array
+   * @param low its first element, in elements of its array
    * @param size its elements along each axis
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Block(HostMemory values, long[] low, long[] size) {}
+
+  /**
+   * Where the elements of a box come from.
+   *
+   * @param low element of the source array that the box's first element is
+   * @param step source elements from one element of the box to the next, along each axis: 1, -1 for
+   *     the reverse order, or 0 for one element again and again
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  record Origin(long[] low, int[] step) {
+    /** Elements of one array, at their own places. */
+    static Origin same(long[] low) {
+      int[] step = new int[low.length];
+      Arrays.fill(step, 1);
+      return new Origin(low, step);
+    }
+  }
 
   /**
    * Copies the box from {@code low} to {@code high}, in elements of the whole array; both blocks
@@ -30,6 +49,16 @@ final class BoxCopy {
    * @param width bytes of an element
    */
   static void copy(Block source, Block target, long[] low, long[] high, int width) {
+    copy(source, Origin.same(low), target, low, high, width);
+  }
+
+  /**
+   * Copies to the box from {@code low} to {@code high}, in elements of the target's array.
+   *
+   * @param origin what the source's block holds of it
+   * @param width bytes of an element
+   */
+  static void copy(Block source, Origin origin, Block target, long[] low, long[] high, int width) {
     int rank = low.length;
     // Bytes between neighbours along each axis, and of the first element.
     long[] sourceStride = new long[rank];
@@ -39,28 +68,31 @@ final class BoxCopy {
     long sourceBytes = width;
     long targetBytes = width;
     for (int axis = rank - 1; axis >= 0; axis--) {
-      sourceStride[axis] = sourceBytes;
+      sourceStride[axis] = sourceBytes * origin.step[axis];
       targetStride[axis] = targetBytes;
-      from += (low[axis] - source.low[axis]) * sourceBytes;
+      from += (origin.low[axis] - source.low[axis]) * sourceBytes;
       to += (low[axis] - target.low[axis]) * targetBytes;
       sourceBytes *= source.size[axis];
       targetBytes *= target.size[axis];
     }
     // Axes from the last one on that the box fills in both blocks join into one run.
-    int outer = rank - 1;
-    long run = (high[outer] - low[outer]) * width;
+    int outer = rank;
+    long run = width;
     while (outer > 0 && run == sourceStride[outer - 1] && run == targetStride[outer - 1]) {
       outer--;
       run *= high[outer] - low[outer];
     }
-    long last = 0; // bytes from the first run's start to the last one's
+    long before = 0; // bytes from the first run's start back to the lowest one's
+    long last = 0; // and on to the highest one's
     long lastTarget = 0;
     for (int axis = 0; axis < outer; axis++) {
-      last += (high[axis] - low[axis] - 1) * sourceStride[axis];
+      long span = (high[axis] - low[axis] - 1) * sourceStride[axis];
+      before += Math.max(0, -span);
+      last += Math.max(0, span);
       lastTarget += (high[axis] - low[axis] - 1) * targetStride[axis];
     }
-    java.util.Objects.checkFromIndexSize(from, last + run, source.values.bytes());
-    java.util.Objects.checkFromIndexSize(to, lastTarget + run, target.values.bytes());
+    Objects.checkFromIndexSize(from - before, before + last + run, source.values.bytes());
+    Objects.checkFromIndexSize(to, lastTarget + run, target.values.bytes());
     long[] index = new long[outer];
     while (true) {
       move(source.values, from, target.values, to, run);

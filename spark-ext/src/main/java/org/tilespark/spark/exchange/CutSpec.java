@@ -2,6 +2,8 @@ package org.tilespark.spark.exchange;
 
 import java.io.Serializable;
 import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Images;
+import org.tilespark.layout.PieceCursor;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import scala.Option;
@@ -13,10 +15,16 @@ import scala.Option;
  * @param cuts where, in elements of the whole array; axes as the blocks have them
  * @param keys what the pieces are shuffled by
  * @param extents of the whole array, which blocks must lie in; needed where the cuts have an end
+ * @param images where the pieces go in the array that is made; empty if that is the same array
  * @param operator who asks, for messages: {@code "matrix_reblock"}
  */
 public record CutSpec(
-    BlockKind kind, Cuts cuts, PieceKeys keys, Option<Shape> extents, String operator)
+    BlockKind kind,
+    Cuts cuts,
+    PieceKeys keys,
+    Option<Shape> extents,
+    Option<Images> images,
+    String operator)
     implements Serializable {
   /** Checks that the ranks agree and that bounded cuts come with extents. */
   public CutSpec {
@@ -33,9 +41,14 @@ public record CutSpec(
     }
   }
 
+  /** A cursor over the pieces of blocks. */
+  public PieceCursor pieces() {
+    return images.isEmpty() ? new PieceCursor(cuts) : new PieceCursor(images.get());
+  }
+
   /** As EXPLAIN shows it: {@code "matrix at every 4 x every 6"}. */
   @Override
   public String toString() {
-    return kind.label() + " " + cuts;
+    return kind.label() + " " + cuts + (images.isEmpty() ? "" : ", " + images.get());
   }
 }

@@ -74,7 +74,7 @@ record CutTask<T>(CutSpec spec, Columns columns, Counts counts, BlockCursor.Sour
       BlockSchema inputs = BlockSchema.find(columns.inputs(), spec.kind(), spec.operator());
       this.in = inputs.mapped(position -> columns.inputOrdinals().get(position));
       this.check = new BlockCheck(in, spec.operator(), spec.extents().getOrElse(() -> null));
-      this.pieces = new PieceCursor(spec.cuts());
+      this.pieces = spec.pieces();
       this.planes = new HostMemory[in.planes().size()];
       this.keyValues = new long[keyCount];
       this.pieceSize = new long[spec.kind().rank()];
@@ -149,6 +149,7 @@ record CutTask<T>(CutSpec spec, Columns columns, Counts counts, BlockCursor.Sour
       for (int plane = 0; plane < planes.length; plane++) {
         BoxCopy.copy(
             new BoxCopy.Block(planes[plane], check.offset(), check.size()),
+            new BoxCopy.Origin(pieces.source(), pieces.step()),
             new BoxCopy.Block(room[plane], pieces.low(), pieceSize),
             pieces.low(),
             pieces.high(),

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.AxisImages;
 import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.PartitionTask;
@@ -36,6 +37,8 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
     private final int rank = spec.kind().rank();
     private final BlockRowBuilder builder;
     private final PieceCursor cells = new PieceCursor(spec.grid()); // of the current array
+    private final long[] low = new long[rank]; // of a block that is more than its cell
+    private final long[] high = new long[rank];
     private boolean pending; // the cursor stands on a cell that comes next
 
     private Marks(Iterator<InternalRow> arrays) {
@@ -72,7 +75,16 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
         throw new NoSuchElementException();
       }
       pending = false;
-      builder.beginWithoutValues(cells.low(), cells.high());
+      if (spec.images().isDefined()) {
+        for (int axis = 0; axis < rank; axis++) {
+          AxisImages images = spec.images().get().axes().get(axis);
+          low[axis] = images.low(cells.part()[axis]);
+          high[axis] = images.high(cells.part()[axis]);
+        }
+        builder.beginWithoutValues(low, high);
+      } else {
+        builder.beginWithoutValues(cells.low(), cells.high());
+      }
       for (int axis = 0; axis < rank; axis++) {
         builder.set(axis, cells.low()[axis], true);
       }

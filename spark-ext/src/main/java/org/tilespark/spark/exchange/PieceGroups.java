@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.layout.AxisImages;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.StaleMetadata;
@@ -133,7 +134,7 @@ public final class PieceGroups {
         advance();
       }
       if (row == null || keys.compare(key, keys.of(row)) != 0) {
-        boxes.check(low, size, spec.kind(), spec.missing() == Missing.ZERO, spec.operator());
+        checkPieces();
         return false;
       }
       isFresh = false;
@@ -168,6 +169,23 @@ public final class PieceGroups {
   /** Pieces of the target block so far. */
   int pieces() {
     return boxes.count();
+  }
+
+  /** Checks that the pieces are all of the block that comes from another array's elements. */
+  private void checkPieces() {
+    boolean mayHaveHoles = spec.missing() == Missing.ZERO;
+    if (spec.images().isEmpty()) {
+      boxes.check(low, size, spec.kind(), mayHaveHoles, spec.operator());
+      return;
+    }
+    long[] from = new long[rank];
+    long[] count = new long[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      AxisImages images = spec.images().get().axes().get(axis);
+      from[axis] = images.firstFrom(low[axis]);
+      count[axis] = Math.max(0, images.endUpTo(high[axis]) - from[axis]);
+    }
+    boxes.check(from, count, spec.kind(), mayHaveHoles, spec.operator());
   }
 
   private void advance() {

@@ -1,10 +1,13 @@
 package org.tilespark.spark.exchange;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.LongUnaryOperator;
 import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.AxisImages;
 import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Images;
 import org.tilespark.spark.block.Bytes;
 
 /** Predicts what cutting one tiling along another gives, without looking at any block. */
@@ -17,11 +20,22 @@ public final class PieceSizes {
 
   private final Cuts source;
   private final Cuts target;
+  private final Optional<Images> images;
 
   /** The pieces of every cell of {@code source} in every cell of {@code target}; both bounded. */
   public PieceSizes(Cuts source, Cuts target) {
+    this(source, target, Optional.empty());
+  }
+
+  /**
+   * As the other one, of images.
+   *
+   * @param images which make the array of {@code target}; empty if it is that of {@code source}
+   */
+  public PieceSizes(Cuts source, Cuts target, Optional<Images> images) {
     this.source = source;
     this.target = target;
+    this.images = images;
   }
 
   /** Count of pieces. */
@@ -97,6 +111,15 @@ public final class PieceSizes {
     if (from.parts() + to.parts() > MOST_PARTS) {
       long pieces = Math.max(1, Math.min(extent, from.parts() + to.parts() - 1));
       lengths.put(Math.max(1, extent / pieces), pieces);
+      return lengths;
+    }
+    if (images.isPresent()) {
+      for (long part = 0; part < from.parts(); part++) {
+        for (AxisImages.Image image :
+            images.get().axes().get(axis).of(from.low(part), from.high(part))) {
+          lengths.merge(image.high() - image.low(), 1L, Long::sum);
+        }
+      }
       return lengths;
     }
     long at = 0;

@@ -20,6 +20,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.RowProjections;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import scala.Option;
@@ -123,6 +124,7 @@ public final class PieceColumns {
         keys.cuts(),
         keys,
         Option.apply(spec.extents(right)),
+        ScalaInterop.none(),
         spec.operator() + side);
   }
 

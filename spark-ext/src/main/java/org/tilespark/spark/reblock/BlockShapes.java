@@ -6,6 +6,7 @@ import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.KnownArray;
@@ -61,6 +62,32 @@ final class BlockShapes {
       }
     }
     return shape;
+  }
+
+  /** A shape like that of the input's blocks; see {@link ReblockPlans#shapeLike}. */
+  static long[] like(BlockFrame input, KnownArray known, Shape target) {
+    long[] shape = known.largest().toArray();
+    if (input.blockShape().isEmpty()) {
+      halve(shape, input.blocks());
+    }
+    long[] whole = shape.clone();
+    for (int axis = 0; axis < shape.length; axis++) {
+      if (known.whole().get(axis)) {
+        whole[axis] = Math.max(1, target.extent(axis));
+      }
+    }
+    return bytes(whole, input.blocks()) < USUAL_BLOCK_BYTES ? whole : shape;
+  }
+
+  /** Halves the longest axis of a block until it stays below {@link #USUAL_BLOCK_BYTES}. */
+  static void halve(long[] shape, BlockSchema blocks) {
+    while (bytes(shape, blocks) > USUAL_BLOCK_BYTES) {
+      int longest = 0;
+      for (int axis = 1; axis < shape.length; axis++) {
+        longest = shape[axis] > shape[longest] ? axis : longest;
+      }
+      shape[longest] = shape[longest] / 2 + shape[longest] % 2;
+    }
   }
 
   /** The shape of a block that is the whole array; 1 along axes that have no elements. */

@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
-import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.catalyst.Attributes;
@@ -115,16 +114,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
           frame.extents().isPresent() ? frame.extents().get().extent(axis) : Long.MAX_VALUE;
       shape[axis] = Math.max(1, Math.min(found.hasBlocks() ? found.largest[axis] : extent, extent));
     }
-    long most =
-        BlockShapes.USUAL_BLOCK_BYTES
-            / ((long) frame.blocks().elementType().bytes() * frame.blocks().planes().size());
-    while (Arrays.stream(shape).reduce(1, Bytes::product) > most) {
-      int longest = 0;
-      for (int axis = 1; axis < shape.length; axis++) {
-        longest = shape[axis] > shape[longest] ? axis : longest;
-      }
-      shape[longest] = shape[longest] / 2 + shape[longest] % 2;
-    }
+    BlockShapes.halve(shape, frame.blocks());
     return Shape.of(shape);
   }
 

@@ -21,7 +21,9 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.AxisImages;
 import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Images;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockEnd;
@@ -70,12 +72,33 @@ public final class ReblockPlans {
   private final Shape blockShape;
   private final Missing missing;
   private final boolean isMarked;
+  private final Optional<Images> images; // of which the result consists
+  private final Optional<Shape> target; // extents of the result
   private final LogicalPlan origin; // whose places and further columns tell which arrays there are
+
+  /**
+   * What is made.
+   *
+   * @param blockShape elements along each axis of a full target block, but for what it shares with
+   *     its neighbours
+   * @param images of which the result consists; empty if it is the same array
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Target(long[] blockShape, Optional<Images> images) {
+    static Target of(long[] blockShape) {
+      return new Target(blockShape, Optional.empty());
+    }
+
+    static Target of(Images images) {
+      return new Target(
+          images.axes().stream().mapToLong(AxisImages::cell).toArray(), Optional.of(images));
+    }
+  }
 
   private ReblockPlans(
       LogicalPlan input,
       BlockKind kind,
-      long[] blockShape,
+      Target made,
       Missing missing,
       boolean mayBeUnmarked,
       LogicalPlan origin,
@@ -84,13 +107,15 @@ public final class ReblockPlans {
     this.frame = BlockFrame.of(input, kind, operator);
     this.missing = missing;
     this.extents = frame.extents();
+    this.images = made.images;
+    this.target = images.map(Images::target).or(() -> extents);
     this.origin = origin;
-    checkShape(blockShape);
+    checkShape(images.map(each -> each.largest().toArray()).orElse(made.blockShape));
     this.further = GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     this.isMarked = !mayBeUnmarked || further.isEmpty() || extents.isEmpty();
-    this.blockShape = Shape.of(blockShape);
+    this.blockShape = Shape.of(made.blockShape);
     this.grid =
-        Cuts.of(Arrays.stream(blockShape).mapToObj(AxisCuts::every).toArray(AxisCuts[]::new));
+        Cuts.of(Arrays.stream(made.blockShape).mapToObj(AxisCuts::every).toArray(AxisCuts[]::new));
   }
 
   /**
@@ -113,7 +138,23 @@ public final class ReblockPlans {
    */
   public static LogicalPlan allToAll(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
-    return new ReblockPlans(input, kind, blockShape, missing, true, input, operator).plan();
+    return new ReblockPlans(input, kind, Target.of(blockShape), missing, true, input, operator)
+        .plan();
+  }
+
+  /**
+   * An array that is made of the elements of another one, in one exchange. Further columns tell
+   * several arrays apart, which have the same extents.
+   *
+   * @param input states its extents, which are those that the images are made for
+   * @param images whose cells are the target blocks
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException as {@link #reblock}
+   */
+  public static LogicalPlan images(
+      LogicalPlan input, BlockKind kind, Images images, String operator) {
+    return new ReblockPlans(input, kind, Target.of(images), Missing.ERROR, false, input, operator)
+        .cutAndAssembled();
   }
 
   /**
@@ -129,7 +170,20 @@ public final class ReblockPlans {
       Missing missing,
       LogicalPlan origin,
       String operator) {
-    return new ReblockPlans(input, kind, blockShape, missing, false, origin, operator).plan();
+    return new ReblockPlans(input, kind, Target.of(blockShape), missing, false, origin, operator)
+        .plan();
+  }
+
+  /**
+   * A shape for the blocks of a result: that of the input's blocks. Blocks that no metadata states
+   * may be long along one axis and others along another, so they are halved until a block stays
+   * below {@value BlockShapes#USUAL_BLOCK_BYTES} bytes. An axis along which all blocks are whole
+   * stays whole, as far as that keeps below it too.
+   *
+   * @param target extents of the result
+   */
+  public static long[] shapeLike(BlockFrame input, KnownArray known, Shape target) {
+    return BlockShapes.like(input, known, target);
   }
 
   /**
@@ -143,7 +197,8 @@ public final class ReblockPlans {
   static LogicalPlan checked(BlockFrame input) {
     LogicalPlan plan = input.plan();
     long[] shape = input.blockShape().orElseThrow(IllegalArgumentException::new).toArray();
-    return new ReblockPlans(plan, input.kind(), shape, Missing.ERROR, false, plan, input.operator())
+    return new ReblockPlans(
+            plan, input.kind(), Target.of(shape), Missing.ERROR, false, plan, input.operator())
         .checked();
   }
 
@@ -231,7 +286,8 @@ public final class ReblockPlans {
             "%s: target blocks of %s elements; expected 1 to 2^31 - 1 along each axis"
                 .formatted(frame.operator(), Arrays.toString(shape)));
       }
-      long most = extents.isPresent() ? Math.max(1, extents.get().extent(axis)) : shape[axis];
+      boolean isBounded = extents.isPresent() && images.isEmpty(); // images' cells are already
+      long most = isBounded ? Math.max(1, extents.get().extent(axis)) : shape[axis];
       elements = Bytes.product(elements, Math.min(shape[axis], most));
     }
     long bytes =
@@ -296,6 +352,7 @@ public final class ReblockPlans {
             missing,
             frame.operator(),
             predicted(),
+            ScalaInterop.option(images),
             isMarked ? ScalaInterop.none() : ScalaInterop.option(extents));
     CutBlocks cut =
         CutBlocks.of(
@@ -305,6 +362,7 @@ public final class ReblockPlans {
                 grid,
                 new CellOrigins(grid),
                 ScalaInterop.option(extents),
+                ScalaInterop.option(images),
                 frame.operator()));
     LogicalPlan pieces = isMarked ? withMarks(cut, spec) : cut;
     List<Attribute> produced =
@@ -323,14 +381,16 @@ public final class ReblockPlans {
     return new PieceUnion(cut, mark);
   }
 
-  /** The output column at a position: as the input's, with the new block shape stated. */
+  /** The output column at a position: as the input's, with the new shapes stated. */
   private Attribute produce(int position) {
     Attribute column = frame.produce(position);
-    return frame.blocks().planes().contains(position)
-        ? (Attribute)
-            column.withMetadata(
-                ArrayMetadata.of(column.metadata()).withBlockShape(blockShape).toMetadata())
-        : column;
+    if (!frame.blocks().planes().contains(position)) {
+      return column;
+    }
+    ArrayMetadata known = ArrayMetadata.of(column.metadata()).withBlockShape(blockShape);
+    return (Attribute)
+        column.withMetadata(
+            images.map(each -> known.withExtents(each.target())).orElse(known).toMetadata());
   }
 
   /** One row per array: its extents, then its grouping columns. */
@@ -338,13 +398,13 @@ public final class ReblockPlans {
     List<NamedExpression> outputs = new ArrayList<>();
     for (int axis = 0; axis < frame.kind().rank(); axis++) {
       Expression extent =
-          extents.isPresent()
-              ? Literal.create(extents.get().extent(axis), DataTypes.LongType)
+          target.isPresent()
+              ? Literal.create(target.get().extent(axis), DataTypes.LongType)
               : new Max(BlockEnd.of(inOrigin(frame.offset(axis)), inOrigin(frame.size(axis))))
                   .toAggregateExpression();
       outputs.add(Attributes.alias(extent, "extent" + axis));
     }
-    if (extents.isPresent() && further.isEmpty()) {
+    if (target.isPresent() && further.isEmpty()) {
       return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
     }
     List<Expression> groups = new ArrayList<>();
@@ -364,17 +424,17 @@ public final class ReblockPlans {
   }
 
   private Prediction predicted() {
-    if (extents.isEmpty() || extents.get().elements() == 0) {
+    if (target.isEmpty() || extents.isEmpty() || extents.get().elements() == 0) {
       return new Prediction(-1, false, !further.isEmpty(), ScalaInterop.none());
     }
     Optional<Shape> stated = frame.blockShape();
     int rank = frame.kind().rank();
-    AxisCuts[] source = new AxisCuts[rank];
-    AxisCuts[] target = new AxisCuts[rank];
+    AxisCuts[] from = new AxisCuts[rank];
+    AxisCuts[] to = new AxisCuts[rank];
     for (int axis = 0; axis < rank; axis++) {
       long extent = extents.get().extent(axis);
-      target[axis] = AxisCuts.every(blockShape.extent(axis), extent);
-      source[axis] =
+      to[axis] = AxisCuts.every(blockShape.extent(axis), target.get().extent(axis));
+      from[axis] =
           stated.isPresent() && stated.get().extent(axis) > 0
               ? AxisCuts.every(stated.get().extent(axis), extent)
               : AxisCuts.every(extent, extent);
@@ -384,13 +444,10 @@ public final class ReblockPlans {
             rank + frame.columns().size(),
             frame.blocks().planes().size(),
             frame.blocks().elementType().bytes());
-    long pieces = new PieceSizes(Cuts.of(source), Cuts.of(target)).sum(row);
+    long pieces = new PieceSizes(Cuts.of(from), Cuts.of(to), images).sum(row);
     long marks =
-        isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
+        isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(to).cells())) : 0;
     return new Prediction(
-        Bytes.sum(pieces, marks),
-        stated.isEmpty(),
-        !further.isEmpty(),
-        Option.apply(Cuts.of(target)));
+        Bytes.sum(pieces, marks), stated.isEmpty(), !further.isEmpty(), Option.apply(Cuts.of(to)));
   }
 }

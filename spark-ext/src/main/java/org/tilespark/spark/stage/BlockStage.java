@@ -132,7 +132,9 @@ public record BlockStage(
   public static Optional<ProgramBlocks> below(CutBlocks cut) {
     Optional<Attributes.Source> read =
         Attributes.belowProjections(cut.child(), ScalaInterop.list(cut.inputs()));
-    if (read.isEmpty() || !(read.get().plan() instanceof ProgramBlocks fourier)) {
+    boolean isInOrder = // a stage gives pieces in the order of its results
+        cut.spec().images().isEmpty() || cut.spec().images().get().areInOrder();
+    if (!isInOrder || read.isEmpty() || !(read.get().plan() instanceof ProgramBlocks fourier)) {
       return Optional.empty();
     }
     // In other positions the columns are the same: the cut gives its own names and ids.
@@ -199,7 +201,10 @@ public record BlockStage(
     if (below instanceof PermuteBlocks permute) {
       return after(permute, readBlock, readFurther);
     }
-    return below instanceof AssembleBlocks assemble && gathered.isEmpty() && !isReordering()
+    return below instanceof AssembleBlocks assemble
+            && assemble.spec().images().isEmpty()
+            && gathered.isEmpty()
+            && !isReordering()
         ? over(assemble, readBlock, readFurther)
         : Optional.empty();
   }

@@ -20,6 +20,7 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Permutation;
+import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.MadeAnewExec;
@@ -316,14 +317,19 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             ChildColumns.ordinals(this, child, inputs),
             ChildColumns.ordinals(this, child, ScalaInterop.seq(together()))),
         new StageResults.Output(
-            outputCuts(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes));
+            outputPieces(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes));
   }
 
-  private Cuts outputCuts() {
+  /** Null where results leave whole. */
+  private StageResults.Pieces outputPieces() {
     if (cut.isDefined()) {
-      return cut.get().cuts();
+      return cut.get()::pieces;
     }
-    return spec.gathered().isDefined() ? StageSpec.every(spec.gathered().get()) : null;
+    if (spec.gathered().isEmpty()) {
+      return null;
+    }
+    Cuts blocks = StageSpec.every(spec.gathered().get());
+    return () -> new PieceCursor(blocks);
   }
 
   // ---- telling

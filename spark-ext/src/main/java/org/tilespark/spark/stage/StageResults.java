@@ -13,7 +13,6 @@ import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
-import org.tilespark.layout.Cuts;
 import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.CarriedColumns;
@@ -31,12 +30,12 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /**
    * How results leave.
    *
-   * @param cuts where they are cut; null if they leave whole
+   * @param pieces makes a cursor over the pieces of a result; null if results leave whole
    * @param keys columns put before those of the blocks; null if there are none
    * @param schema of the output, keys first
    * @param batchBytes bytes of values that make a batch
    */
-  record Output(Cuts cuts, PieceKeys keys, StructType schema, long batchBytes)
+  record Output(Pieces pieces, PieceKeys keys, StructType schema, long batchBytes)
       implements Serializable {
     int keyCount() {
       return keys == null ? 0 : keys.columns().size();
@@ -48,8 +47,18 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     }
   }
 
-  /** A block or piece of a result, and the further columns it goes with. */
-  record Label(Box place, List<long[]> keys, UnsafeRow further) {
+  /** How results are cut. */
+  interface Pieces extends Serializable {
+    PieceCursor cursor();
+  }
+
+  /**
+   * A block or piece of a result, and the further columns it goes with.
+   *
+   * @param source where the result has it
+   * @param place where it goes
+   */
+  record Label(Box source, Box place, List<long[]> keys, UnsafeRow further) {
     /** How often it is handed out, with other keys each time. */
     int copies() {
       return Math.max(1, keys.size());
@@ -136,7 +145,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     long[] low = part.place().offset();
     List<Part> outputs = new ArrayList<>();
     for (Label label : labels) {
-      long[] local = label.place().offset();
+      long[] local = label.source().offset();
       for (int axis = 0; axis < local.length; axis++) {
         local[axis] -= low[axis];
       }
@@ -167,14 +176,15 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private List<Label> labels(Box result, UnsafeRow further) {
-    if (output.cuts() == null) {
-      return List.of(new Label(result, List.of(), further));
+    if (output.pieces() == null) {
+      return List.of(new Label(result, result, List.of(), further));
     }
     List<Label> labels = new ArrayList<>();
-    PieceCursor pieces = new PieceCursor(output.cuts());
+    PieceCursor pieces = output.pieces().cursor();
     pieces.start(result.offset(), result.sizes());
     while (pieces.advance()) {
-      labels.add(new Label(Box.between(pieces.low(), pieces.high()), keys(pieces), further));
+      Box place = Box.between(pieces.low(), pieces.high());
+      labels.add(new Label(Box.at(pieces.source(), place.sizes()), place, keys(pieces), further));
     }
     return labels;
   }

@@ -76,7 +76,7 @@ class ReblockTest extends SparkTest {
     Random random = new Random(seed);
     ElementType type = ElementType.values()[(int) (seed % ElementType.values().length)];
     TestArray array = TestArray.matrix(type, 1 + random.nextInt(70), 1 + random.nextInt(70), 1, 1);
-    List<Box> boxes = randomTiling(random, array.extents());
+    List<Box> boxes = array.randomTiling(random);
     int rows = 1 + random.nextInt(30);
     int cols = 1 + random.nextInt(30);
     List<Map<String, String>> modes = executionModes();
@@ -565,30 +565,5 @@ class ReblockTest extends SparkTest {
     List<CutBlocksExec> nodes = PlanNodes.all(plan(df), CutBlocksExec.class);
     assertEquals(1, nodes.size());
     assertTrue(nodes.get(0).blocks().supportsColumnar(), () -> plan(df).executedPlan().toString());
-  }
-
-  /** Cuts the array at random places, again and again. */
-  private static List<Box> randomTiling(Random random, Shape extents) {
-    List<Box> boxes = new ArrayList<>();
-    boxes.add(Box.at(new long[extents.rank()], extents.toArray()));
-    for (int cut = 0; cut < 25; cut++) {
-      Box box = boxes.remove(random.nextInt(boxes.size()));
-      int axis = random.nextInt(extents.rank());
-      if (box.size(axis) == 1) {
-        boxes.add(box);
-        continue;
-      }
-      long[] middle = box.offset();
-      middle[axis] += 1 + random.nextInt((int) box.size(axis) - 1);
-      long[] high = box.offset();
-      for (int i = 0; i < high.length; i++) {
-        high[i] = box.high(i);
-      }
-      long[] firstHigh = high.clone();
-      firstHigh[axis] = middle[axis];
-      boxes.add(Box.between(box.offset(), firstHigh));
-      boxes.add(Box.between(middle, high));
-    }
-    return boxes;
   }
 }

@@ -124,7 +124,8 @@ class StageRowsTest extends SparkTest {
       Room room = new Room(memory);
       Box place = Box.between(new long[] {0, 0, 0}, new long[] {4, 4, 4});
       RowSink.<RuntimeException>to(
-          room, () -> rows.rooms(List.of(new StageResults.Label(place, List.of(), null))).of(0));
+          room,
+          () -> rows.rooms(List.of(new StageResults.Label(place, place, List.of(), null))).of(0));
       int held = room.holds;
       assertThrows(IllegalStateException.class, rows::close);
       memory.free();

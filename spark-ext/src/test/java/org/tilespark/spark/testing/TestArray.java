@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -95,6 +96,31 @@ public record TestArray(
       rows.add(RowFactory.create(cells.toArray()));
     }
     return spark.createDataFrame(rows, schema()).repartition(partitions);
+  }
+
+  /** Boxes of many sizes that tile this array, cut at random. */
+  public List<Box> randomTiling(Random random) {
+    List<Box> boxes = new ArrayList<>();
+    boxes.add(Box.at(new long[extents.rank()], extents.toArray()));
+    for (int cut = 0; cut < 25; cut++) {
+      Box box = boxes.remove(random.nextInt(boxes.size()));
+      int axis = random.nextInt(extents.rank());
+      if (box.size(axis) == 1) {
+        boxes.add(box);
+        continue;
+      }
+      long[] middle = box.offset();
+      middle[axis] += 1 + random.nextInt((int) box.size(axis) - 1);
+      long[] high = box.offset();
+      for (int i = 0; i < high.length; i++) {
+        high[i] = box.high(i);
+      }
+      long[] firstHigh = high.clone();
+      firstHigh[axis] = middle[axis];
+      boxes.add(Box.between(box.offset(), firstHigh));
+      boxes.add(Box.between(middle, high));
+    }
+    return boxes;
   }
 
   public int blockCount() {

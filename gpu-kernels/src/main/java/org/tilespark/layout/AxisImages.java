@@ -1,0 +1,190 @@
+package org.tilespark.layout;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where the elements of one axis appear in the cells of an axis that is made of them. Element
+ * {@code t} of the target axis comes from element {@code t - shift} of the source axis, which goes
+ * on beyond its ends as {@code edge} says. Cells may overlap:
+ *
+ * <pre>
+ *   cell c holds the target elements from  c * cell - before
+ *                                      to  min((c + 1) * cell, target) + after, exclusive
+ * </pre>
+ *
+ * <p>With {@link Edge#NONE} cells end where the source axis does.
+ *
+ * @param extent of the source axis
+ * @param edge how the source axis goes on; of an axis of one element, every mode but {@code NONE}
+ *     and {@code CONSTANT} repeats the element
+ * @param shift place of the first source element on the target axis
+ * @param target extent of the target axis
+ * @param cell target elements of a full cell, without what it shares with its neighbours
+ * @param before elements that a cell shares with its neighbours in front of it
+ * @param after elements that it shares with its neighbours behind it
+ */
+public record AxisImages(
+    long extent, Edge edge, long shift, long target, long cell, long before, long after)
+    implements Serializable {
+  /**
+   * A run of source elements in a cell.
+   *
+   * @param part number of the cell
+   * @param low first target element
+   * @param high end, exclusive
+   * @param source the source element that {@code low} comes from
+   * @param step how many source elements there are from one target element to the next: 1, -1, or 0
+   *     where all come from one
+   */
+  public record Image(long part, long low, long high, long source, int step) {}
+
+  /** Most elements of an axis: sums of an extent and widths do not overflow. */
+  private static final long MOST = 1L << 60;
+
+  /**
+   * Checks the numbers.
+   *
+   * @throws IllegalArgumentException if one is negative or above 2^60, or a cell has no element
+   */
+  public AxisImages {
+    boolean good = cell > 0;
+    for (long number : new long[] {extent, shift, target, before, after}) {
+      good &= number >= 0 && number <= MOST;
+    }
+    if (!good) {
+      throw new IllegalArgumentException(
+          ("%s elements at %s in %s, in cells of %s + %s + %s; expected 0 to 2^60, and cells of 1"
+                  + " or more")
+              .formatted(extent, shift, target, before, cell, after));
+    }
+  }
+
+  /** The axis with elements put before and after it, cut every {@code cell} elements. */
+  public static AxisImages padded(long extent, long before, long after, Edge edge, long cell) {
+    return new AxisImages(extent, edge, before, extent + before + after, cell, 0, 0);
+  }
+
+  /** The axis with every element {@code by} places further on, those at the end at its start. */
+  public static AxisImages rolled(long extent, long by, long cell) {
+    long shift = extent == 0 ? 0 : Math.floorMod(by, extent);
+    return new AxisImages(extent, Edge.WRAP, shift, extent, cell, 0, 0);
+  }
+
+  /** Cells of the axis with elements of their neighbours, and with more beyond its ends. */
+  public static AxisImages haloed(long extent, long before, long after, Edge edge, long cell) {
+    return new AxisImages(extent, edge, 0, extent, cell, before, after);
+  }
+
+  /** First target element of a cell. */
+  public long low(long part) {
+    long low = part * cell - before;
+    return edge == Edge.NONE ? Math.max(low, shift) : low;
+  }
+
+  /** End of a cell, exclusive. */
+  public long high(long part) {
+    long high = Math.min((part + 1) * cell, target) + after;
+    return edge == Edge.NONE ? Math.min(high, shift + extent) : high;
+  }
+
+  /** Target elements of the largest cell, at most. */
+  public long largest() {
+    return Math.min(cell, Math.max(1, target)) + before + after;
+  }
+
+  /** From {@code low} on, the first target element that comes from a source element. */
+  public long firstFrom(long low) {
+    return edge == Edge.CONSTANT ? Math.max(low, shift) : low;
+  }
+
+  /** Up to {@code high}, the end of the target elements that come from source elements. */
+  public long endUpTo(long high) {
+    return edge == Edge.CONSTANT ? Math.min(high, shift + extent) : high;
+  }
+
+  /** True if every image is a plain copy, in the order of the source. */
+  public boolean isInOrder() {
+    return edge == Edge.NONE
+        || edge == Edge.CONSTANT
+        || (edge == Edge.WRAP && extent > 1)
+        // A single element beyond an end is a copy, however the axis goes on.
+        || (reachLow() >= shift - 1 && reachHigh() <= shift + extent + 1);
+  }
+
+  /** Where the source elements from {@code low} to before {@code high} appear. */
+  public List<Image> of(long low, long high) {
+    List<Image> images = new ArrayList<>();
+    if (edge == Edge.NONE || edge == Edge.CONSTANT) {
+      add(images, shift + low, shift + high, low, 1);
+    } else if (edge == Edge.EDGE || extent == 1) {
+      add(images, shift + low, shift + high, low, 1);
+      if (low == 0) {
+        add(images, reachLow(), shift, 0, 0);
+      }
+      if (high == extent) {
+        add(images, shift + extent, reachHigh(), extent - 1, 0);
+      }
+    } else {
+      long period = period();
+      long last = Math.floorDiv(reachHigh() - 1 - shift, period);
+      for (long k = Math.floorDiv(reachLow() - shift, period); k <= last; k++) {
+        long start = shift + k * period;
+        add(images, start + low, start + high, low, 1);
+        if (edge != Edge.WRAP) {
+          addMirrored(images, start + period, low, high);
+        }
+      }
+    }
+    return images;
+  }
+
+  /** After so many elements the axis goes on as it began. */
+  private long period() {
+    return switch (edge) {
+      case REFLECT -> 2 * extent - 2;
+      case SYMMETRIC -> 2 * extent;
+      default -> extent;
+    };
+  }
+
+  /**
+   * Adds the mirrored image in the period that ends at {@code end}; where the axis is mirrored at
+   * an element, this element is not part of it.
+   */
+  private void addMirrored(List<Image> images, long end, long low, long high) {
+    long first = edge == Edge.REFLECT ? Math.max(low, 1) : low;
+    long beyond = edge == Edge.REFLECT ? Math.min(high, extent - 1) : high;
+    long mirror = edge == Edge.REFLECT ? end : end - 1; // the place of source element 0
+    if (first < beyond) {
+      add(images, mirror - (beyond - 1), mirror - first + 1, beyond - 1, -1);
+    }
+  }
+
+  private long reachLow() {
+    return low(0);
+  }
+
+  private long reachHigh() {
+    return target + after;
+  }
+
+  /** Adds the parts of an image that lie in cells. */
+  private void add(List<Image> images, long low, long high, long source, int step) {
+    long end = Math.min(high, reachHigh());
+    long begin = Math.max(low, reachLow());
+    if (begin >= end) {
+      return;
+    }
+    long lastCell = Math.min(target - 1, end - 1 + before) / cell;
+    for (long part = Math.max(0, Math.floorDiv(begin - after, cell)); part <= lastCell; part++) {
+      long from = Math.max(begin, low(part));
+      long to = Math.min(end, high(part));
+      if (from < to) {
+        images.add(
+            new Image(part, from, to, source + step * (from - low), to - from == 1 ? 1 : step));
+      }
+    }
+  }
+}

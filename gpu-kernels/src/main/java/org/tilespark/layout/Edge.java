@@ -1,0 +1,50 @@
+package org.tilespark.layout;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** How an axis goes on beyond its two ends; the modes of numpy's {@code pad}, and none. */
+public enum Edge {
+  /** It does not: there are no elements. */
+  NONE,
+  /** With a constant: {@code 0 0 | a b c d | 0 0}. */
+  CONSTANT,
+  /** With the element at the end: {@code a a | a b c d | d d}. */
+  EDGE,
+  /** Mirrored at the element at the end: {@code c b | a b c d | c b}. */
+  REFLECT,
+  /** Mirrored behind the element at the end: {@code b a | a b c d | d c}. */
+  SYMMETRIC,
+  /** From the other end: {@code c d | a b c d | a b}. */
+  WRAP;
+
+  /**
+   * The mode of a name, in any case.
+   *
+   * @param what whose name it is, for messages: {@code "matrix_pad: mode"}
+   * @param allowed the modes that may be asked for
+   * @throws IllegalArgumentException if it is none of these
+   */
+  public static Edge parse(String what, String name, Edge... allowed) {
+    return Arrays.stream(allowed)
+        .filter(mode -> mode.toString().equals(name.strip().toLowerCase(Locale.ROOT)))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "%s is '%s'; expected %s"
+                        .formatted(
+                            what,
+                            name,
+                            Arrays.stream(allowed)
+                                .map(Edge::toString)
+                                .collect(Collectors.joining(", ")))));
+  }
+
+  /** The name, in lower case. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}
