@@ -64,6 +64,50 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_REBLOCK, df, nx, ny, nz, missing);
   }
 
+  /** {@link #pad(Dataset, String, String, double)} with zeros. */
+  public static Dataset<Row> pad(Dataset<Row> df, String widths) {
+    return pad(df, widths, "constant");
+  }
+
+  /** {@link #pad(Dataset, String, String, double)} with zeros, if the mode is a constant. */
+  public static Dataset<Row> pad(Dataset<Row> df, String widths, String mode) {
+    return pad(df, widths, mode, 0);
+  }
+
+  /**
+   * The volume with elements put before and after each axis, as by numpy.pad: one exchange. The
+   * result is in blocks of the shape of the input's blocks; an axis along which these are whole
+   * stays whole, as long as blocks stay below 256 MiB. It is no spectrum any more.
+   *
+   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
+   * over the coordinate columns runs now. Further columns tell several volume of the same extents
+   * apart.
+   *
+   * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
+   *     tiling
+   * @param widths elements before and after each axis, {@code "2,3; 0,1; 1,1"}; {@code "2,3"}
+   *     before and after all axes; {@code "2"} on all sides
+   * @param mode constant, edge, reflect, symmetric or wrap
+   * @param value of the elements, if the mode is constant; of complex ones the real part
+   * @throws IllegalArgumentException if {@code df} has no volume blocks, the widths or the mode are
+   *     none, or the elements' type does not hold the value
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> pad(Dataset<Row> df, String widths, String mode, double value) {
+    return OperatorCall.of(TableFunctions.VOLUME_PAD, df, widths, mode, value);
+  }
+
+  /**
+   * The volume with each element so many places further on; those at the end of an axis come back
+   * at its start, as by numpy.roll. One exchange; none if nothing moves. Else as {@link
+   * #pad(Dataset, String, String, double)}.
+   *
+   * @param shift places along each axis, {@code "1,-2,0"}; below 0 towards its start
+   */
+  public static Dataset<Row> roll(Dataset<Row> df, String shift) {
+    return OperatorCall.of(TableFunctions.VOLUME_ROLL, df, shift);
+  }
+
   /**
    * The same volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
    * already and have less than 256 MiB of values each stay as they are, unless the whole volume is

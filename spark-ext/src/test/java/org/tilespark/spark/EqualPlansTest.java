@@ -124,6 +124,9 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("reblock", () -> MatrixBlocks.reblock(a, 24, 8));
     QUERIES.put("reblock to another shape", () -> MatrixBlocks.reblock(a, 24, 16));
     QUERIES.put("reblock of what lies right", () -> MatrixBlocks.reblock(a, 16, 64));
+    QUERIES.put("pad", () -> MatrixBlocks.pad(a, "3", "reflect"));
+    QUERIES.put("pad otherwise", () -> MatrixBlocks.pad(a, "3", "wrap"));
+    QUERIES.put("roll", () -> MatrixBlocks.roll(a, "3,0"));
     QUERIES.put(
         "reblock without extents",
         () -> MatrixBlocks.reblock(MatrixBlocks.withoutExtents(a), 24, 8));

@@ -22,6 +22,8 @@ class StreamingTest extends SparkTest {
     Dataset<Row> v = stream("0L AS x", "0L AS y", "0L AS z", "1 AS nx", "1 AS ny", "1 AS nz");
     Map<String, Supplier<Dataset<Row>>> operators = new LinkedHashMap<>();
     operators.put("MatrixBlocks.reblock", () -> MatrixBlocks.reblock(m, 1, 1));
+    operators.put("MatrixBlocks.pad", () -> MatrixBlocks.pad(stated, "1"));
+    operators.put("MatrixBlocks.roll", () -> MatrixBlocks.roll(m, "1,0"));
     operators.put("MatrixBlocks.multiply", () -> MatrixBlocks.multiply(m, m));
     operators.put(
         "MatrixBlocks.multiply ", // extents need not be looked up

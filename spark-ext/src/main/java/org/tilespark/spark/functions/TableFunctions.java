@@ -33,6 +33,8 @@ import scala.Tuple3;
 public enum TableFunctions {
   MATRIX_TRANSPOSE(MoveOperators.TRANSPOSE),
   MATRIX_REBLOCK(MoveOperators.reblock(MATRIX)),
+  MATRIX_PAD(ShapeOperators.pad(MATRIX)),
+  MATRIX_ROLL(ShapeOperators.roll(MATRIX)),
   MATRIX_MULTIPLY(ProductOperators.MULTIPLY),
   MATRIX_GRAM(ProductOperators.GRAM),
   MATRIX_CENTER(ElementwiseOperators.CENTER),
@@ -46,6 +48,8 @@ public enum TableFunctions {
   VOLUME_REBLOCK(MoveOperators.reblock(VOLUME)),
   VOLUME_SLABS(MoveOperators.SLABS),
   VOLUME_PENCILS(MoveOperators.PENCILS),
+  VOLUME_PAD(ShapeOperators.pad(VOLUME)),
+  VOLUME_ROLL(ShapeOperators.roll(VOLUME)),
   VOLUME_SCALE(ElementwiseOperators.scale(VOLUME, "input")),
   VOLUME_ADD(ElementwiseOperators.add(VOLUME)),
   VOLUME_VALIDATE(BlockOperators.validate(VOLUME)),

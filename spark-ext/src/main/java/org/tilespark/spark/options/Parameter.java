@@ -45,7 +45,7 @@ public record Parameter<T>(
   }
 
   /** A parameter with a default. */
-  static <T> Parameter<T> optional(String name, Type<T> type, T fallback, String doc) {
+  public static <T> Parameter<T> optional(String name, Type<T> type, T fallback, String doc) {
     String text = fallback.toString();
     String shown = text.matches("true|false|\\d+") ? text : "'" + text + "'";
     return new Parameter<>(name, type, Optional.of(fallback), shown, doc);

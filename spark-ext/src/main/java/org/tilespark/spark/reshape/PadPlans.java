@@ -1,0 +1,123 @@
+package org.tilespark.spark.reshape;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.layout.AxisImages;
+import org.tilespark.layout.Edge;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Images;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.ReblockPlans;
+
+/** The logical plans of arrays that are padded or rolled, of matrices and volumes alike. */
+public final class PadPlans {
+  private PadPlans() {}
+
+  /**
+   * The array with elements put before and after each axis.
+   *
+   * @param asDataset makes a DataFrame of a plan
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if {@code input} has no such blocks, or arrays of different
+   *     extents; if its type does not hold the value; or if an axis without elements is to go on
+   */
+  public static LogicalPlan pad(
+      LogicalPlan input,
+      BlockKind kind,
+      Padding padding,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator).withoutSpectrum();
+    if (padding.mode() == Edge.CONSTANT) {
+      requireHeld(padding.value(), operand.frame().blocks().elementType(), operator);
+    } else if (operand.isEmpty()) {
+      throw new IllegalArgumentException(
+          "%s: the array of extents %s has no elements to go on with by mode %s; expected 'constant'"
+              .formatted(operator, operand.extents(), padding.mode()));
+    }
+    Widths widths = padding.widths();
+    long[] target = operand.extents().toArray();
+    for (int axis = 0; axis < target.length; axis++) {
+      target[axis] += widths.before().get(axis) + widths.after().get(axis);
+    }
+    long[] cells = operand.blockShape(Shape.of(target));
+    if (widths.areZero()) {
+      return unchanged(operand, cells, operator);
+    }
+    List<AxisImages> axes = new ArrayList<>();
+    for (int axis = 0; axis < target.length; axis++) {
+      axes.add(
+          AxisImages.padded(
+              operand.extents().extent(axis),
+              widths.before().get(axis),
+              widths.after().get(axis),
+              padding.mode(),
+              cells[axis]));
+    }
+    return ReblockPlans.images(
+        operand.frame().plan(), kind, new Images(axes, padding.value()), operator);
+  }
+
+  /**
+   * What is put around an array.
+   *
+   * @param mode how the array goes on: not {@link Edge#NONE}
+   * @param value of the elements, with {@link Edge#CONSTANT}
+   */
+  public record Padding(Widths widths, Edge mode, double value) {}
+
+  /**
+   * The array with every element so many places further on; those that leave it at the end come
+   * back at its start.
+   *
+   * @param by places along each axis, of any sign
+   * @param asDataset makes a DataFrame of a plan
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if {@code input} has no such blocks, or arrays of different
+   *     extents
+   */
+  public static LogicalPlan roll(
+      LogicalPlan input,
+      BlockKind kind,
+      List<Long> by,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator).withoutSpectrum();
+    long[] cells = operand.blockShape(operand.extents());
+    List<AxisImages> axes = new ArrayList<>();
+    for (int axis = 0; axis < cells.length; axis++) {
+      axes.add(AxisImages.rolled(operand.extents().extent(axis), by.get(axis), cells[axis]));
+    }
+    return axes.stream().allMatch(axis -> axis.shift() == 0)
+        ? unchanged(operand, cells, operator)
+        : ReblockPlans.images(operand.frame().plan(), kind, new Images(axes, 0), operator);
+  }
+
+  /** The same array in the blocks of a result. */
+  private static LogicalPlan unchanged(KnownOperand operand, long[] cells, String operator) {
+    return ReblockPlans.reblock(
+        operand.frame().plan(), operand.frame().kind(), cells, Missing.ERROR, operator);
+  }
+
+  private static void requireHeld(double value, ElementType type, String operator) {
+    boolean isHeld =
+        switch (type) {
+          case INT8 -> value == (byte) value;
+          case INT16 -> value == (short) value;
+          case INT32 -> value == (int) value;
+          case INT64 -> value == (long) value && value < 0x1p63;
+          case FLOAT32, FLOAT64 -> true;
+        };
+    if (!isHeld) {
+      throw new IllegalArgumentException(
+          "%s: value is %s, the array's elements are %s; expected a number that they can be"
+              .formatted(operator, value, type));
+    }
+  }
+}
