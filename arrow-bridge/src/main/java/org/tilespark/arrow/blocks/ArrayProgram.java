@@ -174,13 +174,17 @@ public record ArrayProgram(
     return new Binding(this);
   }
 
-  /** Binds a program to parts, and remembers what parts of equal size share. For one thread. */
+  /**
+   * Binds a program to parts, and remembers what parts of equal size share. Neighbouring
+   * elementwise steps become one. For one thread.
+   */
   public static final class Binding {
     private final ArrayProgram program;
     private final List<State> states = new ArrayList<>(); // of the whole array; none if unknown
     private final boolean dependsOnPlace;
     private final List<List<Binding>> others; // of each step
     private final boolean slices;
+    private final Compositions compositions = new Compositions();
     private long[] sizes; // of the part before; null before the first
     private BlockProgram bound; // to that
 
@@ -253,7 +257,12 @@ public record ArrayProgram(
       }
       if (!isBound) {
         sizes = part.sizes();
-        bound = new BlockProgram(Shape.of(part.sizes()), program.type, program.isComplex, steps);
+        bound =
+            new BlockProgram(
+                Shape.of(part.sizes()),
+                program.type,
+                program.isComplex,
+                BlockProgram.joined(steps, compositions));
       }
       return new Part(bound, place);
     }

@@ -47,14 +47,15 @@ final class BatchLanes implements AutoCloseable {
 
   /** Bytes of each buffer, enough for every piece. */
   static List<Long> largest(List<BatchPiece> pieces) {
-    List<Long> most = pieces.get(0).plan().buffers();
-    for (BatchPiece piece : pieces.subList(1, pieces.size())) {
+    List<Long> most = new ArrayList<>();
+    for (BatchPiece piece : pieces) {
       List<Long> buffers = piece.plan().buffers();
-      List<Long> all = new ArrayList<>();
       for (int i = 0; i < buffers.size(); i++) {
-        all.add(Math.max(most.get(i), buffers.get(i)));
+        if (i == most.size()) {
+          most.add(0L);
+        }
+        most.set(i, Math.max(most.get(i), buffers.get(i)));
       }
-      most = all;
     }
     return most;
   }
@@ -99,14 +100,14 @@ final class BatchLanes implements AutoCloseable {
     /** Queues the copies of a piece from pinned memory. */
     void upload(List<HostRanges.Copy> copies) {
       for (HostRanges.Copy copy : copies) {
-        copy.upload(arrays.buffers[0], stream);
+        copy.upload(arrays.buffers.get(0), stream);
       }
     }
 
     /** Queues the copy of a region of {@code values}, which have been read when this returns. */
     void stage(HostMemory values, Region region) {
       if (staging == null) {
-        staging = scope.own(machine.place().allocator().buffer(arrays.buffers[0].bytes()));
+        staging = scope.own(machine.place().allocator().buffer(arrays.buffers.get(0).bytes()));
       } else {
         machine.place().awaitResults(staged::synchronize);
       }
@@ -116,16 +117,17 @@ final class BatchLanes implements AutoCloseable {
             .slice(region.startBytes() + row * region.pitchBytes(), region.rowBytes())
             .copyTo(target.slice(row * region.rowBytes(), region.rowBytes()));
       }
-      stream.upload(target, arrays.buffers[0], 0);
+      stream.upload(target, arrays.buffers.get(0), 0);
     }
 
     /** Queues the steps of a piece that was uploaded, and its copies to where results go. */
     void finish(BatchPiece piece, List<HostRanges.Copy> results) {
       staged = clock.ended(Phase.COPY_UP);
-      int at = arrays.run(piece.plan(), machine, stream);
+      DeviceProgram plan = piece.plan();
+      arrays.run(plan, machine, stream);
       clock.ended(Phase.KERNELS);
       for (HostRanges.Copy copy : results) {
-        copy.download(arrays.buffers[at], stream);
+        copy.download(arrays.buffers.get(plan.result()), stream);
       }
       clock.ended(Phase.COPY_DOWN);
     }

@@ -11,10 +11,9 @@ import org.tilespark.layout.Shape;
 /**
  * One task's way of putting many arrays through a {@link BlockProgram}, one after another: {@link
  * #begin} an array, {@link #put} its parts, and those of the arrays that it meets, {@link #run} it,
- * and {@link #take} parts of the result.
- * Between the first put and the last take the array stays where it is computed, in device memory
- * where there is a device. While one array computes or comes down, the next may be put; {@link
- * #isFull()} says when parts have to be taken first.
+ * and {@link #take} parts of the result. Between the first put and the last take the array stays
+ * where it is computed, in device memory where there is a device. While one array computes or comes
+ * down, the next may be put; {@link #isFull()} says when parts have to be taken first.
  *
  * <p>A complex array has two planes (real and imaginary parts), a real one has one. Used by one
  * thread. Closing waits for the device and frees everything that was not taken; it may be called

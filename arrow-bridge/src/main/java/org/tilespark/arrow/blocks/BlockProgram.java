@@ -2,6 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -88,9 +89,36 @@ public record BlockProgram(
     return states;
   }
 
-  /** True if all steps do is to move elements, whatever their type, each plane by itself. */
-  boolean onlyMoves() {
+  /**
+   * True if arrays of this program may go together or in slices; see {@link BlockStep#repeated}.
+   */
+  boolean goesTogether() {
     return steps.stream().allMatch(step -> step.repeated(1).isPresent());
+  }
+
+  /** The last step, if there is one. */
+  Optional<BlockStep> last() {
+    return steps.isEmpty() ? Optional.empty() : Optional.of(steps.get(steps.size() - 1));
+  }
+
+  /** What comes before the last step. */
+  BlockProgram withoutLast() {
+    return new BlockProgram(shape, type, isComplex, steps.subList(0, steps.size() - 1));
+  }
+
+  /** Steps with neighbours as one where one can do what both do, with the same bits. */
+  static List<BlockStep> joined(List<BlockStep> steps, Compositions compositions) {
+    List<BlockStep> all = new ArrayList<>();
+    for (BlockStep each : steps) {
+      BlockStep step = each.withOthersTakenIn(compositions);
+      Optional<BlockStep> both =
+          all.isEmpty() ? Optional.empty() : all.get(all.size() - 1).then(step, compositions);
+      if (both.isPresent()) {
+        all.remove(all.size() - 1);
+      }
+      all.add(both.orElse(step));
+    }
+    return all;
   }
 
   /** The array before the first step, then after each. */

@@ -21,10 +21,29 @@ public interface BlockStep extends ArrayStep {
 
   /**
    * This step on {@code count} arrays that lie behind each other, as one step on one array with a
-   * leading axis of that extent. Empty unless all this step does is to move elements of any type,
-   * each plane of complex numbers by itself, so that no result depends on what goes together.
+   * leading axis of that extent. Empty unless it treats each plane of complex numbers by itself, or
+   * takes and gives real numbers, and no result depends on what goes together or on the place.
    */
   default Optional<BlockStep> repeated(long count) {
+    return Optional.empty();
+  }
+
+  /**
+   * This step and the one behind it as one, if one can do both and gives the same bits.
+   *
+   * @param compositions makes one elementwise program of two
+   */
+  default Optional<BlockStep> then(BlockStep next, Compositions compositions) {
+    return Optional.empty();
+  }
+
+  /** This step with what becomes of its other blocks last, as far as it can do that itself. */
+  default BlockStep withOthersTakenIn(Compositions compositions) {
+    return this;
+  }
+
+  /** The elementwise step that this is, if it is one. */
+  default Optional<ElementwiseBlock> asElementwise() {
     return Optional.empty();
   }
 

@@ -1,14 +1,15 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 
-/** The device's memory of one array, and what a plan does in it. */
+/** The device's memory of the arrays of a program, and what a plan does in it. */
 final class DeviceArrays implements AutoCloseable {
-  final DeviceBuffer[] buffers = new DeviceBuffer[3];
+  final List<DeviceBuffer> buffers = new ArrayList<>();
   final DeviceBuffer[] staging = new DeviceBuffer[DeviceStaging.LANES];
   final DeviceBuffer vectors;
   private final TaskScope scope;
@@ -20,8 +21,8 @@ final class DeviceArrays implements AutoCloseable {
       long vectorBytes,
       LongFunction<DeviceBuffer> allocate) {
     this.scope = scope;
-    for (int i = 0; i < buffers.length; i++) {
-      buffers[i] = scope.own(allocate.apply(bufferBytes.get(i)));
+    for (long bytes : bufferBytes) {
+      buffers.add(scope.own(allocate.apply(bytes)));
     }
     for (int lane = 0; lane < DeviceStaging.LANES; lane++) {
       staging[lane] = scope.own(allocate.apply(stagingBytes));
@@ -50,31 +51,24 @@ final class DeviceArrays implements AutoCloseable {
                 scope, buffers, 0, 0, bytes -> machine.place().device().allocate(bytes, stream)));
   }
 
-  /**
-   * Queues what the plan says happens to the array in the first buffer.
-   *
-   * @return the number of the buffer that holds the result
-   */
-  int run(DeviceProgram plan, DeviceMachine machine, CudaStream compute) {
-    int at = 0;
+  /** Queues what the plan says happens to the arrays in the first buffers. */
+  void run(DeviceProgram plan, DeviceMachine machine, CudaStream compute) {
     long vectorsOffset = 0;
-    for (DeviceOperation operation : plan.operations()) {
-      int to = operation.isInPlace() ? at : 1 - at;
+    for (DeviceProgram.Step step : plan.steps()) {
+      DeviceOperation operation = step.operation();
       operation.enqueue(
           new DeviceOperation.Work(
               machine,
-              buffers[at],
-              buffers[to],
-              buffers[DeviceProgram.area(operation, at)],
+              step.from().stream().map(buffers::get).toList(),
+              buffers.get(step.to()),
+              buffers.get(step.area()),
               vectors,
               vectorsOffset,
               compute));
       for (double[] vector : operation.vectors()) {
         vectorsOffset += (long) vector.length * Double.BYTES;
       }
-      at = to;
     }
-    return at;
   }
 
   @Override

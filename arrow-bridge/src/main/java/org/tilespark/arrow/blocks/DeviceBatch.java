@@ -22,12 +22,12 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Arrays that come and leave whole and are only moved, on their way through a {@link
- * DeviceBlockPipeline}: equal small ones together, or a large one. Each plane goes by itself,
- * behind each other on one stream: the copies up, one launch a step for all arrays, the copies
- * down. What does not fit the device's memory, and a large array that is not pinned, goes in {@link
- * BatchPiece pieces}, in turn on two streams, so that the copies of one overlap those of the next.
- * Such an array is not gathered first: its pieces go through two small pinned buffers.
+ * Arrays that come and leave whole and {@link BlockProgram#goesTogether go together}, on their way
+ * through a {@link DeviceBlockPipeline}: equal small ones together, or a large one. Each plane goes
+ * by itself, behind each other on one stream: the copies up, one launch a step for all arrays, the
+ * copies down. What does not fit the device's memory, and a large array that is not pinned, goes in
+ * {@link BatchPiece pieces}, in turn on two streams, so that the copies of one overlap those of the
+ * next. Such an array is not gathered first: its pieces go through two small pinned buffers.
  */
 final class DeviceBatch implements DeviceWork {
   /** Arrays of a batch at most. */
@@ -63,7 +63,7 @@ final class DeviceBatch implements DeviceWork {
   /**
    * No arrays yet.
    *
-   * @param program what happens to each; it only moves elements
+   * @param program what happens to each; arrays of it may go together
    * @param usualBytes of one plane of a usual batch
    */
   DeviceBatch(BlockProgram program, DeviceMachine machine, DeviceLanes lanes, long usualBytes) {

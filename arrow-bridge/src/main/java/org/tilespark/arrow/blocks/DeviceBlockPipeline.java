@@ -11,20 +11,22 @@ import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
 
 /**
- * The pipeline of an executor with a GPU. Arrays that come and leave whole, in programs that only
- * move elements, go by themselves: equal small ones together, in one copy up, one launch a step and
- * one copy down; large ones from where they lie, or slice by slice ({@link DeviceBatch}). Any other
- * array goes alone ({@link DeviceRun}); if its program transforms, it needs cuFFT. Its parts go up
- * through two small buffers of the device in turn, from which a kernel puts them into the array;
- * what a {@link DeviceProgram} says happens to the array; and parts come down the same way. Copies
- * are contiguous and have streams of their own, so a copy up, a copy down and the work between
- * overlap: the parts of an array go up while the one before comes down.
+ * The pipeline of an executor with a GPU. Arrays that come and leave whole, in programs that move
+ * elements or compute each real number by itself, share trips: equal small ones go together, in one
+ * copy up, one launch a step and one copy down; large ones from where they lie, or slice by slice
+ * ({@link DeviceBatch}). Any other array goes alone, with those that its program takes besides
+ * ({@link DeviceRun}); if the program transforms, it needs cuFFT. Its parts go up through two small
+ * buffers of the device in turn, from which a kernel puts them into the array; what a {@link
+ * DeviceProgram} says happens to the array; and parts come down the same way. Copies are contiguous
+ * and have streams of their own, so a copy up, a copy down and the work between overlap: the parts
+ * of an array go up while the one before comes down.
  *
  * <pre>
  *   two streams up:    copy | put | copy | put ...        (of the next array)
@@ -42,7 +44,7 @@ import org.tilespark.layout.Shape;
  * memory is allowed for them.
  *
  * <p>Small arrays wait for others with an equal program until there are enough for a batch, another
- * program comes, or a result of theirs is asked for. Programs that compute go alone: the bits of
+ * program comes, or a result of theirs is asked for. Programs that transform go alone: the bits of
  * cuFFT's results might depend on how many transforms it does at once.
  */
 public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipeline {
@@ -65,17 +67,20 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
 
   /** What is found out once for arrays of equal programs. */
   private record Known(
-      BlockProgram program, State input, Part allIn, Shape result, Part allOut, boolean onlyMoves) {
+      BlockProgram program, List<State> inputs, Shape result, Part allOut, boolean goesTogether) {
     static Known of(BlockProgram program) {
       State output = program.output();
       output.bytes(); // fails if there is no such size
       return new Known(
           program,
-          program.input(),
-          Part.whole(program.shape()),
+          program.inputs(),
           output.shape(),
           Part.whole(output.shape()),
-          program.onlyMoves());
+          program.goesTogether());
+    }
+
+    Part all(int input) {
+      return Part.whole(inputs.get(input).shape());
     }
   }
 
@@ -94,13 +99,14 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
       DevicePlace place,
       DevicePasses passes,
       DeviceTransposer transposer,
+      DeviceElementwise elementwise,
       Optional<DeviceFourier> transforms,
       long aheadBytes,
       long batchBytes) {
     if (batchBytes < 1) {
       throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
     }
-    this.machine = new DeviceMachine(place, passes, transposer, transforms);
+    this.machine = new DeviceMachine(place, passes, transposer, elementwise, transforms);
     this.lanes = new DeviceLanes(place);
     this.aheadBytes = aheadBytes;
     this.batchBytes = batchBytes;
@@ -135,33 +141,25 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
 
   @Override
   public void put(int input, Part part, List<Plane> planes) {
-    requireOnly(input);
-    part.requirePlanes(planes, known.input());
+    part.requirePlanes(planes, known.inputs().get(input));
     boolean areOwned = planes.stream().allMatch(plane -> plane.owner().isPresent());
-    if (areOwned && part.equals(known.allIn())) {
-      putWhole(planes);
+    if (areOwned && part.equals(known.all(input))) {
+      putWhole(input, planes);
     } else {
-      parts().put(part, planes);
+      parts().put(input, part, planes);
     }
   }
 
   @Override
   public void putWhole(int input, List<Plane> planes) {
-    requireOnly(input);
-    known.allIn().requirePlanes(planes, known.input());
-    if (known.onlyMoves() && parts == null && whole.isEmpty()) {
+    known.all(input).requirePlanes(planes, known.inputs().get(input));
+    if (known.goesTogether() && parts == null && whole.isEmpty()) {
       for (Plane plane : planes) {
         plane.owner().ifPresent(owner -> owner.getReferenceManager().retain());
       }
       whole = List.copyOf(planes);
     } else {
-      parts().put(known.allIn(), planes);
-    }
-  }
-
-  private static void requireOnly(int input) {
-    if (input != 0) {
-      throw new UnsupportedOperationException("Several arrays on a device");
+      parts().put(input, known.all(input), planes);
     }
   }
 
@@ -210,7 +208,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     boolean queued = false;
     try {
       if (!whole.isEmpty()) {
-        array.put(known.allIn(), whole);
+        array.put(0, known.all(0), whole);
       }
       array.run(outputs, rooms);
       queued = true;

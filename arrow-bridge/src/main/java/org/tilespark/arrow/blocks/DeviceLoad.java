@@ -3,13 +3,15 @@ package org.tilespark.arrow.blocks;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * What goes up to a staging buffer of the device at a time: ranges of pinned memory, one copy each,
- * and the pieces of an array that lie in the buffer then. Pinned planes are read where they lie,
+ * and the pieces of arrays that lie in the buffer then. Pinned planes are read where they lie,
  * others are gathered in pinned memory first. What is contiguous in an array of one plane need not
  * lie in the staging buffer: it goes straight to its place.
  */
@@ -20,8 +22,8 @@ final class DeviceLoad {
   private final long capacity;
   private final Supplier<HostMemory> newGathered;
   private final List<Upload> uploads = new ArrayList<>();
-  private final List<Upload> straight = new ArrayList<>();
-  private final List<Piece> pieces = new ArrayList<>();
+  private final Map<Integer, List<Upload>> straight = new TreeMap<>(); // of each array
+  private final Map<Integer, List<Piece>> pieces = new TreeMap<>(); // of each array
   private HostMemory gathered; // null until a plane needs it
   private long usedBytes;
 
@@ -111,8 +113,10 @@ final class DeviceLoad {
   }
 
   /** Adds pinned values that go straight to their place in the array. */
-  void straight(HostMemory values, long toBytes) {
-    straight.add(new Upload(values.offset(), toBytes, values.bytes()));
+  void straight(int array, HostMemory values, long toBytes) {
+    straight
+        .computeIfAbsent(array, any -> new ArrayList<>())
+        .add(new Upload(values.offset(), toBytes, values.bytes()));
   }
 
   private long reserve(long bytes) {
@@ -126,8 +130,8 @@ final class DeviceLoad {
   }
 
   /** Adds a piece whose planes were added. */
-  void add(Piece piece) {
-    pieces.add(piece);
+  void add(int array, Piece piece) {
+    pieces.computeIfAbsent(array, any -> new ArrayList<>()).add(piece);
   }
 
   /** True if there is nothing to send. */
@@ -140,16 +144,17 @@ final class DeviceLoad {
     return gathered != null;
   }
 
-  /** What goes straight into the array. */
-  List<Upload> straight() {
-    return Collections.unmodifiableList(straight);
+  /** What goes straight into each array, by its number. */
+  Map<Integer, List<Upload>> straight() {
+    return Collections.unmodifiableMap(straight);
   }
 
   List<Upload> uploads() {
     return Collections.unmodifiableList(uploads);
   }
 
-  List<Piece> pieces() {
-    return Collections.unmodifiableList(pieces);
+  /** The pieces of each array, by its number. */
+  Map<Integer, List<Piece>> pieces() {
+    return Collections.unmodifiableMap(pieces);
   }
 }

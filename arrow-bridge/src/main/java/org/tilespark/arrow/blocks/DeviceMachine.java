@@ -2,6 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.Optional;
 import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
@@ -15,6 +16,7 @@ record DeviceMachine(
     DevicePlace place,
     DevicePasses passes,
     DeviceTransposer transposer,
+    DeviceElementwise elementwise,
     Optional<DeviceFourier> transforms) {
   /** What transforms. */
   DeviceFourier fourier() {

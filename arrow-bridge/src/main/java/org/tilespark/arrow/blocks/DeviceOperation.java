@@ -2,47 +2,51 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.BoxMoves.Move;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceElementwise.At;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.fourier.FourierProblem;
-import org.tilespark.kernels.pointwise.PointwiseProgram;
-import org.tilespark.kernels.pointwise.PointwiseProgram.End;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 
-/** One thing a device does, on an array that is {@code before} it and {@code after} it. */
+/** One thing a device does: it makes an array of one or several others, its operands. */
 interface DeviceOperation {
   /**
    * What an operation has to work with.
    *
-   * @param from holds the array before
-   * @param to holds the array after; the same buffer if the operation is in place
+   * @param from hold the operands
+   * @param to holds the result; the buffer of the operand where {@link #inPlace} says so
    * @param area for work
    * @param vectors those of all operations
    * @param vectorsOffset bytes in front of this operation's
    */
   record Work(
       DeviceMachine machine,
-      DeviceBuffer from,
+      List<DeviceBuffer> from,
       DeviceBuffer to,
       DeviceBuffer area,
       DeviceBuffer vectors,
       long vectorsOffset,
-      CudaStream stream) {}
+      CudaStream stream) {
+    /** Holds the first operand. */
+    DeviceBuffer first() {
+      return from.get(0);
+    }
+  }
 
-  /** What the array is before it. */
-  State before();
-
-  /** What the array is after it. */
+  /** The result. */
   State after();
 
-  /** True if the array stays in its buffer. */
-  default boolean isInPlace() {
-    return false;
+  /** The number of the operand in whose buffer the result is to lie; empty if in another one. */
+  default OptionalInt inPlace() {
+    return OptionalInt.empty();
   }
 
   /**
@@ -75,8 +79,8 @@ interface DeviceOperation {
   record Transform(FourierProblem problem, State before, State after, long workLimit)
       implements DeviceOperation {
     @Override
-    public boolean isInPlace() {
-      return before.isComplex() && after.isComplex();
+    public OptionalInt inPlace() {
+      return before.isComplex() && after.isComplex() ? OptionalInt.of(0) : OptionalInt.empty();
     }
 
     @Override
@@ -90,7 +94,7 @@ interface DeviceOperation {
           .fourier()
           .transform(
               work.machine().fourier().plan(problem, workLimit),
-              work.from(),
+              work.first(),
               work.to(),
               work.area(),
               work.stream());
@@ -102,7 +106,7 @@ interface DeviceOperation {
     @Override
     public void enqueue(Work work) {
       TransposeProblem problem = new TransposeProblem(before.shape(), permutation, width(before));
-      work.machine().transposer().enqueue(problem, work.from(), 0, work.to(), 0, work.stream());
+      work.machine().transposer().enqueue(problem, work.first(), 0, work.to(), 0, work.stream());
     }
   }
 
@@ -125,28 +129,58 @@ interface DeviceOperation {
             new DeviceTransposer.Part(
                 move.problem(width), move.fromElement() * width, move.toElement() * width));
       }
-      work.machine().transposer().enqueueAll(boxes, work.from(), work.to(), work.stream());
+      work.machine().transposer().enqueueAll(boxes, work.first(), work.to(), work.stream());
     }
   }
 
-  /** Steps that treat each element by itself. */
-  record Pointwise(PointwiseProgram program, State before, State after) implements DeviceOperation {
+  /**
+   * Each element from those at the same place.
+   *
+   * @param step says how; what becomes of its other blocks has been done before
+   * @param operands the step's block and its other blocks
+   */
+  record Compute(ElementwiseBlock step, List<State> operands, State after)
+      implements DeviceOperation {
+    /** Copies the list. */
+    public Compute {
+      operands = List.copyOf(operands);
+    }
+
+    ElementwiseProgram program() {
+      return step.program();
+    }
+
     @Override
-    public boolean isInPlace() {
-      return program.end() == End.SAME;
+    public OptionalInt inPlace() {
+      return IntStream.range(0, operands.size())
+          .filter(operand -> program().inputs().get(operand).broadcast().isEmpty())
+          .filter(operand -> width(operands.get(operand)) == width(after))
+          .findFirst();
     }
 
     @Override
     public List<double[]> vectors() {
-      return program.vectors();
+      return step.vectors();
     }
 
     @Override
     public void enqueue(Work work) {
+      List<At> vectors = new ArrayList<>();
+      long offset = work.vectorsOffset();
+      for (double[] vector : step.vectors()) {
+        vectors.add(new At(work.vectors(), offset));
+        offset += (long) vector.length * Double.BYTES;
+      }
       work.machine()
-          .passes()
-          .pointwise(
-              program, work.vectors(), work.vectorsOffset(), work.from(), work.to(), work.stream());
+          .elementwise()
+          .run(
+              program(),
+              after.shape(),
+              step.place(),
+              vectors,
+              work.from().stream().map(buffer -> new At(buffer, 0)).toList(),
+              List.of(new At(work.to(), 0)),
+              work.stream());
     }
   }
 }

@@ -1,19 +1,21 @@
 package org.tilespark.arrow.blocks;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.function.ToLongFunction;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.DeviceOperation.Transform;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * What a device does with one array of a {@link BlockProgram}, decided before it begins: the
- * program in the terms of a device, and where the array lies after each operation. A pure value.
+ * What a device does with the arrays of a {@link BlockProgram}, decided before it begins: the
+ * program in the terms of a device, and in which buffer each operation finds its operands and
+ * leaves its result. A pure value.
  *
  * <ul>
- *   <li>Steps that treat each element by itself are one pass where they follow each other.
- *   <li>The factors of transforms wait for such a pass, or for the result to be taken.
+ *   <li>The factors of transforms wait for an elementwise step, or for the result to be taken.
  *   <li>Permutations that follow each other are one, or none.
  *   <li>Transforms between real values and half a spectrum have the halved axis last; so it is
  *       brought there before and taken back after.
@@ -21,21 +23,35 @@ import org.tilespark.kernels.memory.HostMemory;
  *       called for many small slices: two more passes over the array cost less than the calls.
  * </ul>
  *
- * <p>There are two buffers, and a third where a transform has none for its work area. Operations in
- * place leave the array where it is, the others take it to the other buffer.
+ * <p>Each input has a buffer of its own from the start, those of the first input first. An
+ * operation in place leaves its result where an operand was; another one takes the first buffer
+ * that holds nothing any more, or a new one. So does a work area.
  *
  * @param program what it is of
- * @param operations first to last
+ * @param steps first to last
  * @param factor of the result, still to be applied
+ * @param result the number of the buffer that holds the result
  * @param buffers bytes of each buffer
  */
 record DeviceProgram(
-    BlockProgram program, List<DeviceOperation> operations, double factor, List<Long> buffers) {
-  private static final int WORK = 2;
+    BlockProgram program, List<Step> steps, double factor, int result, List<Long> buffers) {
+  /**
+   * An operation, and the numbers of buffers.
+   *
+   * @param from hold its operands
+   * @param to holds its result
+   * @param area its work area; {@code to} if it needs none
+   */
+  record Step(DeviceOperation operation, List<Integer> from, int to, int area) {
+    /** Copies the list. */
+    Step {
+      from = List.copyOf(from);
+    }
+  }
 
   /** Copies the lists. */
   DeviceProgram {
-    operations = List.copyOf(operations);
+    steps = List.copyOf(steps);
     buffers = List.copyOf(buffers);
   }
 
@@ -47,54 +63,94 @@ record DeviceProgram(
    */
   static DeviceProgram of(
       BlockProgram program, long workShare, ToLongFunction<Transform> workBytes) {
-    return of(program, program.input(), program.steps(), workShare, workBytes);
+    return of(program, program.inputs(), program.steps(), workShare, workBytes);
   }
 
   /**
-   * The plan of a program that only moves elements, for planes that lie behind each other: those of
-   * complex numbers, or of several arrays.
+   * The plan of a program whose arrays may go together, for planes that lie behind each other: of
+   * several arrays, or those of complex numbers.
    *
    * @param count of planes
    */
   static DeviceProgram ofPlanes(BlockProgram program, long count) {
     State plane = new State(program.shape(), program.type(), false);
     if (count == 1) {
-      return of(program, plane, program.steps(), 1, Transform::workLimit);
+      return of(program, List.of(plane), program.steps(), 1, Transform::workLimit);
     }
     State planes = new State(StepChecks.behindEachOther(count, plane.shape()), plane.type(), false);
     List<BlockStep> steps =
         program.steps().stream().map(step -> step.repeated(count).orElseThrow()).toList();
-    return of(program, planes, steps, 1, Transform::workLimit);
+    return of(program, List.of(planes), steps, 1, Transform::workLimit);
   }
 
   private static DeviceProgram of(
       BlockProgram program,
-      State input,
+      List<State> inputs,
       List<BlockStep> all,
       long workShare,
       ToLongFunction<Transform> workBytes) {
-    DeviceSteps steps = new DeviceSteps(input, workShare);
+    DeviceSteps.Operations operations = new DeviceSteps.Operations(inputs);
+    DeviceSteps steps = new DeviceSteps(operations, workShare);
     all.forEach(step -> step.lower(steps));
-    List<DeviceOperation> operations = steps.end();
-    long[] buffers = new long[WORK + 1];
-    int at = 0;
-    buffers[at] = input.bytes();
-    for (DeviceOperation operation : operations) {
-      int area = area(operation, at);
-      buffers[area] = Math.max(buffers[area], operation.workBytes(workBytes));
-      at = operation.isInPlace() ? at : 1 - at;
-      buffers[at] = Math.max(buffers[at], operation.after().bytes());
-    }
+    int result = steps.end();
+    Buffers buffers = new Buffers(inputs, workBytes);
+    operations.all().forEach(buffers::place);
     return new DeviceProgram(
-        program, operations, steps.factor(), Arrays.stream(buffers).boxed().toList());
+        program, buffers.steps, steps.factor(), buffers.of(result), buffers.bytes);
   }
 
-  /** The buffer for work of an operation on the array in buffer {@code at}. */
-  static int area(DeviceOperation operation, int at) {
-    return operation.isInPlace() ? 1 - at : WORK;
+  /** Gives each value a buffer. */
+  private static final class Buffers {
+    private final ToLongFunction<Transform> workBytes;
+    private final List<Long> bytes = new ArrayList<>(); // of each buffer
+    private final List<Integer> places = new ArrayList<>(); // the buffer of each value
+    private final BitSet held = new BitSet(); // buffers that hold what is still needed
+    private final List<Step> steps = new ArrayList<>();
+
+    Buffers(List<State> inputs, ToLongFunction<Transform> workBytes) {
+      this.workBytes = workBytes;
+      inputs.forEach(input -> places.add(taken(input.bytes())));
+    }
+
+    int of(int value) {
+      return places.get(value);
+    }
+
+    /** Takes the first buffer that holds nothing, and makes it as large as needed. */
+    private int taken(long needed) {
+      int first = held.nextClearBit(0);
+      held.set(first);
+      grow(first, needed);
+      return first;
+    }
+
+    private void grow(int buffer, long needed) {
+      if (buffer == bytes.size()) {
+        bytes.add(needed);
+      } else {
+        bytes.set(buffer, Math.max(bytes.get(buffer), needed));
+      }
+    }
+
+    /** The operation gives the value whose number is next; its operands are not needed later. */
+    void place(DeviceSteps.Operation next) {
+      DeviceOperation operation = next.operation();
+      List<Integer> from = next.operands().stream().map(places::get).toList();
+      long needed = operation.after().bytes();
+      OptionalInt inPlace = operation.inPlace();
+      int to = inPlace.isPresent() ? from.get(inPlace.getAsInt()) : taken(needed);
+      grow(to, needed);
+      long work = operation.workBytes(workBytes);
+      int area = work == 0 ? to : taken(work);
+      steps.add(new Step(operation, from, to, area));
+      places.add(to);
+      from.forEach(held::clear);
+      held.clear(area);
+      held.set(to);
+    }
   }
 
-  /** Device memory of the array, all of it. */
+  /** Device memory of the arrays, all of it. */
   long deviceBytes() {
     long bytes = DeviceStaging.LANES * DeviceStaging.stagingBytes(program) + vectorBytes();
     for (long buffer : buffers) {
@@ -103,22 +159,22 @@ record DeviceProgram(
     return bytes;
   }
 
-  /** Bytes of the vectors of all passes. */
+  /** Bytes of the vectors of all operations. */
   long vectorBytes() {
     long elements = 0;
-    for (DeviceOperation operation : operations) {
-      for (double[] vector : operation.vectors()) {
+    for (Step step : steps) {
+      for (double[] vector : step.operation().vectors()) {
         elements += vector.length;
       }
     }
     return elements * Double.BYTES;
   }
 
-  /** Copies the vectors of all passes, one after the other, to memory of {@link #vectorBytes}. */
+  /** Copies the vectors of all operations, one after the other, to {@link #vectorBytes} bytes. */
   void copyVectors(HostMemory target) {
     long offset = 0;
-    for (DeviceOperation operation : operations) {
-      for (double[] vector : operation.vectors()) {
+    for (Step step : steps) {
+      for (double[] vector : step.operation().vectors()) {
         HostMemory source = HostMemory.ofArray(vector);
         source.copyTo(target.slice(offset, source.bytes()));
         offset += source.bytes();

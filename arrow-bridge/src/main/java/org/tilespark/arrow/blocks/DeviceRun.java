@@ -29,47 +29,43 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * One array on its way through a {@link DeviceBlockPipeline}: its parts go up, what the plan says
- * happens to it, and its parts come down. The turn and the device's memory are taken when the first
- * copy goes up, and the memory is given back when the last part has come down.
+ * One array on its way through a {@link DeviceBlockPipeline}, with the others that its program
+ * takes: their parts go up, what the plan says happens to them, and the parts of the result come
+ * down. The turn and the device's memory are taken when the first copy goes up, and the memory is
+ * given back when the last part has come down.
  *
- * <p>Complex numbers lie interleaved on the device, real and imaginary part side by side. Only
- * where a program moves elements that the kernels for that do not know, its planes lie behind each
- * other.
+ * <p>Complex numbers lie interleaved on the device, real and imaginary part side by side.
  */
 final class DeviceRun implements DeviceWork {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   static final long LEAST_COPY_BYTES = 32 << 10;
 
-  /** Kernels that interleave parts know none that are narrower. */
+  /** Kernels that move pieces know no narrower elements; those move as boxes. */
   private static final int LEAST_PART_BYTES = 4;
 
   private final TaskScope scope = new TaskScope();
   private final DeviceMachine machine;
   private final DeviceLanes lanes;
   private final DeviceProgram plan;
-  private final State input;
+  private final List<State> inputs;
   private final State output;
-  private final boolean isPlanar; // no kernel reads or writes numbers
   private final long stagingBytes;
   private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
   private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
   private final DeviceDownload download;
   private MemoryGovernor.Grant<DeviceArrays> granted; // null before the first copy
   private DeviceLoad load;
-  private int at; // the buffer that holds the array
   private long straightBytes; // of the load
   private long bytesUp;
   private boolean settled;
 
-  /** An array to be put through {@code program}; zero until parts are put. */
+  /** Arrays to be put through {@code program}; zero until parts are put. */
   DeviceRun(BlockProgram program, DeviceMachine machine, DeviceLanes lanes) {
     this.machine = machine;
     this.lanes = lanes;
-    this.input = program.input();
+    this.inputs = program.inputs();
     this.output = program.output();
-    this.isPlanar = program.onlyMoves() && input.type().bytes() < LEAST_PART_BYTES;
-    this.plan = isPlanar ? DeviceProgram.ofPlanes(program, input.planes()) : ofNumbers(program);
+    this.plan = plan(program);
     this.stagingBytes = DeviceStaging.stagingBytes(program);
     this.load = newLoad();
     // Closed in the reverse order; acquire() adds device memory, which is closed first.
@@ -79,7 +75,7 @@ final class DeviceRun implements DeviceWork {
         scope.own(new DeviceDownload(machine.place(), output, stagingBytes, new Down()));
   }
 
-  private DeviceProgram ofNumbers(BlockProgram program) {
+  private DeviceProgram plan(BlockProgram program) {
     DeviceProgram fastest = DeviceProgram.of(program, 1, this::workBytes);
     return fastest.deviceBytes() <= machine.place().governor().limitBytes()
         ? fastest
@@ -93,7 +89,8 @@ final class DeviceRun implements DeviceWork {
   // Up
 
   /** As {@link BlockPipeline#put}. */
-  void put(Part part, List<Plane> planes) {
+  void put(int array, Part part, List<Plane> planes) {
+    State input = inputs.get(array);
     part.requirePlanes(planes, input);
     boolean[] pinned = new boolean[planes.size()];
     for (int p = 0; p < planes.size(); p++) {
@@ -111,11 +108,9 @@ final class DeviceRun implements DeviceWork {
     int width = input.type().bytes();
     OptionalLong at = BoxMoves.contiguous(part, input.shape());
     boolean allPinned = IntStream.range(0, pinned.length).allMatch(p -> pinned[p]);
-    if (allPinned && at.isPresent() && (isPlanar || !input.isComplex())) {
-      for (int p = 0; p < planes.size(); p++) {
-        load.straight(planes.get(p).values(), p * input.planeBytes() + at.getAsLong() * width);
-      }
-      straightBytes += part.elements() * width * planes.size();
+    if (allPinned && at.isPresent() && !input.isComplex()) {
+      load.straight(array, planes.get(0).values(), at.getAsLong() * width);
+      straightBytes += part.elements() * width;
       if (straightBytes >= stagingBytes) {
         flush();
       }
@@ -134,7 +129,7 @@ final class DeviceRun implements DeviceWork {
         HostMemory values = planes.get(p).values().slice(done * width, count * width);
         to[p] = pinned[p] ? load.upload(values) : load.gather(values);
       }
-      load.add(new Piece(input.shape(), part.low(), shape(part), done, count, to[0], to[1]));
+      load.add(array, new Piece(input.shape(), part.low(), shape(part), done, count, to[0], to[1]));
       done += count;
     }
   }
@@ -166,18 +161,26 @@ final class DeviceRun implements DeviceWork {
       stream.upload(from, target, upload.toBytes());
       bytesUp += from.bytes();
     }
-    DeviceBuffer array = granted.resource().buffers[0];
-    for (DeviceLoad.Upload upload : sent.straight()) {
-      HostMemory from = upload.from();
-      stream.upload(from, array, upload.toBytes());
-      bytesUp += from.bytes();
-    }
+    List<DeviceBuffer> arrays = granted.resource().buffers;
+    sent.straight()
+        .forEach(
+            (array, uploads) -> {
+              for (DeviceLoad.Upload upload : uploads) {
+                HostMemory from = upload.from();
+                stream.upload(from, arrays.get(array), upload.toBytes());
+                bytesUp += from.bytes();
+              }
+            });
     CudaEvent copied = clock.ended(Phase.COPY_UP);
     if (sent.isGathered()) {
       lane.reads(this, copied);
     }
     if (!sent.pieces().isEmpty()) {
-      move(Direction.PUT, input, sent.pieces(), target, array, stream);
+      sent.pieces()
+          .forEach(
+              (array, pieces) ->
+                  move(
+                      Direction.PUT, inputs.get(array), pieces, target, arrays.get(array), stream));
       clock.ended(Phase.KERNELS);
     }
     lanes.turnUp();
@@ -191,7 +194,7 @@ final class DeviceRun implements DeviceWork {
       DeviceBuffer staging,
       DeviceBuffer array,
       CudaStream stream) {
-    if (isPlanar) {
+    if (state.type().bytes() < LEAST_PART_BYTES) {
       machine
           .transposer()
           .enqueueAll(
@@ -234,7 +237,9 @@ final class DeviceRun implements DeviceWork {
                     bytes,
                     bytes,
                     all -> DeviceArrays.allocate(plan, stagingBytes, machine, lanes)));
-    lanes.allocations().fill(granted.resource().buffers[0], (byte) 0);
+    for (int array = 0; array < inputs.size(); array++) {
+      lanes.allocations().fill(granted.resource().buffers.get(array), (byte) 0);
+    }
     uploadVectors();
     try (CudaEvent ready = lanes.allocations().record()) {
       lanes.allUp().forEach(lane -> lane.stream().waitFor(ready));
@@ -268,7 +273,7 @@ final class DeviceRun implements DeviceWork {
       }
     }
     DeviceClock clock = clock(compute);
-    at = granted.resource().run(plan, machine, compute);
+    granted.resource().run(plan, machine, compute);
     CudaEvent done = clock.ended(Phase.KERNELS);
     for (CudaStream stream : lanes.allDown()) {
       stream.waitFor(done);
@@ -284,20 +289,24 @@ final class DeviceRun implements DeviceWork {
     public DeviceBuffer stage(List<Piece> pieces) {
       DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
       DeviceClock clock = clock(lanes.down());
-      move(Direction.TAKE, output, pieces, staging, granted.resource().buffers[at], lanes.down());
+      move(Direction.TAKE, output, pieces, staging, result(), lanes.down());
       clock.ended(Phase.KERNELS);
       return staging;
     }
 
     @Override
     public boolean isReadStraight() {
-      return isPlanar || (!output.isComplex() && plan.factor() == 1);
+      return !output.isComplex() && plan.factor() == 1;
     }
 
     @Override
     public DeviceBuffer array() {
       clock(lanes.down());
-      return granted.resource().buffers[at];
+      return result();
+    }
+
+    private DeviceBuffer result() {
+      return granted.resource().buffers.get(plan.result());
     }
 
     @Override

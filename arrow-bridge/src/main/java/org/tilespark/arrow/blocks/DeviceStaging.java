@@ -16,9 +16,10 @@ final class DeviceStaging {
 
   private DeviceStaging() {}
 
-  /** Bytes of one staging buffer: a small array needs no large one. */
+  /** Bytes of one staging buffer: small arrays need no large one. */
   static long stagingBytes(BlockProgram program) {
-    long bytes = Math.max(program.input().bytes(), program.output().bytes());
+    long inputs = program.inputs().stream().mapToLong(BlockProgram.State::bytes).sum();
+    long bytes = Math.max(inputs, program.output().bytes());
     return Math.min(STAGING_BYTES, (bytes + SLACK_BYTES) / 256 * 256);
   }
 }

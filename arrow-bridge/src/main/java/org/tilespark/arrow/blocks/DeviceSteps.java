@@ -5,18 +5,20 @@ import java.util.List;
 import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.BoxMoves.Move;
+import org.tilespark.arrow.blocks.DeviceOperation.Compute;
 import org.tilespark.arrow.blocks.DeviceOperation.Reorder;
 import org.tilespark.arrow.blocks.DeviceOperation.Transform;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
-import org.tilespark.kernels.pointwise.PointwiseProgram;
-import org.tilespark.kernels.pointwise.PointwiseProgram.End;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.pointwise.FilterPrograms;
+import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * What a device does for the steps of a {@link BlockProgram}, gathered step by step: each step says
- * what it needs by {@link BlockStep#lower}. See {@link DeviceProgram} for what becomes one.
+ * What a device does with one array of a {@link BlockProgram}, gathered step by step: each step
+ * says what it needs by {@link BlockStep#lower}. See {@link DeviceProgram} for what becomes one.
  */
 public final class DeviceSteps {
   /** A slice of fewer bytes costs less to move twice than to transform by a call of its own. */
@@ -25,22 +27,57 @@ public final class DeviceSteps {
   /** Up to this many cuFFT calls cost too little to avoid. */
   private static final long FEW_SLICES = 32;
 
-  private final List<DeviceOperation> operations = new ArrayList<>();
-  private final List<PointwiseProgram.Step> steps = new ArrayList<>(); // behind the operations
+  private final Operations operations;
   private final long workShare;
   private State state;
-  private Optional<Reorder> reorder = Optional.empty(); // behind the operations; steps are none
+  private int value; // the number of the array, but for reorder
+  private Optional<Reorder> reorder = Optional.empty(); // still to be done
   private double factor = 1;
 
   /**
-   * No steps yet.
+   * An operation that gives the value whose number is next, behind those of the inputs.
    *
-   * @param state the array as it comes
+   * @param operands numbers of values, each of which no other operation takes
+   */
+  record Operation(DeviceOperation operation, List<Integer> operands) {
+    /** Copies the list. */
+    Operation {
+      operands = List.copyOf(operands);
+    }
+  }
+
+  /** The operations of a program's arrays, in their order. */
+  static final class Operations {
+    private final List<State> inputs;
+    private final List<Operation> all = new ArrayList<>();
+    private int nextInput;
+
+    /** None yet, on the inputs of a program. */
+    Operations(List<State> inputs) {
+      this.inputs = inputs;
+    }
+
+    List<Operation> all() {
+      return all;
+    }
+
+    /** Adds an operation; the number of its result. */
+    private int add(DeviceOperation operation, List<Integer> operands) {
+      all.add(new Operation(operation, operands));
+      return inputs.size() + all.size() - 1;
+    }
+  }
+
+  /**
+   * No steps yet, of the next input that has none.
+   *
    * @param workShare work areas should be no larger than the array divided by this
    */
-  DeviceSteps(State state, long workShare) {
-    this.state = state;
+  DeviceSteps(Operations operations, long workShare) {
+    this.operations = operations;
     this.workShare = workShare;
+    this.value = operations.nextInput++;
+    this.state = operations.inputs.get(value);
   }
 
   /** What the array is after the steps so far. */
@@ -53,51 +90,10 @@ public final class DeviceSteps {
     return factor;
   }
 
-  /** The operations of all steps. */
-  List<DeviceOperation> end() {
-    flush(End.SAME);
-    return List.copyOf(operations);
-  }
-
-  /** Adds a step that treats each element by itself. */
-  void pointwise(PointwiseProgram.Step step) {
+  /** The number of the result. */
+  int end() {
     flushReorder();
-    if (steps.size() == PointwiseProgram.MOST_STEPS) {
-      flush(End.SAME);
-    }
-    steps.add(step);
-  }
-
-  /** Applies the factors of transforms now. */
-  void applyFactor() {
-    if (factor != 1) {
-      pointwise(
-          new PointwiseProgram.Step(PointwiseProgram.Kind.FACTOR, List.of(), List.of(), factor));
-      factor = 1;
-    }
-  }
-
-  /** Makes a pass of the steps that were gathered, if there are any or its end is one. */
-  private void flush(End end) {
-    flushReorder();
-    if (end == End.SAME && steps.isEmpty()) {
-      return;
-    }
-    if (end == End.SAME && steps.size() < PointwiseProgram.MOST_STEPS) {
-      applyFactor(); // it costs nothing here
-    }
-    PointwiseProgram program =
-        new PointwiseProgram(state.shape(), state.type(), state.isComplex(), steps, end);
-    State after = new State(state.shape(), state.type(), program.outputIsComplex());
-    steps.clear();
-    operations.add(new DeviceOperation.Pointwise(program, state, after));
-    state = after;
-  }
-
-  private void flushSteps() {
-    if (reorder.isEmpty()) {
-      flush(End.SAME);
-    }
+    return value;
   }
 
   private void flushReorder() {
@@ -105,27 +101,50 @@ public final class DeviceSteps {
       Reorder waiting = reorder.get();
       reorder = Optional.empty();
       if (!BoxMoves.isIdentity(waiting.before().shape(), waiting.permutation())) {
-        operations.add(waiting);
+        value = operations.add(waiting, List.of(value));
       }
     }
   }
 
   private void add(DeviceOperation operation) {
-    flush(End.SAME);
-    operations.add(operation);
+    flushReorder();
+    value = operations.add(operation, List.of(value));
     state = operation.after();
   }
 
-  /** Complex numbers to the squares of their absolute values, times {@code scale}. */
-  void power(double scale) {
-    applyFactor();
-    flush(End.POWER);
-    factor = scale;
+  /** Computes each element, from the arrays that the step takes besides, once they are ready. */
+  void elementwise(ElementwiseBlock step) {
+    List<DeviceSteps> arrays = new ArrayList<>(List.of(this));
+    for (BlockProgram program : step.otherBlocks()) {
+      DeviceSteps other = new DeviceSteps(operations, workShare);
+      program.steps().forEach(each -> each.lower(other));
+      arrays.add(other);
+    }
+    State after = step.after(state);
+    List<Integer> operands = new ArrayList<>();
+    List<State> states = new ArrayList<>();
+    ElementwiseProgram program = step.program();
+    for (int i = 0; i < arrays.size(); i++) {
+      DeviceSteps array = arrays.get(i);
+      operands.add(array.end());
+      states.add(array.state);
+      if (array.factor != 1) {
+        program = program.behind(i, FilterPrograms.factor(array.taken(), array.factor));
+      }
+    }
+    ElementwiseBlock computed =
+        new ElementwiseBlock(program, step.vectors(), step.origin(), List.of());
+    value = operations.add(new Compute(computed, states, after), operands);
+    state = after;
+    factor = 1;
   }
 
-  /** Computes each element. */
-  void elementwise(ElementwiseBlock step) {
-    throw new UnsupportedOperationException("Elementwise programs on a device");
+  private void elementwise(ElementwiseProgram program) {
+    elementwise(ElementwiseBlock.of(program, List.of()));
+  }
+
+  private Taken taken() {
+    return new Taken(state.shape().rank(), state.type(), state.isComplex());
   }
 
   /** Takes a step of several passes. */
@@ -135,13 +154,11 @@ public final class DeviceSteps {
 
   /** Moves boxes; see {@link DeviceOperation.Moves}. */
   void move(List<Move> moves, boolean leavesGaps, State after) {
-    flush(End.SAME);
     add(new DeviceOperation.Moves(moves, leavesGaps, state, after));
   }
 
   /** Reorders the axes. */
   void permute(Permutation permutation) {
-    flushSteps();
     State before = reorder.map(Reorder::before).orElse(state);
     Permutation whole =
         reorder.map(first -> first.permutation().then(permutation)).orElse(permutation);
@@ -151,7 +168,6 @@ public final class DeviceSteps {
 
   /** Transforms some axes; see {@link Fourier}. */
   void transform(FourierProblem problem, double scale) {
-    flushSteps();
     if (problem.kind() == Kind.FORWARD || problem.kind() == Kind.INVERSE) {
       complex(problem);
     } else {
@@ -191,14 +207,14 @@ public final class DeviceSteps {
     Kind ofOthers = there ? Kind.FORWARD : Kind.INVERSE;
     if (full.extent(halved) == 1) { // real values are their own spectrum along it
       if (there) {
-        flush(End.COMPLEX);
+        elementwise(FilterPrograms.complex(full.rank(), state.type()));
       }
       if (!problem.complexAxes().isEmpty()) {
         complex(
             new FourierProblem(state.shape(), state.type(), problem.complexAxes(), ofOthers, 0));
       }
       if (!there) {
-        flush(End.REAL_PART);
+        elementwise(FilterPrograms.realPart(full.rank(), state.type()));
       }
       return;
     }

@@ -3,6 +3,7 @@ package org.tilespark.arrow.blocks;
 import static java.util.stream.Collectors.joining;
 
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
@@ -57,7 +58,9 @@ public record Elementwise(
     return new ElementwiseBlock(
         program,
         StepChecks.cut(program.vectors(), vectors, part),
-        Arrays.stream(part.offset()).boxed().toList(),
+        program.readsPlaces()
+            ? Arrays.stream(part.offset()).boxed().toList()
+            : Collections.nCopies(part.rank(), 0L), // so that equal parts have equal steps
         given.others());
   }
 

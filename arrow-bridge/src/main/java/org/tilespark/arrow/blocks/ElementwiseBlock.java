@@ -1,6 +1,9 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.memory.HostMemory;
@@ -10,8 +13,8 @@ import org.tilespark.layout.Shape;
 /**
  * {@link Elementwise} on a block.
  *
- * @param program whose first input is the block, whose others are {@code otherBlocks}, and which has
- *     one output
+ * @param program whose first input is the block, whose others are {@code otherBlocks}, and which
+ *     has one output
  * @param vectors one for each of the program's, as long as the block along its axis
  * @param origin of the block's first element in the whole array, one number per axis
  * @param otherBlocks what becomes of the other blocks first
@@ -29,6 +32,12 @@ public record ElementwiseBlock(
     otherBlocks = List.copyOf(otherBlocks);
   }
 
+  /** A program that takes only the block and vectors, and reads no places. */
+  public static ElementwiseBlock of(ElementwiseProgram program, List<double[]> vectors) {
+    return new ElementwiseBlock(
+        program, vectors, Collections.nCopies(program.rank(), 0L), List.of());
+  }
+
   @Override
   public State after(State before) {
     StepChecks.requireVectors(program.vectors(), vectors, before.shape());
@@ -39,6 +48,73 @@ public record ElementwiseBlock(
   /** The first element in the whole array. */
   long[] place() {
     return origin.stream().mapToLong(Long::longValue).toArray();
+  }
+
+  @Override
+  public Optional<ElementwiseBlock> asElementwise() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public Optional<BlockStep> then(BlockStep next, Compositions compositions) {
+    return next.asElementwise()
+        .flatMap(step -> step.behind(0, this, otherBlocks, step.otherBlocks, compositions));
+  }
+
+  @Override
+  public BlockStep withOthersTakenIn(Compositions compositions) {
+    for (int i = 0; i < otherBlocks.size(); i++) {
+      BlockProgram other = otherBlocks.get(i);
+      Optional<ElementwiseBlock> last = other.last().flatMap(BlockStep::asElementwise);
+      if (last.isPresent()) {
+        List<BlockProgram> others = new ArrayList<>(otherBlocks.subList(0, i));
+        others.add(other.withoutLast());
+        others.addAll(last.get().otherBlocks);
+        List<BlockProgram> behind = otherBlocks.subList(i + 1, otherBlocks.size());
+        Optional<BlockStep> both = behind(i + 1, last.get(), others, behind, compositions);
+        if (both.isPresent()) {
+          return both.get().withOthersTakenIn(compositions);
+        }
+      }
+    }
+    return this;
+  }
+
+  /**
+   * This step and the one that gives one of its inputs, as one.
+   *
+   * @param before the other blocks up to those of {@code first}
+   * @param behind the other blocks behind those
+   */
+  private Optional<BlockStep> behind(
+      int input,
+      ElementwiseBlock first,
+      List<BlockProgram> before,
+      List<BlockProgram> behind,
+      Compositions compositions) {
+    boolean readsPlaces = first.program.readsPlaces();
+    if (readsPlaces && program.readsPlaces() && !origin.equals(first.origin)) {
+      return Optional.empty();
+    }
+    List<double[]> allVectors = new ArrayList<>(first.vectors);
+    allVectors.addAll(vectors);
+    List<BlockProgram> others = new ArrayList<>(before);
+    others.addAll(behind);
+    return compositions
+        .of(first.program, program, input)
+        .map(
+            both ->
+                new ElementwiseBlock(
+                    both, allVectors, readsPlaces ? first.origin : origin, others));
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    boolean dependsOnPlace = program.readsPlaces() || !vectors.isEmpty();
+    boolean isComplex = program.inputs().get(0).isComplex() || program.outputs().get(0).isComplex();
+    return dependsOnPlace || isComplex || !otherBlocks.isEmpty()
+        ? Optional.empty()
+        : Optional.of(of(program.repeated(), List.of()));
   }
 
   /** Computes a block from blocks that are ready. */

@@ -173,17 +173,6 @@ public final class HostArray implements AutoCloseable {
     state = after;
   }
 
-  /** A step that needs no second memory and treats each plane alike; it keeps the shape. */
-  void updatePlanes(BiConsumer<HostMemory, HostMemory> work) {
-    update(
-        state,
-        (from, to) -> {
-          for (int p = 0; p < to.size(); p++) {
-            work.accept(from.get(p), to.get(p));
-          }
-        });
-  }
-
   /**
    * A step from one memory to another.
    *

@@ -11,8 +11,8 @@ import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.layout.Shape;
 
 /**
- * Pieces between a staging buffer and an array whose planes lie behind each other, as copies of
- * boxes of elements of any width. Pure functions.
+ * Pieces between the planes of a staging buffer and an array, in which the parts of complex numbers
+ * lie side by side, as copies of boxes of elements of any width. Pure functions.
  */
 final class PlaneBoxes {
   private PlaneBoxes() {}
@@ -37,7 +37,7 @@ final class PlaneBoxes {
       for (Inner inner : range(piece.size(), piece.start(), piece.count())) {
         for (int p = 0; p < state.planes(); p++) {
           long inStaging = (p == 0 ? piece.re() : piece.im()) + done * state.type().bytes();
-          parts.add(part(direction, state, piece, inner, inStaging, p * state.planeBytes()));
+          parts.add(part(direction, state, piece, inner, p, inStaging));
         }
         done += inner.elements();
       }
@@ -45,21 +45,29 @@ final class PlaneBoxes {
     return parts;
   }
 
+  /** The copy of a box of a plane, whose elements are one of the parts along a last axis. */
   private static DeviceTransposer.Part part(
-      Direction direction, State state, Piece piece, Inner inner, long inStaging, long inArray) {
+      Direction direction, State state, Piece piece, Inner inner, int plane, long inStaging) {
     int width = state.type().bytes();
-    Shape size = shape(inner.size());
+    Shape size = withParts(shape(inner.size()), 1);
+    Shape array = withParts(state.shape(), state.planes());
     long[] zeros = new long[size.rank()];
     long[] low = new long[size.rank()];
-    Arrays.setAll(low, axis -> piece.low().get(axis) + inner.low().get(axis));
+    Arrays.setAll(
+        low,
+        axis -> axis == low.length - 1 ? plane : piece.low().get(axis) + inner.low().get(axis));
     if (direction == Direction.PUT) {
-      Move move = new Move(size, size, zeros, state.shape(), low);
-      return new DeviceTransposer.Part(
-          move.problem(width), inStaging, inArray + move.toElement() * width);
+      Move move = new Move(size, size, zeros, array, low);
+      return new DeviceTransposer.Part(move.problem(width), inStaging, move.toElement() * width);
     }
-    Move move = new Move(size, state.shape(), low, size, zeros);
-    return new DeviceTransposer.Part(
-        move.problem(width), inArray + move.fromElement() * width, inStaging);
+    Move move = new Move(size, array, low, size, zeros);
+    return new DeviceTransposer.Part(move.problem(width), move.fromElement() * width, inStaging);
+  }
+
+  private static Shape withParts(Shape shape, int parts) {
+    long[] extents = Arrays.copyOf(shape.toArray(), shape.rank() + 1);
+    extents[shape.rank()] = parts;
+    return Shape.of(extents);
   }
 
   /**

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
+import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
@@ -107,12 +108,13 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
     low[axis] = index * thickness;
     size[axis] = Math.min(thickness, shape.extent(axis) - low[axis]);
     ArrayProgram.Part slice = program.binding().on(List.of(Box.at(low, size)), null);
+    State result = program.output();
     int toAxis = program.permutation().inverse().axis(axis);
     return new BatchPiece(
         slice.program(),
         1,
-        region(shape, axis, low[axis], size[axis]),
-        region(program.output().shape(), toAxis, low[axis], size[axis]));
+        region(program.type(), shape, axis, low[axis], size[axis]),
+        region(result.type(), result.shape(), toAxis, low[axis], size[axis]));
   }
 
   /** All slices. */
@@ -125,8 +127,8 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
   }
 
   /** The part {@code [start, start + extent)} of an axis of a dense array. */
-  private Region region(Shape shape, int along, long start, long extent) {
-    long inner = program.type().bytes();
+  private static Region region(ElementType type, Shape shape, int along, long start, long extent) {
+    long inner = type.bytes();
     for (int i = along + 1; i < shape.rank(); i++) {
       inner *= shape.extent(i);
     }

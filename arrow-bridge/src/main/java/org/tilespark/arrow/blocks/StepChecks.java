@@ -7,7 +7,6 @@ import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.Box;
-import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /** What several steps check and compute. */
@@ -41,25 +40,6 @@ final class StepChecks {
   static List<Long> behindZero(List<Long> numbers) {
     List<Long> all = new ArrayList<>(List.of(0L));
     all.addAll(numbers);
-    return all;
-  }
-
-  static void requireFloats(State state) {
-    if (state.type() != ElementType.FLOAT32 && state.type() != ElementType.FLOAT64) {
-      throw new IllegalArgumentException("it takes FLOAT32 or FLOAT64");
-    }
-  }
-
-  /** Vectors of a whole array, cut to a part of it. */
-  static List<double[]> cut(List<double[]> vectors, Box part) {
-    List<double[]> all = new ArrayList<>();
-    for (int axis = 0; axis < vectors.size(); axis++) {
-      all.add(
-          Arrays.copyOfRange(
-              vectors.get(axis),
-              Math.toIntExact(part.low(axis)),
-              Math.toIntExact(part.high(axis))));
-    }
     return all;
   }
 
@@ -115,18 +95,6 @@ final class StepChecks {
     if (rank != shape.rank()) {
       throw new IllegalArgumentException(
           "it names " + rank + " axes, the array has " + shape.rank());
-    }
-  }
-
-  static void requireVectors(String what, List<double[]> vectors, State state) {
-    requireFloats(state);
-    requireRank(vectors.size(), state.shape());
-    for (int axis = 0; axis < vectors.size(); axis++) {
-      if (vectors.get(axis).length != state.shape().extent(axis)) {
-        throw new IllegalArgumentException(
-            "the %s vector of axis %s has %s numbers, the axis %s"
-                .formatted(what, axis, vectors.get(axis).length, state.shape().extent(axis)));
-      }
     }
   }
 

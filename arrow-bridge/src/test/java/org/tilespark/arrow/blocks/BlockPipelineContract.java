@@ -231,7 +231,7 @@ abstract class BlockPipelineContract {
       for (ElementType type : TYPES) {
         for (boolean isComplex : new boolean[] {false, true}) {
           OracleArray array = OracleArray.random(shape, isComplex, type, 7);
-          for (BlockStep step : otherSteps(shape, isComplex)) {
+          for (BlockStep step : otherSteps(shape, type, isComplex)) {
             assertSteps(array, type, step);
           }
         }
@@ -239,12 +239,13 @@ abstract class BlockPipelineContract {
     }
   }
 
-  private static List<BlockStep> otherSteps(Shape shape, boolean isComplex) {
+  private static List<BlockStep> otherSteps(Shape shape, ElementType type, boolean isComplex) {
     int rank = shape.rank();
     List<BlockStep> steps = new ArrayList<>();
-    steps.add(new Subtract(vectors(shape, 1), isComplex ? vectors(shape, 2) : List.of()));
-    steps.add(new Scale(vectors(shape, 3)));
-    steps.add(new KeepUpTo(vectors(shape, 4), 0.3));
+    steps.add(
+        FilterSteps.trend(type, vectors(shape, 1), isComplex ? vectors(shape, 2) : List.of()));
+    steps.add(FilterSteps.window(type, isComplex, vectors(shape, 3)));
+    steps.add(FilterSteps.lowPass(type, isComplex, vectors(shape, 4), 0.3));
     steps.add(new Roll(Collections.nCopies(rank, 0L)));
     steps.add(new Roll(Collections.nCopies(rank, 3L)));
     steps.add(new Roll(Collections.nCopies(rank, -101L)));
@@ -271,7 +272,7 @@ abstract class BlockPipelineContract {
       }
     }
     if (isComplex) {
-      steps.add(new Power(0.25));
+      steps.add(FilterSteps.power(rank, type));
     }
     return steps;
   }
@@ -287,32 +288,32 @@ abstract class BlockPipelineContract {
       assertSteps(
           array,
           type,
-          new Subtract(vectors(shape, 1), List.of()),
-          new Scale(vectors(shape, 2)),
+          FilterSteps.trend(type, vectors(shape, 1), List.of()),
+          FilterSteps.window(type, false, vectors(shape, 2)),
           new Pad(padded, List.of(0L, 1L, 2L)),
           new Roll(List.of(0L, 6L, 8L)),
-          new Scale(vectors(padded, 3)),
+          FilterSteps.window(type, false, vectors(padded, 3)),
           new Fourier(List.of(1, 2), Form.REAL, Direction.FORWARD, 0, 0.01),
           new Permute(Permutation.parse("yzx")),
-          new Subtract(vectors(permuted, 4), vectors(permuted, 5)),
+          FilterSteps.trend(type, vectors(permuted, 4), vectors(permuted, 5)),
           new Fourier(List.of(2), Form.COMPLEX, Direction.FORWARD, 0, 0.5),
           new Roll(List.of(-6L, 0L, 4L)),
-          new Scale(vectors(permuted, 6)),
-          new KeepUpTo(vectors(permuted, 7), 0.5),
+          FilterSteps.window(type, true, vectors(permuted, 6)),
+          FilterSteps.lowPass(type, true, vectors(permuted, 7), 0.5),
           new Roll(List.of(6L, 0L, -4L)),
           new Fourier(List.of(2), Form.COMPLEX, Direction.INVERSE, 0, 1.0 / 9),
           new Permute(Permutation.parse("zxy")),
-          new Scale(vectors(half, 8)),
+          FilterSteps.window(type, true, vectors(half, 8)),
           new Fourier(List.of(1, 2), Form.REAL, Direction.INVERSE, 16, 3),
           new Crop(shape, List.of(0L, 1L, 2L)));
       assertSteps(
           OracleArray.random(shape, true, type, 9),
           type,
           new Fourier(List.of(0, 2), Form.COMPLEX, Direction.FORWARD, 0, 0.1),
-          new Subtract(vectors(shape, 1), vectors(shape, 2)),
+          FilterSteps.trend(type, vectors(shape, 1), vectors(shape, 2)),
           new Fourier(List.of(1), Form.COMPLEX, Direction.FORWARD, 0, 0.2),
-          new Power(3),
-          new Subtract(vectors(shape, 3), List.of()),
+          FilterSteps.power(3, type),
+          FilterSteps.trend(type, vectors(shape, 3), List.of()),
           new Fourier(List.of(0), Form.REAL, Direction.FORWARD, 0, 1));
     }
   }
@@ -332,7 +333,8 @@ abstract class BlockPipelineContract {
     OracleArray array =
         new OracleArray(
             Shape.of(4), new double[] {1, Double.POSITIVE_INFINITY, Double.NaN, 2}, null);
-    KeepUpTo keep = new KeepUpTo(List.of(new double[] {0, 1, 1, 0.5}), 0.5);
+    BlockStep keep =
+        FilterSteps.lowPass(ElementType.FLOAT64, false, List.of(new double[] {0, 1, 1, 0.5}), 0.5);
     assertArrayEquals(
         new double[] {1, 0, 0, 2}, run(array, ElementType.FLOAT64, List.of(keep)).re());
   }
@@ -542,7 +544,8 @@ abstract class BlockPipelineContract {
         List.of(
             List.<BlockStep>of(),
             List.<BlockStep>of(new Permute(Permutation.parse("yzx"))),
-            List.<BlockStep>of(new Scale(vectors(shape, 3)), new Power(2)),
+            List.<BlockStep>of(
+                FilterSteps.window(type, true, vectors(shape, 3)), FilterSteps.power(3, type)),
             List.<BlockStep>of(
                 new Fourier(List.of(1), Form.COMPLEX, Direction.FORWARD, 0, 1),
                 new Roll(List.of(0L, 0L, 0L))),
@@ -591,7 +594,8 @@ abstract class BlockPipelineContract {
         taken++;
       }
       OracleArray array = OracleArray.random(shape, false, type, i);
-      pipeline.begin(new BlockProgram(shape, type, false, List.of(new Scale(vectors(shape, 1)))));
+      BlockStep window = FilterSteps.window(type, false, vectors(shape, 1));
+      pipeline.begin(new BlockProgram(shape, type, false, List.of(window)));
       put(Part.whole(shape), shape, type, bytes(array, type), false);
       int first = begun;
       pipeline.run(

@@ -3,14 +3,20 @@ package org.tilespark.arrow.blocks;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Fourier.Direction;
 import org.tilespark.arrow.blocks.Fourier.Form;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.pointwise.FilterPrograms;
+import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
+import org.tilespark.kernels.pointwise.Instruction;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.ElementType;
@@ -29,16 +35,20 @@ class BlockProgramTest {
             ElementType.FLOAT32,
             false,
             List.of(
-                new Subtract(vectors, List.of()),
-                new Scale(vectors),
+                FilterSteps.trend(ElementType.FLOAT32, vectors, List.of()),
+                FilterSteps.window(ElementType.FLOAT32, false, vectors),
                 new Pad(Shape.of(4, 8, 11), List.of(0L, 1L, 2L)),
                 new Roll(List.of(0L, -3L, 40L)),
                 new Fourier(List.of(1, 2), Form.REAL, Direction.FORWARD, 0, 1),
                 new Permute(Permutation.parse("yzx")),
                 new Fourier(List.of(2), Form.COMPLEX, Direction.FORWARD, 0, 0.5),
-                new KeepUpTo(List.of(new double[8], new double[6], new double[4]), 2),
+                FilterSteps.lowPass(
+                    ElementType.FLOAT32,
+                    true,
+                    List.of(new double[8], new double[6], new double[4]),
+                    2),
                 new Crop(Shape.of(8, 5, 1), List.of(0L, 1L, 3L)),
-                new Power(1)));
+                FilterSteps.power(3, ElementType.FLOAT32)));
     List<Shape> shapes = program.states().stream().map(BlockProgram.State::shape).toList();
     assertEquals(
         List.of(
@@ -87,30 +97,45 @@ class BlockProgramTest {
             new Pad(Shape.of(6, 10, 4)),
             new Crop(Shape.of(6, 3, 4), List.of(0L, 5L, 0L)),
             new Roll(List.of(1L, 0L, 2L)));
-    double[] four = new double[4];
     for (ElementType type : ElementType.values()) {
       BlockProgram program = new BlockProgram(SHAPE, type, true, moves);
-      assertTrue(program.onlyMoves());
+      assertTrue(program.goesTogether());
       assertEquals(Shape.of(6, 3, 4), program.output().shape());
-      boolean isFloat = type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
-      for (BlockStep step :
-          List.of(
-              new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1),
-              new Scale(List.of(four)),
-              new Subtract(List.of(four), List.of(four)),
-              new KeepUpTo(List.of(four), 1),
-              new Power(1))) {
-        if (isFloat) {
-          assertFalse(new BlockProgram(Shape.of(4), type, true, List.of(step)).onlyMoves());
-        } else {
-          IllegalArgumentException refused =
-              assertThrows(
-                  IllegalArgumentException.class,
-                  () -> new BlockProgram(Shape.of(4), type, true, List.of(step)));
-          assertTrue(refused.getMessage().contains(type.toString()), refused.getMessage());
-          assertTrue(refused.getMessage().contains("FLOAT32 or FLOAT64"), refused.getMessage());
-        }
-      }
+    }
+  }
+
+  /** What transforms, takes vectors, complex numbers, places or other blocks, goes alone. */
+  @Test
+  void whatGoesTogether() {
+    Shape shape = Shape.of(4);
+    List<double[]> four = List.of(new double[4]);
+    ElementType type = ElementType.FLOAT32;
+    ElementwiseProgram real = FilterPrograms.factor(new Taken(1, type, false), 2);
+    ElementwiseBlock behind =
+        assertInstanceOf(
+            ElementwiseBlock.class, ElementwiseBlock.of(real, List.of()).repeated(5).orElseThrow());
+    assertEquals(2, behind.program().rank());
+    ElementwiseProgram place =
+        new ElementwiseProgram(
+            1,
+            real.inputs(),
+            List.of(),
+            List.of(new Instruction.Place(0)),
+            List.of(ElementwiseProgram.Output.real(0)));
+    for (BlockStep step :
+        List.of(
+            new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1),
+            FilterSteps.window(type, false, four),
+            ElementwiseBlock.of(FilterPrograms.factor(new Taken(1, type, true), 2), List.of()),
+            FilterSteps.power(1, type),
+            ElementwiseBlock.of(FilterPrograms.complex(1, type), List.of()),
+            ElementwiseBlock.of(place, List.of()),
+            new ElementwiseBlock(
+                real,
+                List.of(),
+                List.of(0L),
+                List.of(new BlockProgram(shape, type, false, List.of()))))) {
+      assertEquals(Optional.empty(), step.repeated(1), step.toString());
     }
   }
 
@@ -132,24 +157,41 @@ class BlockProgramTest {
         new Roll(List.of(0L, -1L, 7L)), new Roll(List.of(-1L, 7L)).repeated(5).orElseThrow());
   }
 
-  /** Vectors of a whole array are cut to a part. */
+  /** Vectors of a whole array are cut to a part; elementwise steps that meet become one. */
   @Test
   void vectorsOnAPart() {
+    Taken taken = new Taken(2, ElementType.FLOAT64, false);
+    ElementwiseProgram window = FilterPrograms.window(taken);
     List<ArrayStep> steps =
         List.of(
-            new Scale(List.of(new double[] {1, 2, 3}, new double[] {4, 5})),
+            new Elementwise(
+                window, List.of(new double[] {1, 2, 3}, new double[] {4, 5}), List.of(), "window"),
             new Permute(Permutation.of(1, 0)),
-            new Subtract(List.of(new double[] {6, 7}, new double[] {8, 9, 10}), List.of()),
-            new KeepUpTo(List.of(new double[] {11, 12}, new double[] {13, 14, 15}), 16));
+            new Elementwise(
+                FilterPrograms.trend(taken),
+                List.of(new double[] {6, 7}, new double[] {8, 9, 10}),
+                List.of(),
+                "trend"),
+            new Elementwise(
+                FilterPrograms.lowPass(taken, 16),
+                List.of(new double[] {11, 12}, new double[] {13, 14, 15}),
+                List.of(),
+                "low pass"));
     ArrayProgram program = new ArrayProgram(Shape.of(3, 2), ElementType.FLOAT64, false, steps);
     ArrayProgram.Part part =
         program.binding().on(List.of(Box.at(new long[] {1, 0}, new long[] {2, 2})), null);
     assertEquals(Box.at(new long[] {0, 1}, new long[] {2, 2}), part.place());
     List<BlockStep> bound = part.program().steps();
-    assertVectors(((Scale) bound.get(0)).factors(), new double[] {2, 3}, new double[] {4, 5});
-    assertVectors(((Subtract) bound.get(2)).real(), new double[] {6, 7}, new double[] {9, 10});
-    assertEquals(List.of(), ((Subtract) bound.get(2)).imag());
-    assertVectors(((KeepUpTo) bound.get(3)).terms(), new double[] {11, 12}, new double[] {14, 15});
+    assertEquals(3, bound.size());
+    ElementwiseBlock first = assertInstanceOf(ElementwiseBlock.class, bound.get(0));
+    assertEquals(window, first.program());
+    assertVectors(first.vectors(), new double[] {2, 3}, new double[] {4, 5});
+    assertVectors(
+        assertInstanceOf(ElementwiseBlock.class, bound.get(2)).vectors(),
+        new double[] {6, 7},
+        new double[] {9, 10},
+        new double[] {11, 12},
+        new double[] {14, 15});
   }
 
   private static void assertVectors(List<double[]> found, double[]... expected) {
@@ -196,17 +238,26 @@ class BlockProgramTest {
         new Fourier(List.of(2), Form.COMPLEX, Direction.INVERSE, 0, Double.NaN));
     assertRefused("has 2 axes, found 3", SHAPE, true, new Permute(Permutation.of(1, 0)));
     assertRefused(
-        "factor vector of axis 1 has 9 numbers, the axis 6",
+        "vectors of [4, 9, 9] numbers along axes [0, 1, 2] of (4, 6, 9)",
         SHAPE,
         true,
-        new Scale(List.of(four, nine, nine)));
+        FilterSteps.window(ElementType.FLOAT64, true, List.of(four, nine, nine)));
     assertRefused(
-        "imaginary parts to subtract",
+        "vectors of [4, 6] numbers",
         SHAPE,
-        false,
-        new Subtract(List.of(four, six, nine), List.of(four, six, nine)));
-    assertRefused("names 0 axes", SHAPE, true, new Subtract(List.of(four, six, nine), List.of()));
-    assertRefused("names 1 axes", SHAPE, true, new KeepUpTo(List.of(four), 1));
+        true,
+        ElementwiseBlock.of(
+            FilterPrograms.window(new Taken(3, ElementType.FLOAT64, true)), List.of(four, six)));
+    assertRefused(
+        "array 0 is complex FLOAT64 (4, 6, 9); expected real FLOAT64 (4, 6, 9)",
+        SHAPE,
+        true,
+        FilterSteps.trend(ElementType.FLOAT64, List.of(four, six, nine), List.of()));
+    assertRefused(
+        "names 1 axes",
+        SHAPE,
+        true,
+        FilterSteps.lowPass(ElementType.FLOAT64, true, List.of(four), 1));
     assertRefused(
         "(4, 6, 9) from [0, 0, 1] on does not lie inside (4, 6, 9)",
         SHAPE,
@@ -219,7 +270,11 @@ class BlockProgramTest {
     List<AxisRange> beyond = List.of(AxisRange.all(4), AxisRange.all(7), AxisRange.all(1));
     assertRefused("does not lie inside (4, 6, 9) along axis 1", SHAPE, true, new Slice(beyond));
     assertRefused(
-        "Step 2 of 2 (Power) on real FLOAT64 (4, 6, 9)", SHAPE, true, new Power(1), new Power(1));
+        "Step 2 of 2 (ElementwiseBlock) on real FLOAT64 (4, 6, 9)",
+        SHAPE,
+        true,
+        FilterSteps.power(3, ElementType.FLOAT64),
+        FilterSteps.power(3, ElementType.FLOAT64));
   }
 
   @Test

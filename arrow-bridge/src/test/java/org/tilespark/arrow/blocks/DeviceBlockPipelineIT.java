@@ -30,6 +30,7 @@ import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
@@ -48,6 +49,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
   private static CudaDevice device;
   private static DeviceFourier fourier;
   private static DeviceTransposer transposer;
+  private static DeviceElementwise elementwise;
   private static PinnedPool pool;
   private static ArrowMemory memory;
 
@@ -60,6 +62,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     assumeTrue(found.isPresent(), found.whyNot());
     fourier = found.get();
     transposer = new DeviceTransposer(device);
+    elementwise = new DeviceElementwise(device);
     pool = device.newPinnedPool(1 << 28);
     memory = new ArrowMemory(new PinnedMemorySource(pool));
   }
@@ -69,6 +72,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     if (memory != null) {
       memory.close();
       transposer.close();
+      elementwise.close();
       fourier.close();
       assertEquals(0, pool.liveBytes());
       pool.close();
@@ -104,6 +108,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         new DevicePlace(device, memory, governor, allocator, task, listener),
         new DevicePasses(device),
         transposer,
+        elementwise,
         Optional.of(fourier),
         aheadBytes(),
         BATCH_BYTES);
@@ -135,6 +140,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                       PipelineListener.NONE),
                   new DevicePasses(device),
                   transposer,
+                  elementwise,
                   Optional.of(fourier),
                   0,
                   BATCH_BYTES));
@@ -183,7 +189,10 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
               ElementType.FLOAT32,
               true,
               List.of(
-                  new Scale(List.of(new double[40], new double[50], new double[60])),
+                  FilterSteps.window(
+                      ElementType.FLOAT32,
+                      true,
+                      List.of(new double[40], new double[50], new double[60])),
                   new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
       heardPipeline.begin(program);
       Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
@@ -378,6 +387,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                     device, memory, governor, allocator, new DeviceTask(() -> {}), heard),
                 new DevicePasses(device),
                 transposer,
+                elementwise,
                 Optional.of(fourier),
                 aheadBytes(),
                 64 << 20);
@@ -430,6 +440,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                 PipelineListener.NONE),
             new DevicePasses(device),
             transposer,
+            elementwise,
             Optional.empty(),
             aheadBytes(),
             BATCH_BYTES)) {

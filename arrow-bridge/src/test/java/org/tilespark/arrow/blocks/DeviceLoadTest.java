@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.memory.HostMemory;
@@ -101,11 +102,11 @@ class DeviceLoadTest {
   @Test
   void whatGoesStraight() {
     assertTrue(load.isEmpty());
-    load.straight(HostMemory.ofAddress(1 << 20, 1000), 72);
+    load.straight(3, HostMemory.ofAddress(1 << 20, 1000), 72);
     assertFalse(load.isEmpty());
     assertEquals(List.of(), load.uploads());
-    assertEquals(1000, load.straight().get(0).from().bytes());
-    assertEquals(72, load.straight().get(0).toBytes());
+    assertEquals(1000, load.straight().get(3).get(0).from().bytes());
+    assertEquals(72, load.straight().get(3).get(0).toBytes());
     assertEquals(0, load.gather(memory(5, 1)));
   }
 
@@ -114,8 +115,8 @@ class DeviceLoadTest {
     load.gather(memory(16, 1));
     assertTrue(load.isEmpty());
     Piece piece = new Piece(Shape.of(2, 2), List.of(0L, 0L), Shape.of(2, 2), 0, 4, 0, 0);
-    load.add(piece);
+    load.add(1, piece);
     assertFalse(load.isEmpty());
-    assertEquals(List.of(piece), load.pieces());
+    assertEquals(Map.of(1, List.of(piece)), load.pieces());
   }
 }

@@ -1,6 +1,10 @@
 package org.tilespark.arrow.blocks;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
@@ -27,6 +31,19 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     return new OracleArray(shape, re, im);
   }
 
+  /** An array whose planes hold FLOAT32 or FLOAT64. */
+  static OracleArray ofBytes(Shape shape, ElementType type, List<byte[]> planes) {
+    List<double[]> parts = new ArrayList<>();
+    for (byte[] plane : planes) {
+      ByteBuffer bytes = ByteBuffer.wrap(plane).order(ByteOrder.nativeOrder());
+      double[] part = new double[plane.length / type.bytes()];
+      Arrays.setAll(
+          part, i -> type == ElementType.FLOAT32 ? bytes.getFloat(4 * i) : bytes.getDouble(8 * i));
+      parts.add(part);
+    }
+    return new OracleArray(shape, parts.get(0), parts.size() == 2 ? parts.get(1) : null);
+  }
+
   private static double rounded(double value, ElementType type) {
     return type == ElementType.FLOAT32 ? (float) value : value;
   }
@@ -48,41 +65,6 @@ record OracleArray(Shape shape, double[] re, double[] im) {
       Permutation permutation = permute.permutation();
       OracleArray out = ofShape(permutation.apply(shape));
       forEach(index -> move(index, permutation.apply(index), out));
-      return out;
-    } else if (step instanceof Subtract subtract) {
-      OracleArray out = ofShape(shape);
-      forEach(
-          index -> {
-            int at = at(shape, index);
-            out.re[at] = re[at] - sum(subtract.real(), index);
-            if (im != null) {
-              out.im[at] = im[at] - sum(subtract.imag(), index);
-            }
-          });
-      return out;
-    } else if (step instanceof Scale scale) {
-      OracleArray out = ofShape(shape);
-      forEach(
-          index -> {
-            int at = at(shape, index);
-            double factor = 1;
-            for (int axis = 0; axis < index.length; axis++) {
-              factor *= scale.factors().get(axis)[(int) index[axis]];
-            }
-            out.re[at] = re[at] * factor;
-            if (im != null) {
-              out.im[at] = im[at] * factor;
-            }
-          });
-      return out;
-    } else if (step instanceof KeepUpTo keep) {
-      OracleArray out = ofShape(shape);
-      forEach(
-          index -> {
-            if (!(sum(keep.terms(), index) > keep.limit())) {
-              move(index, index, out);
-            }
-          });
       return out;
     } else if (step instanceof Pad pad) {
       OracleArray out = ofShape(pad.shape());
@@ -115,10 +97,8 @@ record OracleArray(Shape shape, double[] re, double[] im) {
             move(index, to, out);
           });
       return out;
-    } else if (step instanceof Power power) {
-      double[] squares = new double[re.length];
-      Arrays.setAll(squares, i -> (re[i] * re[i] + im[i] * im[i]) * power.scale());
-      return new OracleArray(shape, squares, null);
+    } else if (step instanceof ElementwiseBlock computed) {
+      return OracleElements.of(computed, List.of(this));
     }
     throw new AssertionError(step);
   }
@@ -143,6 +123,21 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     OracleArray array = this;
     for (BlockStep step : steps) {
       array = array.after(step);
+    }
+    return array;
+  }
+
+  /** What a program makes of its inputs, in their order. */
+  static OracleArray result(BlockProgram program, Iterator<OracleArray> inputs) {
+    OracleArray array = inputs.next();
+    for (BlockStep step : program.steps()) {
+      if (step instanceof ElementwiseBlock computed) {
+        List<OracleArray> arrays = new ArrayList<>(List.of(array));
+        computed.otherBlocks().forEach(other -> arrays.add(result(other, inputs)));
+        array = OracleElements.of(computed, arrays);
+      } else {
+        array = array.after(step);
+      }
     }
     return array;
   }
@@ -241,11 +236,11 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     return out;
   }
 
-  private interface Each {
+  interface Each {
     void at(long[] index);
   }
 
-  private void forEach(Each each) {
+  void forEach(Each each) {
     long[] index = new long[shape.rank()];
     for (int i = 0; i < re.length; i++) {
       each.at(index.clone());
@@ -262,16 +257,8 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     }
   }
 
-  private static int at(Shape shape, long[] index) {
+  static int at(Shape shape, long[] index) {
     return (int) BoxMoves.element(shape, index);
-  }
-
-  private static double sum(List<double[]> vectors, long[] index) {
-    double sum = 0;
-    for (int axis = 0; axis < index.length; axis++) {
-      sum += vectors.get(axis)[(int) index[axis]];
-    }
-    return sum;
   }
 
   /** Sum of the squares of all absolute values. */

@@ -52,6 +52,7 @@ class PlaneBoxesTest {
       ElementType type = random.nextBoolean() ? ElementType.INT8 : ElementType.INT16;
       State state = new State(shape, type, random.nextBoolean());
       int plane = (int) state.planeBytes();
+      int width = type.bytes();
       List<byte[]> planes = new ArrayList<>();
       byte[] staging = new byte[(int) state.bytes()];
       for (int p = 0; p < state.planes(); p++) {
@@ -73,8 +74,10 @@ class PlaneBoxesTest {
       byte[] array = new byte[(int) state.bytes()];
       move(PlaneBoxes.of(Direction.PUT, state, pieces), staging, array);
       byte[] expected = new byte[array.length];
-      for (int p = 0; p < state.planes(); p++) {
-        System.arraycopy(planes.get(p), 0, expected, p * plane, plane);
+      for (int at = 0; at < expected.length; at += width) { // parts side by side
+        int number = at / width;
+        byte[] from = planes.get(number % state.planes());
+        System.arraycopy(from, number / state.planes() * width, expected, at, width);
       }
       assertArrayEquals(expected, array, "seed " + seed + ", round " + round);
       byte[] back = new byte[staging.length];

@@ -48,8 +48,7 @@ public final class FilterPrograms {
         taken.rank * (taken.isComplex ? 2 : 1),
         part -> {
           int sum = code.joined(BinaryFunction.ADD, part * taken.rank);
-          return code.add(
-              new Instruction.Binary(BinaryFunction.SUBTRACT, code.load(part), sum));
+          return code.add(new Instruction.Binary(BinaryFunction.SUBTRACT, code.load(part), sum));
         });
   }
 

@@ -1,7 +1,6 @@
 /**
  * What becomes of each element of arrays by itself, in one pass: elementwise programs ({@link
  * org.tilespark.kernels.pointwise.ElementwiseProgram}, from which to start), their functions with
- * both twins, and the kernels that are written for them; and the instructions of {@link
- * org.tilespark.kernels.pointwise.PointwiseProgram}.
+ * both twins, and the kernels that are written for them.
  */
 package org.tilespark.kernels.pointwise;

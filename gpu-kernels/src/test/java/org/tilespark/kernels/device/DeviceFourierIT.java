@@ -25,7 +25,6 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -155,12 +154,6 @@ class DeviceFourierIT {
                   planes,
                   array,
                   stream));
-      PointwiseProgram power =
-          new PointwiseProgram(
-              shape, ElementType.FLOAT32, true, List.of(), PointwiseProgram.End.POWER);
-      assertThrows(
-          IllegalArgumentException.class,
-          () -> passes.pointwise(power, planes, 0, array, array, stream));
     }
   }
 

@@ -11,8 +11,9 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.ArrayStep;
+import org.tilespark.arrow.blocks.Elementwise;
 import org.tilespark.arrow.blocks.Permute;
-import org.tilespark.arrow.blocks.Power;
+import org.tilespark.kernels.pointwise.FilterPrograms;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
@@ -144,7 +145,8 @@ public final class FourierPlans {
       throw plans.volume.bad(
           "the blocks are real (no column imag); expected complex ones of a spectrum");
     }
-    return plans.pointwise(new Power(1));
+    return plans.pointwise(
+        new Elementwise(FilterPrograms.power(RANK, plans.blocks.elementType()), "power"));
   }
 
   /**

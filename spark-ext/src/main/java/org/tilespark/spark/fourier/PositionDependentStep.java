@@ -7,20 +7,30 @@ import java.util.Map;
 import org.tilespark.arrow.blocks.ArrayStep;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.BlockStep;
-import org.tilespark.arrow.blocks.KeepUpTo;
-import org.tilespark.arrow.blocks.Scale;
-import org.tilespark.arrow.blocks.Subtract;
+import org.tilespark.arrow.blocks.ElementwiseBlock;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.pointwise.FilterPrograms;
+import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.options.Window;
 
-/**
- * A step whose numbers depend on where an element lies in the whole array. It becomes vectors when
- * it is bound to a part.
- */
+/** An elementwise step with vectors that depend on where a part lies in the whole array. */
 sealed interface PositionDependentStep extends ArrayStep {
+  /** What is computed for each element. */
+  ElementwiseProgram program(Taken taken);
+
+  /** The vectors of {@link #program} for a part of the whole array. */
+  List<double[]> vectors(State before, Box part, Given given);
+
   @Override
   default State after(State before) {
     return before;
+  }
+
+  @Override
+  default BlockStep onPart(State before, Box part, Given given) {
+    Taken taken = new Taken(part.rank(), before.type(), before.isComplex());
+    return ElementwiseBlock.of(program(taken), vectors(before, part, given));
   }
 
   /**
@@ -30,21 +40,23 @@ sealed interface PositionDependentStep extends ArrayStep {
    */
   record Detrend() implements PositionDependentStep {
     @Override
-    public BlockStep onPart(State before, Box part, Given given) {
-      return new Subtract(
-          vectors(part, given.trend(), 0),
-          before.isComplex() ? vectors(part, given.trend(), 1 + part.rank()) : List.of());
+    public ElementwiseProgram program(Taken taken) {
+      return FilterPrograms.trend(taken);
     }
 
-    private static List<double[]> vectors(Box part, double[] trend, int first) {
+    @Override
+    public List<double[]> vectors(State before, Box part, Given given) {
       List<double[]> vectors = new ArrayList<>();
-      for (int axis = 0; axis < part.rank(); axis++) {
-        double[] vector = new double[Math.toIntExact(part.size(axis))];
-        double slope = trend[first + 1 + axis];
-        double constant = axis == 0 ? trend[first] : 0;
-        long low = part.low(axis);
-        Arrays.setAll(vector, i -> constant + slope * (low + i));
-        vectors.add(vector);
+      int numbers = 1 + part.rank(); // of the real or of the imaginary parts
+      for (int first = 0; first < before.planes() * numbers; first += numbers) {
+        for (int axis = 0; axis < part.rank(); axis++) {
+          double[] vector = new double[Math.toIntExact(part.size(axis))];
+          double slope = given.trend()[first + 1 + axis];
+          double constant = axis == 0 ? given.trend()[first] : 0;
+          long low = part.low(axis);
+          Arrays.setAll(vector, i -> constant + slope * (low + i));
+          vectors.add(vector);
+        }
       }
       return vectors;
     }
@@ -63,7 +75,12 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
 
     @Override
-    public BlockStep onPart(State before, Box part, Given given) {
+    public ElementwiseProgram program(Taken taken) {
+      return FilterPrograms.window(taken);
+    }
+
+    @Override
+    public List<double[]> vectors(State before, Box part, Given given) {
       List<double[]> factors = new ArrayList<>();
       for (int axis = 0; axis < part.rank(); axis++) {
         factors.add(
@@ -72,7 +89,7 @@ sealed interface PositionDependentStep extends ArrayStep {
                 .factors(
                     before.shape().extent(axis), part.low(axis), Math.toIntExact(part.size(axis))));
       }
-      return new Scale(factors);
+      return factors;
     }
 
     @Override
@@ -95,7 +112,12 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
 
     @Override
-    public BlockStep onPart(State before, Box part, Given given) {
+    public ElementwiseProgram program(Taken taken) {
+      return FilterPrograms.lowPass(taken, cutoff * cutoff);
+    }
+
+    @Override
+    public List<double[]> vectors(State before, Box part, Given given) {
       List<double[]> terms = new ArrayList<>();
       for (int axis = 0; axis < part.rank(); axis++) {
         double[] squares = new double[Math.toIntExact(part.size(axis))];
@@ -106,7 +128,7 @@ sealed interface PositionDependentStep extends ArrayStep {
         }
         terms.add(squares);
       }
-      return new KeepUpTo(terms, cutoff * cutoff);
+      return terms;
     }
 
     @Override

@@ -3,7 +3,6 @@ package org.tilespark.spark.pointwise;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.tilespark.kernels.pointwise.PointwiseProgram.Step;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;

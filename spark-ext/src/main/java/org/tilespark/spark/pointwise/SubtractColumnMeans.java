@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.pointwise.PointwiseProgram.Step;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.aggregate.ColumnMeans;
 import org.tilespark.spark.block.ArrayValues;

@@ -267,6 +267,7 @@ public final class ExecutorRuntime implements AutoCloseable {
               run.place(listener),
               new DevicePasses(gpu.get().device()),
               gpu.get().transposer(),
+              gpu.get().elementwise(),
               fourier,
               batchesAhead * batchBytes,
               batchBytes);

@@ -13,6 +13,7 @@ import org.tilespark.arrow.panels.DevicePanels;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.transpose.Tiling;
@@ -29,6 +30,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 public record Gpu(
     CudaDevice device,
     DeviceTransposer transposer,
+    DeviceElementwise elementwise,
     DeviceMultiplier multiplier,
     MemoryGovernor governor,
     DevicePanels panels,
@@ -52,8 +54,10 @@ public record Gpu(
       opened.push(multiplier);
       DeviceTransposer transposer = new DeviceTransposer(device, autotuner(device, conf));
       opened.push(transposer);
+      DeviceElementwise elementwise = new DeviceElementwise(device);
+      opened.push(elementwise);
       DevicePanels panels = new DevicePanels(device, governor);
-      return new Gpu(device, transposer, multiplier, governor, panels, totalBytes);
+      return new Gpu(device, transposer, elementwise, multiplier, governor, panels, totalBytes);
     } catch (Throwable failure) {
       try {
         Closing.all(List.copyOf(opened));
@@ -67,7 +71,7 @@ public record Gpu(
   /** Closes all of it, users before used. */
   @Override
   public void close() {
-    Closing.all(List.of(panels, transposer, multiplier, device));
+    Closing.all(List.of(panels, elementwise, transposer, multiplier, device));
   }
 
   private static DeviceMultiplier multiplier(CudaDevice device, UnaryOperator<String> conf) {

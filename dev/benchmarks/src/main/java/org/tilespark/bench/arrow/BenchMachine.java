@@ -19,6 +19,7 @@ import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
@@ -64,6 +65,7 @@ interface BenchMachine extends AutoCloseable {
   final class OfDevice implements BenchMachine {
     private final CudaDevice device;
     private final DeviceTransposer transposer;
+    private final DeviceElementwise elementwise;
     private final PinnedPool pool;
     private final ArrowMemory memory;
     private final MemoryGovernor governor;
@@ -73,6 +75,7 @@ interface BenchMachine extends AutoCloseable {
         CudaDevice device, DeviceTransposer transposer, PinnedPool pool, long poolBytes) {
       this.device = device;
       this.transposer = transposer;
+      this.elementwise = new DeviceElementwise(device);
       this.pool = pool;
       this.memory = new ArrowMemory(new PinnedMemorySource(pool));
       this.governor =
@@ -106,6 +109,7 @@ interface BenchMachine extends AutoCloseable {
               device, memory, governor, allocator, new DeviceTask(() -> {}), PipelineListener.NONE),
           new DevicePasses(device),
           transposer,
+          elementwise,
           Optional.empty(),
           2 * batchBytes,
           batchBytes);
@@ -126,6 +130,7 @@ interface BenchMachine extends AutoCloseable {
       copies.close();
       memory.close();
       pool.close();
+      elementwise.close();
       transposer.close();
       device.close();
     }

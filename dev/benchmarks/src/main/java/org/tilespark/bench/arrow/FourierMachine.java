@@ -2,6 +2,8 @@ package org.tilespark.bench.arrow;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
@@ -21,6 +23,8 @@ import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceElementwise;
+import org.tilespark.kernels.device.DeviceElementwise.At;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceTransposer;
@@ -31,7 +35,9 @@ import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.Availability;
-import org.tilespark.kernels.pointwise.PointwiseProgram;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.pointwise.FilterPrograms;
+import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -159,6 +165,7 @@ interface DeviceMachine extends AutoCloseable {
     private final DeviceFourier fourier;
     private final DevicePasses passes;
     private final DeviceTransposer transposer;
+    private final DeviceElementwise elementwise;
     private final PinnedPool pool;
     private final ArrowMemory memory;
     private final MemoryGovernor governor;
@@ -168,6 +175,7 @@ interface DeviceMachine extends AutoCloseable {
       this.fourier = fourier;
       this.passes = new DevicePasses(device);
       this.transposer = new DeviceTransposer(device);
+      this.elementwise = new DeviceElementwise(device);
       this.pool = device.newPinnedPool(POOL_BYTES);
       this.memory = new ArrowMemory(new PinnedMemorySource(pool));
       this.governor =
@@ -198,6 +206,7 @@ interface DeviceMachine extends AutoCloseable {
           new DevicePlace(device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
           passes,
           transposer,
+          elementwise,
           Optional.of(fourier),
           AHEAD_BYTES,
           BATCH_BYTES);
@@ -267,35 +276,34 @@ interface DeviceMachine extends AutoCloseable {
       long elements = shape.elements();
       long planeBytes = elements * Float.BYTES;
       List<Long> low = new ArrayList<>();
-      List<double[]> vectors = new ArrayList<>();
-      for (long extent : shape.toArray()) {
+      for (int axis = 0; axis < shape.rank(); axis++) {
         low.add(0L);
-        vectors.add(new double[Math.toIntExact(extent)]);
       }
       Piece all = new Piece(shape, low, shape, 0, elements, 0, planeBytes);
-      PointwiseProgram program =
-          new PointwiseProgram(
-              shape,
-              ElementType.FLOAT32,
-              true,
-              List.of(
-                  new PointwiseProgram.Step(PointwiseProgram.Kind.SUBTRACT, vectors, vectors, 0),
-                  new PointwiseProgram.Step(PointwiseProgram.Kind.SCALE, vectors, List.of(), 0)),
-              PointwiseProgram.End.SAME);
+      Taken taken = new Taken(shape.rank(), ElementType.FLOAT32, true);
+      ElementwiseProgram program =
+          FilterPrograms.window(taken).behind(0, FilterPrograms.trend(taken));
+      long longest = Arrays.stream(shape.toArray()).max().orElseThrow();
       return withBuffers(
           stream ->
               List.of(
                   device.allocate(2 * planeBytes, stream),
                   device.allocate(2 * planeBytes, stream),
-                  device.allocate(program.vectorElements() * Double.BYTES, stream)),
+                  device.allocate(longest * Double.BYTES, stream)),
           (stream, buffers) -> {
             switch (kernel) {
               case PUT -> move(Direction.PUT, all, 1, buffers, stream);
               case TAKE -> move(Direction.TAKE, all, 1, buffers, stream);
               case TAKE_SCALED -> move(Direction.TAKE, all, 0.5, buffers, stream);
               case WINDOW ->
-                  passes.pointwise(
-                      program, buffers.get(2), 0, buffers.get(1), buffers.get(1), stream);
+                  elementwise.run(
+                      program,
+                      shape,
+                      new long[shape.rank()],
+                      Collections.nCopies(program.vectors().size(), new At(buffers.get(2), 0)),
+                      List.of(new At(buffers.get(1), 0)),
+                      List.of(new At(buffers.get(1), 0)),
+                      stream);
             }
           });
     }
@@ -352,6 +360,7 @@ interface DeviceMachine extends AutoCloseable {
     public void close() {
       memory.close();
       pool.close();
+      elementwise.close();
       transposer.close();
       fourier.close();
       device.close();
