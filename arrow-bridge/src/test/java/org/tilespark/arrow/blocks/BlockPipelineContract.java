@@ -2,29 +2,22 @@ package org.tilespark.arrow.blocks;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Fourier.Direction;
 import org.tilespark.arrow.blocks.Fourier.Form;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.NativeMemorySource;
-import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.AxisRange;
@@ -37,7 +30,7 @@ import org.tilespark.layout.Shape;
  * norm below 1e-6 (FLOAT, 5e-6 where an extent has a prime factor above 127) and 1e-14 log2(n)
  * (DOUBLE); what only moves elements keeps their bits.
  */
-abstract class BlockPipelineContract {
+abstract class BlockPipelineContract extends PipelineFixture {
   private static final List<ElementType> TYPES = List.of(ElementType.FLOAT32, ElementType.FLOAT64);
 
   /** Small, with extents of 1, primes, powers and mixed numbers, of each rank. */
@@ -60,29 +53,6 @@ abstract class BlockPipelineContract {
           Shape.of(2),
           Shape.of(997),
           Shape.of(1000));
-
-  BufferAllocator allocator;
-  BlockPipeline pipeline;
-
-  /** Where the buffers come from. */
-  abstract ArrowMemory memory();
-
-  /** A pipeline; the test closes it. */
-  abstract BlockPipeline open(BufferAllocator allocator, PipelineListener listener);
-
-  @BeforeEach
-  void openPipeline() {
-    allocator = memory().newChild("test");
-    pipeline = open(allocator, PipelineListener.NONE);
-  }
-
-  @AfterEach
-  void nothingIsLeft() {
-    pipeline.close();
-    pipeline.close();
-    assertEquals(0, allocator.getAllocatedMemory(), "buffers alive");
-    allocator.close();
-  }
 
   // Transforms
 
@@ -468,25 +438,6 @@ abstract class BlockPipelineContract {
   }
 
   @Test
-  void roomsOfAnotherSizeAreRefused() {
-    Shape shape = Shape.of(4, 5);
-    pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, false, List.of()));
-    try (ArrowBuf room = allocator.buffer(100)) {
-      IllegalArgumentException refused =
-          assertThrows(
-              IllegalArgumentException.class,
-              () -> {
-                pipeline.run(
-                    List.of(Part.whole(shape)),
-                    output -> List.of(HostMemory.ofAddress(room.memoryAddress(), 76)));
-                pipeline.take();
-              });
-      assertTrue(refused.getMessage().contains("[76]"), refused::getMessage);
-      pipeline.close();
-    }
-  }
-
-  @Test
   void whatIsNotPutIsZero() {
     for (ElementType type : TYPES) {
       for (boolean isComplex : new boolean[] {false, true}) {
@@ -707,329 +658,6 @@ abstract class BlockPipelineContract {
     }
   }
 
-  private static List<BlockProgram> moves(Shape shape, ElementType type, boolean isComplex) {
-    long[] larger = Arrays.stream(shape.toArray()).map(n -> n + 3).toArray();
-    List<List<BlockStep>> all =
-        List.of(
-            List.of(),
-            List.of(new Permute(Permutation.parse("zyx"))),
-            List.of(new Permute(Permutation.parse("yzx")), new Permute(Permutation.parse("xzy"))),
-            List.of(new Roll(List.of(0L, -7L, 40L))),
-            List.of(
-                new Slice(
-                    List.of(
-                        AxisRange.all(shape.extent(0)),
-                        new AxisRange(shape.extent(1) - 2, -3, 5),
-                        new AxisRange(1, 2, shape.extent(2) / 2)))),
-            List.of(
-                new Slice(
-                    List.of(
-                        new AxisRange(2, 3, 2),
-                        new AxisRange(4, 1, 3),
-                        new AxisRange(shape.extent(2) - 1, -1, shape.extent(2)))),
-                new Permute(Permutation.parse("yzx"))),
-            List.of(
-                new Pad(Shape.of(larger), List.of(0L, 3L, 1L)),
-                new Permute(Permutation.parse("zxy")),
-                new Crop(Shape.of(larger[2], larger[0], 2), List.of(0L, 0L, 5L))));
-    return all.stream().map(steps -> new BlockProgram(shape, type, isComplex, steps)).toList();
-  }
-
-  private static List<byte[]> randomPlanes(BlockProgram program, Random random) {
-    return bits(program.shape(), program.type(), program.isComplex(), random);
-  }
-
-  private static List<byte[]> moved(BlockProgram program, List<byte[]> planes) {
-    return planes.stream().map(plane -> OracleArray.moved(program, plane)).toList();
-  }
-
-  /** An array that was run: what its result must be, and where it goes. */
-  private record Expected(
-      BlockProgram program, List<byte[]> planes, ArrowBuf room, List<Long> roomStarts) {}
-
-  /**
-   * Many small arrays, of which equal ones follow each other; among them larger ones, and ones
-   * whose program computes. Results are taken as the pipeline wants it, and in between. Rooms lie
-   * one behind the other, or apart, in memory of the pipeline's kind or not.
-   */
-  @Test
-  void smallArraysAmongOthers() {
-    long seed = System.nanoTime();
-    Random random = new Random(seed);
-    Deque<Expected> underWay = new ArrayDeque<>();
-    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0));
-        BufferAllocator plainRooms = plain.newChild("rooms")) {
-      for (int run = 0; run < 30; run++) {
-        BlockProgram program = randomProgram(random);
-        int count = 1 + random.nextInt(program.shape().elements() > 1000 ? 3 : 60);
-        int kind = random.nextInt(4);
-        long bytes = program.output().planeBytes();
-        int outPlanes = program.output().planes();
-        // All rooms of these arrays: a plane of each, one behind the other, then the next plane.
-        ArrowBuf rooms =
-            kind == 0
-                ? null
-                : (kind == 3 ? plainRooms : allocator).buffer((long) count * outPlanes * bytes);
-        if (count > 1 && rooms != null) {
-          rooms.getReferenceManager().retain(count - 1); // one for each array
-        }
-        for (int i = 0; i < count; i++) {
-          while (pipeline.isFull() || (pipeline.inFlight() > 0 && random.nextInt(100) == 0)) {
-            assertNext(underWay.remove(), seed);
-          }
-          List<byte[]> planes = randomPlanes(program, random);
-          List<Long> starts = new ArrayList<>();
-          List<HostMemory> room = new ArrayList<>();
-          for (int p = 0; p < outPlanes && rooms != null; p++) {
-            long start =
-                kind == 2 ? ((long) i * outPlanes + p) * bytes : ((long) p * count + i) * bytes;
-            starts.add(start);
-            room.add(HostMemory.ofAddress(rooms.memoryAddress() + start, bytes));
-          }
-          pipeline.begin(program);
-          put(
-              Part.whole(program.shape()),
-              program.shape(),
-              program.type(),
-              planes,
-              random.nextBoolean());
-          pipeline.run(List.of(Part.whole(program.output().shape())), result -> room);
-          underWay.add(new Expected(program, moved(program, planes), rooms, starts));
-        }
-        if (random.nextInt(3) == 0) {
-          transformOne(underWay, seed);
-        }
-      }
-      while (!underWay.isEmpty()) {
-        assertEquals(underWay.size(), pipeline.inFlight());
-        assertNext(underWay.remove(), seed);
-      }
-      assertEquals(0, pipeline.inFlight());
-      pipeline.close();
-    }
-  }
-
-  /** All that was run is taken, after an array that is transformed was put behind it. */
-  private void transformOne(Deque<Expected> underWay, long seed) {
-    while (pipeline.isFull()) {
-      assertNext(underWay.remove(), seed);
-    }
-    OracleArray array = OracleArray.random(Shape.of(6, 5), true, ElementType.FLOAT32, seed);
-    Fourier transform = new Fourier(List.of(1), Form.COMPLEX, Direction.FORWARD, 0, 1);
-    pipeline.begin(new BlockProgram(array.shape(), ElementType.FLOAT32, true, List.of(transform)));
-    put(
-        Part.whole(array.shape()),
-        array.shape(),
-        ElementType.FLOAT32,
-        bytes(array, ElementType.FLOAT32),
-        false);
-    pipeline.run(List.of(Part.whole(array.shape())));
-    while (!underWay.isEmpty()) {
-      assertNext(underWay.remove(), seed);
-    }
-    OracleArray found = taken(List.of(6L, 5L), ElementType.FLOAT32, true);
-    assertTrue(array.after(transform).relativeError(found) < 1e-6);
-  }
-
-  private void assertNext(Expected expected, long seed) {
-    List<ArrowBuf> taken = pipeline.take();
-    try {
-      assertEquals(expected.room() == null ? expected.planes().size() : 0, taken.size());
-      for (int p = 0; p < expected.planes().size(); p++) {
-        byte[] found = new byte[expected.planes().get(p).length];
-        ArrowBuf from = expected.room() == null ? taken.get(p) : expected.room();
-        from.getBytes(expected.room() == null ? 0 : expected.roomStarts().get(p), found);
-        assertArrayEquals(
-            expected.planes().get(p), found, "seed " + seed + ": " + expected.program());
-      }
-    } finally {
-      taken.forEach(ArrowBuf::close);
-      if (expected.room() != null) {
-        expected.room().close();
-      }
-    }
-  }
-
-  private static BlockProgram randomProgram(Random random) {
-    ElementType type = ElementType.values()[random.nextInt(ElementType.values().length)];
-    if (random.nextInt(4) == 0) {
-      Shape large = Shape.of(20 + random.nextInt(40), 30 + random.nextInt(50), 16);
-      List<BlockProgram> all = moves(large, type, random.nextBoolean());
-      return all.get(random.nextInt(all.size()));
-    }
-    long rows = 1L + random.nextInt(12);
-    long cols = 1L + random.nextInt(12);
-    List<BlockStep> steps =
-        switch (random.nextInt(3)) {
-          case 0 -> List.of(new Permute(Permutation.of(1, 0)));
-          case 1 -> List.of(new Roll(List.of(1L, 2L)), new Pad(Shape.of(rows + 1, cols)));
-          default -> List.of();
-        };
-    return new BlockProgram(Shape.of(rows, cols), type, random.nextBoolean(), steps);
-  }
-
-  /** Arrays far larger than the batch size that {@link #open} sets. */
-  @Test
-  void largeArraysInHeapAndArrowMemory() {
-    Random random = new Random(19);
-    List<BlockProgram> programs = new ArrayList<>();
-    for (String order : List.of("yzx", "zxy", "xzy", "yxz", "zyx", "xyz")) {
-      programs.add(
-          new BlockProgram(
-              Shape.of(61, 67, 33),
-              ElementType.INT32,
-              true,
-              List.of(new Permute(Permutation.parse(order)))));
-      programs.add(
-          new BlockProgram(
-              Shape.of(20, 90, 71),
-              ElementType.INT16,
-              false,
-              List.of(
-                  new Permute(Permutation.parse(order)), new Permute(Permutation.parse("zxy")))));
-    }
-    BlockStep swap = new Permute(Permutation.of(1, 0));
-    programs.add(new BlockProgram(Shape.of(300, 517), ElementType.FLOAT64, true, List.of(swap)));
-    programs.add(new BlockProgram(Shape.of(3, 70_001), ElementType.INT32, false, List.of(swap)));
-    programs.add(new BlockProgram(Shape.of(70_001, 3), ElementType.INT8, true, List.of(swap)));
-    programs.addAll(moves(Shape.of(50, 60, 70), ElementType.INT64, true));
-    Deque<Expected> underWay = new ArrayDeque<>();
-    for (BlockProgram program : programs) {
-      List<byte[]> planes = randomPlanes(program, random);
-      List<byte[]> expected = moved(program, planes);
-      for (int form = 0; form < 4; form++) {
-        while (pipeline.isFull()) {
-          assertNext(underWay.remove(), 19);
-        }
-        long bytes = program.output().planeBytes();
-        ArrowBuf room = form < 2 ? null : allocator.buffer(2 * bytes + 16);
-        List<Long> starts = List.of(8L, 8 + bytes);
-        pipeline.begin(program);
-        put(Part.whole(program.shape()), program.shape(), program.type(), planes, form % 2 == 0);
-        pipeline.run(
-            List.of(Part.whole(program.output().shape())),
-            result ->
-                room == null
-                    ? List.of()
-                    : starts.subList(0, planes.size()).stream()
-                        .map(start -> HostMemory.ofAddress(room.memoryAddress() + start, bytes))
-                        .toList());
-        underWay.add(new Expected(program, expected, room, starts));
-      }
-    }
-    while (!underWay.isEmpty()) {
-      assertNext(underWay.remove(), 19);
-    }
-  }
-
-  @Test
-  void upstreamMayBeClosedBeforeABatchIsDone() {
-    BlockProgram program =
-        new BlockProgram(
-            Shape.of(64, 32),
-            ElementType.FLOAT64,
-            false,
-            List.of(new Permute(Permutation.of(1, 0))));
-    List<byte[]> planes = randomPlanes(program, new Random(20));
-    List<byte[]> expected = moved(program, planes);
-    Shape result = program.output().shape();
-    try (BufferAllocator upstream = memory().newChild("upstream")) {
-      BufferAllocator ours = allocator;
-      allocator = upstream; // where the planes lie
-      try {
-        for (int i = 0; i < 3; i++) {
-          while (pipeline.isFull()) {
-            assertTaken(Part.whole(result), result, program.type(), expected);
-          }
-          pipeline.begin(program);
-          put(Part.whole(program.shape()), program.shape(), program.type(), planes, true);
-          pipeline.run(List.of(Part.whole(result)));
-        }
-      } finally {
-        allocator = ours;
-      }
-    }
-    while (pipeline.inFlight() > 0) {
-      assertTaken(Part.whole(result), result, program.type(), expected);
-    }
-  }
-
-  @Test
-  void closingWithSmallArraysWaitingForOthers() {
-    BlockProgram program =
-        new BlockProgram(
-            Shape.of(9, 8, 7), ElementType.INT8, true, List.of(new Roll(List.of(1L, 2L, 3L))));
-    List<byte[]> planes = randomPlanes(program, new Random(21));
-    Part whole = Part.whole(program.shape());
-    for (int i = 0; i < 5 && !pipeline.isFull(); i++) {
-      pipeline.begin(program);
-      put(whole, program.shape(), program.type(), planes, i % 2 == 0);
-      pipeline.run(List.of(whole));
-    }
-    pipeline.begin(program); // and one that was put and not run
-    put(whole, program.shape(), program.type(), planes, true);
-  }
-
-  // Mistakes
-
-  @Test
-  void partsThatDoNotFit() {
-    Shape shape = Shape.of(4, 5, 6);
-    pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of()));
-    Plane ten = new Plane(HostMemory.ofArray(new float[10]));
-    Part outside = new Part(List.of(3L, 0L, 0L), List.of(2L, 5L, 1L));
-    assertThrows(IllegalArgumentException.class, () -> pipeline.put(outside, List.of(ten, ten)));
-    Part inside = new Part(List.of(0L, 0L, 0L), List.of(2L, 5L, 1L));
-    IllegalArgumentException onePlane =
-        assertThrows(IllegalArgumentException.class, () -> pipeline.put(inside, List.of(ten)));
-    assertTrue(
-        onePlane.getMessage().contains("[40] bytes; expected 2 of 40"), onePlane.getMessage());
-    Plane nine = new Plane(HostMemory.ofArray(new float[9]));
-    assertThrows(IllegalArgumentException.class, () -> pipeline.put(inside, List.of(ten, nine)));
-    assertThrows(IllegalArgumentException.class, () -> pipeline.run(List.of(outside)));
-    pipeline.put(inside, List.of(ten, ten)); // all of it has changed nothing
-    pipeline.run(List.of(inside));
-    taken(inside.size(), ElementType.FLOAT32, true);
-  }
-
-  @Test
-  void anArrayThatNobodyTakes() {
-    Shape shape = Shape.of(8, 8, 8);
-    OracleArray array = OracleArray.random(shape, true, ElementType.FLOAT32, 30);
-    Fourier transform = new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1);
-    for (List<Part> outputs : List.of(List.<Part>of(), ArrayParts.grid(shape, 4, 8, 8))) {
-      pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of(transform)));
-      put(Part.whole(shape), shape, ElementType.FLOAT32, bytes(array, ElementType.FLOAT32), true);
-      pipeline.run(outputs);
-      assertEquals(outputs.isEmpty() ? 0 : 1, pipeline.inFlight());
-    }
-    taken(List.of(4L, 8L, 8L), ElementType.FLOAT32, true);
-    pipeline.begin(new BlockProgram(shape, ElementType.FLOAT32, true, List.of(transform)));
-    put(Part.whole(shape), shape, ElementType.FLOAT32, bytes(array, ElementType.FLOAT32), true);
-    // and closed with one array half put and one half taken
-  }
-
-  // Helpers
-
-  /** Relative error allowed. */
-  private static double bound(Shape shape, ElementType type) {
-    if (type == ElementType.FLOAT64) {
-      return 1e-14 * Math.max(1, Math.log((double) shape.elements()) / Math.log(2));
-    }
-    for (long extent : shape.toArray()) {
-      for (long p = 128; p <= extent; p++) {
-        boolean prime = true;
-        for (long d = 2; d * d <= p; d++) {
-          prime &= p % d != 0;
-        }
-        if (prime && extent % p == 0) {
-          return 5e-6;
-        }
-      }
-    }
-    return 1e-6;
-  }
-
   void assertSteps(OracleArray array, ElementType type, BlockStep... steps) {
     OracleArray expected = array.after(List.of(steps));
     OracleArray found = run(array, type, List.of(steps));
@@ -1040,111 +668,6 @@ abstract class BlockPipelineContract {
         () -> Arrays.toString(steps) + " on " + array.shape() + " " + type + ": error " + error);
   }
 
-  /** Puts an array through steps, whole. */
-  private OracleArray run(OracleArray array, ElementType type, List<BlockStep> steps) {
-    BlockProgram program = new BlockProgram(array.shape(), type, array.isComplex(), steps);
-    pipeline.begin(program);
-    List<Plane> planes = new ArrayList<>();
-    bytes(array, type).forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane))));
-    pipeline.putWhole(planes);
-    Part result = Part.whole(program.output().shape());
-    pipeline.run(List.of(result));
-    return taken(result.size(), type, program.output().isComplex());
-  }
-
-  private void put(Part part, Shape shape, ElementType type, List<byte[]> planes, boolean owned) {
-    List<Plane> put = new ArrayList<>();
-    List<ArrowBuf> buffers = new ArrayList<>();
-    for (byte[] plane : planes) {
-      byte[] dense = ArrayParts.dense(part, shape, type.bytes(), plane);
-      if (owned) {
-        ArrowBuf buffer = allocator.buffer(dense.length + 16);
-        long start = 4L * type.bytes() / 4; // owners need not begin with the plane
-        buffer.setBytes(start, dense);
-        buffers.add(buffer);
-        put.add(
-            new Plane(
-                HostMemory.ofAddress(buffer.memoryAddress() + start, dense.length),
-                Optional.of(buffer)));
-      } else {
-        put.add(new Plane(HostMemory.ofArray(dense)));
-      }
-    }
-    boolean isWhole = part.equals(Part.whole(shape));
-    if (isWhole) {
-      pipeline.putWhole(put);
-    } else {
-      pipeline.put(part, put);
-    }
-    buffers.forEach(ArrowBuf::close);
-    for (Plane plane : put) {
-      if (plane.owner().isEmpty() && !isWhole) {
-        plane.values().fill((byte) -1); // it has been read
-      }
-    }
-  }
-
-  private void assertTaken(Part part, Shape shape, ElementType type, List<byte[]> planes) {
-    List<ArrowBuf> taken = pipeline.take();
-    assertEquals(planes.size(), taken.size());
-    assertBytes(part, shape, type, planes, taken, new long[planes.size()]);
-    taken.forEach(ArrowBuf::close);
-  }
-
-  private static void assertBytes(
-      Part part,
-      Shape shape,
-      ElementType type,
-      List<byte[]> planes,
-      List<ArrowBuf> buffers,
-      long[] starts) {
-    for (int p = 0; p < planes.size(); p++) {
-      byte[] found = new byte[(int) (part.elements() * type.bytes())];
-      buffers.get(p).getBytes(starts[p], found);
-      assertArrayEquals(
-          ArrayParts.dense(part, shape, type.bytes(), planes.get(p)),
-          found,
-          part + " of plane " + p);
-    }
-  }
-
-  private OracleArray taken(List<Long> size, ElementType type, boolean isComplex) {
-    List<ArrowBuf> taken = pipeline.take();
-    assertEquals(isComplex ? 2 : 1, taken.size());
-    Shape shape = Shape.of(size.stream().mapToLong(Long::longValue).toArray());
-    List<double[]> parts = new ArrayList<>();
-    for (ArrowBuf plane : taken) {
-      double[] values = new double[(int) shape.elements()];
-      for (int i = 0; i < values.length; i++) {
-        values[i] = type == ElementType.FLOAT32 ? plane.getFloat(4L * i) : plane.getDouble(8L * i);
-      }
-      parts.add(values);
-      plane.close();
-    }
-    return new OracleArray(shape, parts.get(0), isComplex ? parts.get(1) : null);
-  }
-
-  static List<byte[]> bytes(OracleArray array, ElementType type) {
-    List<byte[]> planes = new ArrayList<>();
-    for (double[] values :
-        array.isComplex() ? List.of(array.re(), array.im()) : List.of(array.re())) {
-      byte[] plane = new byte[values.length * type.bytes()];
-      HostMemory source;
-      if (type == ElementType.FLOAT32) {
-        float[] floats = new float[values.length];
-        for (int i = 0; i < floats.length; i++) {
-          floats[i] = (float) values[i];
-        }
-        source = HostMemory.ofArray(floats);
-      } else {
-        source = HostMemory.ofArray(values);
-      }
-      source.copyTo(HostMemory.ofArray(plane));
-      planes.add(plane);
-    }
-    return planes;
-  }
-
   private static OracleArray rounded(OracleArray array, ElementType type) {
     if (type == ElementType.FLOAT32) {
       for (double[] part : List.of(array.re(), array.im())) {
@@ -1152,34 +675,6 @@ abstract class BlockPipelineContract {
       }
     }
     return array;
-  }
-
-  /** Any bits, signalling NaNs among them. */
-  private static List<byte[]> bits(
-      Shape shape, ElementType type, boolean isComplex, Random random) {
-    List<byte[]> planes = new ArrayList<>();
-    for (int p = 0; p < (isComplex ? 2 : 1); p++) {
-      byte[] plane = new byte[(int) shape.elements() * type.bytes()];
-      random.nextBytes(plane);
-      boolean isFloat = type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
-      for (int i = 0; i < plane.length && isFloat; i += 7 * type.bytes()) {
-        plane[i + type.bytes() - 1] = 0x7F;
-        plane[i + type.bytes() - 2] = (byte) (type == ElementType.FLOAT32 ? 0xA0 : 0xF4);
-      }
-      planes.add(plane);
-    }
-    return planes;
-  }
-
-  private static List<double[]> vectors(Shape shape, long seed) {
-    Random random = new Random(seed);
-    List<double[]> vectors = new ArrayList<>();
-    for (long extent : shape.toArray()) {
-      double[] vector = new double[(int) extent];
-      Arrays.setAll(vector, i -> random.nextDouble() + (seed % 2 == 0 ? -0.3 : 0.3));
-      vectors.add(vector);
-    }
-    return vectors;
   }
 
   private static List<List<Integer>> subsets(int rank) {

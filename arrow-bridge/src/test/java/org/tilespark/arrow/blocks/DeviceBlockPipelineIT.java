@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,9 +12,6 @@ import java.util.Optional;
 import java.util.Random;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Fourier.Direction;
@@ -25,18 +21,10 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
-import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.ResourceException;
-import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.DeviceElementwise;
-import org.tilespark.kernels.device.DeviceFourier;
-import org.tilespark.kernels.device.DevicePasses;
-import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.device.RequiresGpu;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
@@ -44,59 +32,15 @@ import org.tilespark.layout.Shape;
 
 @RequiresGpu
 class DeviceBlockPipelineIT extends BlockPipelineContract {
-  static final long BATCH_BYTES = 64 << 10;
-
-  private static CudaDevice device;
-  private static DeviceFourier fourier;
-  private static DeviceTransposer transposer;
-  private static DeviceElementwise elementwise;
-  private static PinnedPool pool;
-  private static ArrowMemory memory;
-
-  private final MemoryGovernor governor = governor();
-
-  @BeforeAll
-  static void openDevice() {
-    device = CudaDevice.open(0);
-    Availability<DeviceFourier> found = DeviceFourier.find(device, List.of());
-    assumeTrue(found.isPresent(), found.whyNot());
-    fourier = found.get();
-    transposer = new DeviceTransposer(device);
-    elementwise = new DeviceElementwise(device);
-    pool = device.newPinnedPool(1 << 28);
-    memory = new ArrowMemory(new PinnedMemorySource(pool));
-  }
-
-  @AfterAll
-  static void closeDevice() {
-    if (memory != null) {
-      memory.close();
-      transposer.close();
-      elementwise.close();
-      fourier.close();
-      assertEquals(0, pool.liveBytes());
-      pool.close();
-      assertEquals(0, device.livePinnedBytes());
-    }
-    if (device != null) {
-      assertEquals(0, device.liveDeviceBytes());
-      device.close();
-    }
-  }
-
-  @AfterEach
-  void noDeviceMemoryIsHeld() {
-    assertEquals(0, governor.usedBytes());
-  }
+  private static final long BATCH_BYTES = DeviceTwin.BATCH_BYTES;
 
   @Override
-  ArrowMemory memory() {
-    return memory;
+  Twin openTwin() {
+    return DeviceTwin.plentiful();
   }
 
-  @Override
-  BlockPipeline open(BufferAllocator allocator, PipelineListener listener) {
-    return open(allocator, listener, governor, new DeviceTask(() -> {}));
+  private DeviceTwin device() {
+    return (DeviceTwin) twin();
   }
 
   private BlockPipeline open(
@@ -104,24 +48,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
       PipelineListener listener,
       MemoryGovernor governor,
       DeviceTask task) {
-    return new DeviceBlockPipeline(
-        new DevicePlace(device, memory, governor, allocator, task, listener),
-        new DevicePasses(device),
-        transposer,
-        elementwise,
-        Optional.of(fourier),
-        aheadBytes(),
-        BATCH_BYTES);
-  }
-
-  /** Plenty of memory, one request in five refused. */
-  MemoryGovernor governor() {
-    return new MemoryGovernor(4L << 30, new AllocationFaults(5, 1), "none");
-  }
-
-  /** Memory for parts that nobody asked for yet. */
-  long aheadBytes() {
-    return 1L << 30;
+    return device().open(allocator, listener, governor, task);
   }
 
   @Test
@@ -129,21 +56,10 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0))) {
       assertThrows(
           IllegalArgumentException.class,
-          () ->
-              new DeviceBlockPipeline(
-                  new DevicePlace(
-                      device,
-                      plain,
-                      governor,
-                      allocator,
-                      new DeviceTask(() -> {}),
-                      PipelineListener.NONE),
-                  new DevicePasses(device),
-                  transposer,
-                  elementwise,
-                  Optional.of(fourier),
-                  0,
-                  BATCH_BYTES));
+          () -> {
+            DevicePlace place = device().place(plain, allocator, PipelineListener.NONE);
+            device().open(place, true, BATCH_BYTES);
+          });
     }
   }
 
@@ -182,7 +98,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
           }
         };
     try (BlockPipeline heardPipeline =
-        open(allocator, listener, governor, new DeviceTask(() -> heard[2]++))) {
+        open(allocator, listener, device().governor(), new DeviceTask(() -> heard[2]++))) {
       BlockProgram program =
           new BlockProgram(
               shape,
@@ -382,15 +298,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         };
     Part whole = Part.whole(Shape.of(8, 8));
     try (BlockPipeline batched =
-            new DeviceBlockPipeline(
-                new DevicePlace(
-                    device, memory, governor, allocator, new DeviceTask(() -> {}), heard),
-                new DevicePasses(device),
-                transposer,
-                elementwise,
-                Optional.of(fourier),
-                aheadBytes(),
-                64 << 20);
+            device().open(device().place(device().memory(), allocator, heard), true, 64 << 20);
         ArrowBuf rooms = allocator.buffer(256L * count)) {
       int taken = 0;
       for (int i = 0; i < count; i++) {
@@ -430,20 +338,11 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
   void withoutTransforms() {
     BlockPipeline before = pipeline;
     try (BlockPipeline alone =
-        new DeviceBlockPipeline(
-            new DevicePlace(
-                device,
-                memory,
-                governor,
-                allocator,
-                new DeviceTask(() -> {}),
-                PipelineListener.NONE),
-            new DevicePasses(device),
-            transposer,
-            elementwise,
-            Optional.empty(),
-            aheadBytes(),
-            BATCH_BYTES)) {
+        device()
+            .open(
+                device().place(device().memory(), allocator, PipelineListener.NONE),
+                false,
+                BATCH_BYTES)) {
       pipeline = alone;
       everyTypeMoves();
       largePartsOfEveryType();

@@ -71,7 +71,7 @@ class DeviceProgramValuesTest {
         inputs.add(array);
         onDevice.add(
             ExactPlanes.interleaved(
-                BlockPipelineContract.bytes(array, input.type()), input.type().bytes()));
+                PipelineFixture.bytes(array, input.type()), input.type().bytes()));
       }
       State output = program.output();
       DeviceProgram plan = DeviceProgram.of(program, 1, transform -> 100);

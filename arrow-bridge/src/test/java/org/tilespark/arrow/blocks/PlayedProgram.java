@@ -104,7 +104,7 @@ final class PlayedProgram {
     OracleArray result =
         OracleArray.ofBytes(transform.before().shape(), transform.before().type(), planes)
             .after(step);
-    List<byte[]> bytes = BlockPipelineContract.bytes(result, transform.after().type());
+    List<byte[]> bytes = PipelineFixture.bytes(result, transform.after().type());
     store(ExactPlanes.interleaved(bytes, transform.after().type().bytes()), to);
   }
 

@@ -1,0 +1,8 @@
+package org.tilespark.arrow.blocks;
+
+class HostWholeArraysTest extends WholeArraysContract {
+  @Override
+  Twin openTwin() {
+    return new HostTwin();
+  }
+}
