@@ -2,6 +2,7 @@ package org.tilespark.spark;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -30,7 +31,6 @@ import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyNodes;
 import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.pointwise.CombineBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.stage.BlockStage;
@@ -107,9 +107,6 @@ public final class PlanBlocks extends SparkStrategy {
                   .map(this::planLater)
                   .toList()));
     }
-    if (plan instanceof CombineBlocks combined) {
-      return combined.exec(planLater(combined.left()), planLater(combined.right()));
-    }
     return null;
   }
 
@@ -128,9 +125,19 @@ public final class PlanBlocks extends SparkStrategy {
         cut,
         backend(stage.program()),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-        stage.assembly().isPresent()
-            ? pieces(stage.child(), stage.assembly().get().spec())
-            : planLater(stage.child()));
+        planned(stage));
+  }
+
+  private List<SparkPlan> planned(BlockStage stage) {
+    List<LogicalPlan> children = stage.children();
+    return IntStream.range(0, children.size())
+        .mapToObj(
+            i ->
+                stage
+                    .assembled(i)
+                    .map(spec -> pieces(children.get(i), spec))
+                    .orElseGet(() -> planLater(children.get(i))))
+        .toList();
   }
 
   /** What gives pieces; of a small array, gathered for one task. */

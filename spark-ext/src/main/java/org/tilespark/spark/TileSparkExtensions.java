@@ -10,10 +10,10 @@ import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.multiply.SimplifyMultiply;
 import org.tilespark.spark.multiply.WatchPlaces;
 import org.tilespark.spark.permute.ComposePermutations;
-import org.tilespark.spark.permute.PrunePermutedColumns;
-import org.tilespark.spark.permute.PushFilterThroughPermute;
 import org.tilespark.spark.reblock.CheapChecks;
 import org.tilespark.spark.rows.BulkTransitions;
+import org.tilespark.spark.stage.PruneCarriedColumns;
+import org.tilespark.spark.stage.PushFilterThroughStage;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -38,9 +38,8 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyMultiply()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new WatchPlaces()));
-    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PrunePermutedColumns()));
-    extensions.injectOptimizerRule(
-        ScalaInterop.function(session -> new PushFilterThroughPermute()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PruneCarriedColumns()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushFilterThroughStage()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));

@@ -112,6 +112,23 @@ public record ArrayProgram(
   }
 
   /**
+   * How all arrays lie beside the first: axis {@code i} of the first of {@link #inputs} meets axis
+   * {@code meetings().get(input).axis(i)} of each.
+   */
+  public List<Permutation> meetings() {
+    List<Permutation> meetings = new ArrayList<>(List.of(Permutation.identity(extents.rank())));
+    Permutation at = Permutation.identity(extents.rank());
+    for (ArrayStep step : steps) {
+      for (ArrayProgram other : step.others()) {
+        Permutation met = other.permutation().then(at.inverse());
+        other.meetings().forEach(each -> meetings.add(each.then(met)));
+      }
+      at = at.then(step.axes(extents.rank()));
+    }
+    return meetings;
+  }
+
+  /**
    * Input axes that are not cut freely.
    *
    * @param whole along which every part must be whole
@@ -249,11 +266,15 @@ public record ArrayProgram(
         if (slices) {
           requireWhole(step, before, place);
         }
+        ArrayStep onPart = step;
         if (!isBound) {
-          steps.add(step.onPart(before, place, new Given(trend, met(i, place, parts, trend))));
+          Given given = new Given(trend, met(i, place, parts, trend));
+          BlockStep made = step.onPart(before, place, given);
+          steps.add(made);
+          onPart = made;
         }
         place = step.place(before, place);
-        local = states.isEmpty() ? step.after(local) : local;
+        local = states.isEmpty() ? onPart.after(local) : local;
       }
       if (!isBound) {
         sizes = part.sizes();

@@ -17,12 +17,13 @@ import scala.collection.immutable.Seq;
  * it met, and 32 for each block. The child is what {@link BlockColumnSums} gives.
  */
 public final class ColumnMeans extends BlockAggregate<ColumnSums> {
-  /** Of one range: {@code col}, {@code cols}, {@code means}. */
+  /** Of one range: its place, the means, and what rounding took from each of them. */
   public static final StructType RANGE =
       new StructType()
           .add("col", DataTypes.LongType, false)
           .add("cols", DataTypes.IntegerType, false)
-          .add("means", DataTypes.createArrayType(DataTypes.DoubleType, false), false);
+          .add("high", DataTypes.createArrayType(DataTypes.DoubleType, false), false)
+          .add("low", DataTypes.createArrayType(DataTypes.DoubleType, false), false);
 
   private final BlockArguments arguments;
 

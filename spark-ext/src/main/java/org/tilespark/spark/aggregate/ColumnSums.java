@@ -101,8 +101,8 @@ final class ColumnSums {
   }
 
   /**
-   * The means of the columns of each range that some block has, in order: structs of col, cols and
-   * means, which are {@code cols} means and then what rounding took from each.
+   * The means of the columns of each range that some block has, in order: structs of col, cols,
+   * means, and what rounding took from each.
    *
    * @param known of extents of the matrix
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
@@ -134,7 +134,8 @@ final class ColumnSums {
   }
 
   private static InternalRow means(Range range, long[] cuts, Sums[] pieces, long rows) {
-    double[] means = new double[Math.multiplyExact(2, range.cols())];
+    double[] means = new double[range.cols()];
+    double[] rest = new double[range.cols()];
     int at = 0;
     for (int p = first(cuts, range); at < range.cols(); p++) {
       for (int i = 0; i < pieces[p].sum().length; i++, at++) {
@@ -143,12 +144,17 @@ final class ColumnSums {
         double mean = Double.isFinite(sum) ? (sum + error) / rows : sum;
         means[at] = mean;
         if (Double.isFinite(mean)) {
-          means[range.cols() + at] = (Math.fma(-mean, (double) rows, sum) + error) / rows;
+          rest[at] = (Math.fma(-mean, (double) rows, sum) + error) / rows;
         }
       }
     }
     return new GenericInternalRow(
-        new Object[] {range.col(), range.cols(), UnsafeArrayData.fromPrimitiveArray(means)});
+        new Object[] {
+          range.col(),
+          range.cols(),
+          UnsafeArrayData.fromPrimitiveArray(means),
+          UnsafeArrayData.fromPrimitiveArray(rest)
+        });
   }
 
   private static int first(long[] cuts, Range range) {

@@ -3,9 +3,7 @@ package org.tilespark.spark.block;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.IntFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -139,24 +137,5 @@ public record BlockFrame(
 
   public Optional<Shape> blockShape() {
     return metadata().blockShape(kind().rank());
-  }
-
-  /**
-   * All columns, with the arrays replaced by what {@code computed} gives for their numbers.
-   *
-   * @param known of the result, but for the type of its numbers
-   */
-  public Project replaced(
-      IntFunction<Expression> computed, ArrayMetadata known, LogicalPlan child) {
-    List<NamedExpression> list = new ArrayList<>(columns);
-    for (int plane = 0; plane < blocks.planes().size(); plane++) {
-      int ordinal = blocks.planes().get(plane);
-      Attribute old = columns.get(ordinal);
-      ArrayMetadata metadata =
-          (plane == 0 ? known : ArrayMetadata.of(old.metadata()))
-              .ofComputed(blocks.elementType(), blocks.isComplex());
-      list.set(ordinal, Attributes.alias(computed.apply(plane), old.name(), metadata.toMetadata()));
-    }
-    return new Project(ScalaInterop.seq(list), child);
   }
 }

@@ -7,12 +7,15 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * A logical node over one child whose output is made anew of columns that it reads. Every output
- * column has a fresh id, since Spark tells two instances of a relation apart by all of their ids.
+ * A logical node whose output is made anew of columns that it reads of a child, and perhaps of
+ * others: further fields follow then. Every output column has a fresh id, since Spark tells two
+ * instances of a relation apart by all of their ids.
  *
  * @param <S> what the node does
  */
 public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiInstanceRelation {
+  private static final int PRODUCED = 2; // of the fields
+
   private final S spec;
   private final Seq<Attribute> inputs;
   private final Seq<Attribute> produced;
@@ -31,7 +34,7 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     return spec;
   }
 
-  /** The child's columns that are read. */
+  /** The columns that are read, of the first child first. */
   public final Seq<Attribute> inputs() {
     return inputs;
   }
@@ -41,7 +44,7 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     return produced;
   }
 
-  /** The only child. */
+  /** The child, or the first of several. */
   public final LogicalPlan child() {
     return child;
   }
@@ -54,7 +57,9 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return (LogicalPlan) makeCopy(new Object[] {spec, inputs, Attributes.fresh(produced), child});
+    Object[] fields = fields().toArray();
+    fields[PRODUCED] = Attributes.fresh(produced);
+    return (LogicalPlan) makeCopy(fields);
   }
 
   @Override

@@ -1,15 +1,15 @@
 package org.tilespark.spark.catalyst;
 
 import java.util.Iterator;
-import java.util.function.BiFunction;
+import java.util.List;
 import java.util.function.Function;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorBoundary.Body;
 
 /**
- * The boundary of a task's body: it takes one or two partitions of others and gives one of ours.
- * What our code throws leaves with a condition, see {@link ErrorBoundary}; what a partition that it
- * reads throws passes as it is, since a user's function or another source may be behind it.
+ * The boundary of a task's body: it takes partitions of others and gives one of ours. What our code
+ * throws leaves with a condition, see {@link ErrorBoundary}; what a partition that it reads throws
+ * passes as it is, since a user's function or another source may be behind it.
  *
  * <p>For the task's thread only.
  */
@@ -26,15 +26,12 @@ public final class PartitionBoundary {
     return boundary.output(() -> open.apply(rows));
   }
 
-  /** The results that {@code open} makes of two partitions. */
-  public static <A, B, R> scala.collection.Iterator<R> over(
-      scala.collection.Iterator<A> first,
-      scala.collection.Iterator<B> second,
-      BiFunction<Iterator<A>, Iterator<B>, Iterator<R>> open) {
+  /** The results that {@code open} makes of several partitions. */
+  public static <A, R> scala.collection.Iterator<R> over(
+      List<scala.collection.Iterator<A>> inputs, Function<List<Iterator<A>>, Iterator<R>> open) {
     PartitionBoundary boundary = new PartitionBoundary();
-    Iterator<A> left = boundary.input(first);
-    Iterator<B> right = boundary.input(second);
-    return boundary.output(() -> open.apply(left, right));
+    List<Iterator<A>> rows = inputs.stream().map(boundary::input).toList();
+    return boundary.output(() -> open.apply(rows));
   }
 
   /** What {@code consume} makes of a partition that it reads to its end. */

@@ -17,6 +17,7 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractFunction2;
 import scala.runtime.AbstractPartialFunction;
 
 /** Conversions that Catalyst's interfaces ask for. Stateless. */
@@ -97,6 +98,12 @@ public final class ScalaInterop {
     return new Function1<>(function);
   }
 
+  /** The same of two arguments. */
+  public static <A, B, R> AbstractFunction2<A, B, R> function2(
+      SerializableFunction2<A, B, R> function) {
+    return new Function2<>(function);
+  }
+
   /** A partial function that answers where {@code function} has an answer. */
   public static <A, B> AbstractPartialFunction<A, B> partialFunction(
       SerializableFunction<A, Optional<? extends B>> function) {
@@ -108,6 +115,13 @@ public final class ScalaInterop {
   public interface SerializableFunction<A, B> extends Serializable {
     /** The result for {@code argument}. */
     B apply(A argument);
+  }
+
+  /** A Java function of two arguments that may travel to an executor. */
+  @FunctionalInterface
+  public interface SerializableFunction2<A, B, R> extends Serializable {
+    /** The result for the arguments. */
+    R apply(A first, B second);
   }
 
   @SuppressWarnings("unchecked") // a read-only use of a covariant collection
@@ -126,6 +140,20 @@ public final class ScalaInterop {
     @Override
     public B apply(A argument) {
       return function.apply(argument);
+    }
+  }
+
+  private static final class Function2<A, B, R> extends AbstractFunction2<A, B, R>
+      implements Serializable {
+    private final SerializableFunction2<A, B, R> function;
+
+    private Function2(SerializableFunction2<A, B, R> function) {
+      this.function = function;
+    }
+
+    @Override
+    public R apply(A first, B second) {
+      return function.apply(first, second);
     }
   }
 

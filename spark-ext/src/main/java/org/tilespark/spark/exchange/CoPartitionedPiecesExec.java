@@ -48,7 +48,7 @@ public final class CoPartitionedPiecesExec extends PhysicalBlockNode {
   public Partitioning outputPartitioning() {
     int partitions = expected.numPartitions();
     return child instanceof CutBlocksExec cut
-            && cut.blocks().outputPartitioning() instanceof HashPartitioning found
+            && cut.blocks().get(0).outputPartitioning() instanceof HashPartitioning found
             && found.numPartitions() == partitions
             && found.semanticEquals(expected.over(cut.inputs()))
         ? Exchange.by(List.of(key), partitions)

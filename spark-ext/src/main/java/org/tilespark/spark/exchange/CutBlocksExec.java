@@ -56,14 +56,14 @@ public final class CutBlocksExec extends MadeAnewExec<CutSpec> implements ReadsB
 
   /** The only child. */
   @Override
-  public SparkPlan blocks() {
-    return child;
+  public List<SparkPlan> blocks() {
+    return List.of(child);
   }
 
   /** This node over another child, which gives rows or batches. */
   @Override
-  public CutBlocksExec withBlocks(SparkPlan newChild) {
-    return new CutBlocksExec(spec, inputs, keys, produced, newChild);
+  public CutBlocksExec withBlocks(List<SparkPlan> blocks) {
+    return new CutBlocksExec(spec, inputs, keys, produced, blocks.get(0));
   }
 
   @Override

@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -84,6 +85,37 @@ public final class Exchange {
         : ClusteredDistributions.of(keys, partitions);
   }
 
+  /**
+   * Rows of several children with equal keys in one partition: in the order in which a child is
+   * partitioned by all of them, since Spark keeps it only then.
+   *
+   * @param keys of each child
+   * @param partitions how many, if rows of no child are together yet; empty for as many as Spark
+   *     takes
+   */
+  public static Seq<Distribution> together(
+      List<SparkPlan> children, List<List<Attribute>> keys, Optional<Integer> partitions) {
+    List<Integer> order =
+        IntStream.range(0, children.size())
+            .mapToObj(i -> order(children.get(i).outputPartitioning(), keys.get(i)))
+            .flatMap(Optional::stream)
+            .findFirst()
+            .orElseGet(() -> IntStream.range(0, keys.get(0).size()).boxed().toList());
+    List<List<Attribute>> ordered =
+        keys.stream().map(each -> order.stream().map(each::get).toList()).toList();
+    boolean isPlaced =
+        partitions.isEmpty()
+            || IntStream.range(0, children.size())
+                .anyMatch(
+                    i -> children.get(i).outputPartitioning().satisfies(together(ordered.get(i))));
+    return ScalaInterop.<Distribution>seq(
+        ordered.stream()
+            .<Distribution>map(
+                each ->
+                    isPlaced ? together(each) : ClusteredDistributions.of(each, partitions.get()))
+            .toList());
+  }
+
   /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */
   public static Distribution together(Collection<? extends Expression> keys, int partitions) {
     return ClusteredDistributions.ofAll(keys, partitions);
@@ -113,7 +145,7 @@ public final class Exchange {
    */
   public static RDD<InternalRow> sorted(SparkPlan child, Seq<SortOrder> order) {
     RDD<InternalRow> rows = child.execute();
-    if (SortOrder$.MODULE$.orderingSatisfies(child.outputOrdering(), order)) {
+    if (isSorted(child, order)) {
       return rows;
     }
     SortedRows sorted =
@@ -128,6 +160,11 @@ public final class Exchange {
             partition -> ScalaInterop.iterator(sorted.of(ScalaInterop.iterator(partition)))),
         true,
         ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** True if the child gives each partition sorted so. */
+  public static boolean isSorted(SparkPlan child, Seq<SortOrder> order) {
+    return SortOrder$.MODULE$.orderingSatisfies(child.outputOrdering(), order);
   }
 
   // ---- where a node's rows lie
@@ -164,7 +201,7 @@ public final class Exchange {
   }
 
   /** Positions of what rows are partitioned by among the keys, if that is all of them. */
-  public static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
+  private static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
     List<Integer> order = new ArrayList<>();
     if (partitioning instanceof Expression hashed) {
       for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {

@@ -9,7 +9,6 @@ import org.tilespark.layout.AxisImages;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.StaleMetadata;
-import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.options.Missing;
 
 /**
@@ -57,11 +56,7 @@ public final class PieceGroups {
     this.pieceHigh = new long[rank];
     this.pieceSize = new long[rank];
     this.boxes = new BoxList(rank);
-    this.keys =
-        new RowKeys(
-            keys.stream()
-                .map(ordinal -> Attributes.bound(ordinal, input.fields()[ordinal]))
-                .toList());
+    this.keys = RowKeys.at(input, keys);
   }
 
   /** True if there is another target block. The pieces of the one before must have been walked. */

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.RowProjections;
 
@@ -16,8 +17,15 @@ public final class RowKeys {
   private final UnsafeProjection keyOf;
   private final InterpretedOrdering order;
 
-  /** Keys of these columns of a row. */
-  public RowKeys(List<BoundReference> columns) {
+  /** Keys of the columns at these ordinals of rows of a schema. */
+  public static RowKeys at(StructType schema, List<Integer> ordinals) {
+    return new RowKeys(
+        ordinals.stream()
+            .map(ordinal -> Attributes.bound(ordinal, schema.fields()[ordinal]))
+            .toList());
+  }
+
+  private RowKeys(List<BoundReference> columns) {
     List<Expression> ofKey = new ArrayList<>();
     columns.forEach(column -> ofKey.add(new BoundReference(ofKey.size(), column.dataType(), true)));
     this.keyOf = RowProjections.of(columns);

@@ -79,13 +79,13 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
 
   /** The side whose blocks stay. */
   @Override
-  public SparkPlan blocks() {
-    return large;
+  public List<SparkPlan> blocks() {
+    return List.of(large);
   }
 
   /** The same over another side whose blocks stay, which gives rows or batches. */
   @Override
-  public MultiplyBroadcastExec withBlocks(SparkPlan newLarge) {
+  public MultiplyBroadcastExec withBlocks(List<SparkPlan> blocks) {
     return new MultiplyBroadcastExec(
         spec,
         depth,
@@ -95,7 +95,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
         smallIsRight,
         inputs,
         produced,
-        newLarge,
+        blocks.get(0),
         small,
         places);
   }

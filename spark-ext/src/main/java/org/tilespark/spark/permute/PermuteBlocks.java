@@ -1,8 +1,11 @@
 package org.tilespark.spark.permute;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Permutation;
@@ -10,6 +13,7 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.catalyst.CarriesColumns;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
@@ -23,7 +27,7 @@ import scala.collection.immutable.Seq;
  * are read, and what stands in their places in the output under fresh ids. Further columns have
  * fresh ids too, since Spark tells two instances of a relation apart by all of their ids.
  */
-public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> {
+public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> implements CarriesColumns {
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
   public PermuteBlocks(
       BlockPermutation spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
@@ -55,6 +59,41 @@ public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> {
   /** Which attribute of the child gives the content of which of this node's. */
   public PermutedColumns columns() {
     return PermutedColumns.of(spec().kind(), spec().permutation(), inputs(), produced());
+  }
+
+  @Override
+  public boolean carriesColumns() {
+    return true;
+  }
+
+  @Override
+  public Optional<Attribute> source(Attribute output) {
+    return columns().source(output);
+  }
+
+  @Override
+  public List<Attribute> computed() {
+    PermutedColumns columns = columns();
+    return columns.blocks().planes().stream().map(columns.produced()::get).toList();
+  }
+
+  /** An imaginary part that nobody uses goes too. */
+  @Override
+  public Optional<LogicalPlan> reading(AttributeSet used) {
+    PermutedColumns columns = columns();
+    List<Attribute> read = new ArrayList<>();
+    List<Attribute> given = new ArrayList<>();
+    for (int i = 0; i < columns.produced().size(); i++) {
+      boolean isNeeded = columns.blocks().blockColumns().contains(i) && !columns.blocks().isImag(i);
+      if (isNeeded || used.contains(columns.produced().get(i))) {
+        read.add(columns.inputs().get(i));
+        given.add(columns.produced().get(i));
+      }
+    }
+    return given.size() == columns.produced().size()
+        ? Optional.empty()
+        : Optional.of(
+            new PermuteBlocks(spec(), ScalaInterop.seq(read), ScalaInterop.seq(given), child()));
   }
 
   @Override

@@ -3,6 +3,8 @@ package org.tilespark.spark.pointwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -14,16 +16,29 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.arrow.blocks.ArrayStep;
+import org.tilespark.arrow.blocks.BlockProgram;
+import org.tilespark.arrow.blocks.Elementwise;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Extents;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.aggregate.BlockColumnSums;
 import org.tilespark.spark.aggregate.ColumnMeans;
 import org.tilespark.spark.aggregate.PerArray;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.CommonCut;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.stage.ProgramBlocks;
+import org.tilespark.spark.stage.StageBranch;
 
 /**
  * The logical plans of the operators that compute with each element of a matrix or volume. They
@@ -39,12 +54,12 @@ public final class PointwisePlans {
    */
   public static LogicalPlan scale(LogicalPlan a, BlockKind kind, double alpha, String operator) {
     BlockFrame operand = BlockFrame.of(a, kind, operator).requireNumbers();
-    BlockArguments arguments = arguments(operand);
-    return operand.replaced(
-        plane ->
-            new ScaleBlock(arguments, plane, alpha, ScalaInterop.<Expression>seq(operand.block())),
-        operand.metadata(),
-        a);
+    ElementwiseProgram program = PointwisePrograms.scale(operand.blocks(), alpha);
+    return of(
+        List.of(StageBranch.of(operand, operand.further(), Missing.ERROR, operator)),
+        operand,
+        new Elementwise(program, "v * " + alpha),
+        operand.metadata());
   }
 
   /**
@@ -65,7 +80,7 @@ public final class PointwisePlans {
     Agreement agreement = Agreement.of(a, b, kind, operator);
     agreement.requireEquallyComplex();
     agreement.require();
-    return CombineBlocks.of(Combination.ADD, agreement, missing, asDataset);
+    return combined(agreement, missing, asDataset, PointwisePrograms::add, "a + b");
   }
 
   /**
@@ -82,12 +97,61 @@ public final class PointwisePlans {
       String operator) {
     Agreement agreement = Agreement.of(a, b, BlockKind.VOLUME, operator);
     agreement.require();
-    return CombineBlocks.of(Combination.MULTIPLY, agreement, Missing.ERROR, asDataset);
+    return combined(agreement, Missing.ERROR, asDataset, PointwisePrograms::multiply, "a * b");
+  }
+
+  /** Two arrays, cut alike, whose elements at equal places become one. */
+  private static LogicalPlan combined(
+      Agreement agreement,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      BiFunction<BlockSchema, BlockSchema, ElementwiseProgram> program,
+      String text) {
+    CommonCut cut = CommonCut.of(agreement.first(), agreement.second(), missing, asDataset);
+    BlockFrame a = cut.first();
+    BlockFrame b =
+        BlockFrame.of(
+            Attributes.distinctFrom(a.plan(), cut.second().plan()),
+            a.kind(),
+            cut.second().operator());
+    Agreement cutAlike = new Agreement(a, b, agreement.operator());
+    return of(
+        List.of(
+            StageBranch.of(a, a.further(), Missing.ERROR, agreement.operator()),
+            StageBranch.of(b, cutAlike.partners(), Missing.ERROR, agreement.operator())),
+        a,
+        new Elementwise(
+            program.apply(a.blocks(), b.blocks()),
+            List.of(),
+            List.of(program(b, Extents.of(a.extents(), a.kind().rank()), List.of())),
+            text),
+        cutAlike.combined());
+  }
+
+  /**
+   * One step.
+   *
+   * @param first what it changes
+   */
+  private static LogicalPlan of(
+      List<StageBranch> branches, BlockFrame first, Elementwise step, ArrayMetadata known) {
+    ArrayProgram program =
+        program(first, Extents.of(first.extents(), first.kind().rank()), List.of(step));
+    BlockProgram.State output = program.output();
+    return ProgramBlocks.of(
+        branches,
+        program,
+        known.ofComputed(output.type(), output.isComplex()).toMetadata(),
+        Optional.empty());
+  }
+
+  private static ArrayProgram program(BlockFrame of, Extents extents, List<ArrayStep> steps) {
+    return new ArrayProgram(extents, of.blocks().elementType(), of.blocks().isComplex(), steps);
   }
 
   /**
    * The matrix with the mean of each column taken off it: one aggregate over the blocks, whose
-   * result is broadcast, and a projection.
+   * result is broadcast, and a step.
    *
    * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
    */
@@ -95,7 +159,8 @@ public final class PointwisePlans {
     BlockFrame matrix = BlockFrame.combined(a, BlockKind.MATRIX, operator, "");
     BlockArguments arguments = arguments(matrix);
     LogicalPlan joined = a;
-    List<Attribute> means = new ArrayList<>();
+    List<Attribute> high = new ArrayList<>();
+    List<Attribute> low = new ArrayList<>();
     for (int plane = 0; plane < matrix.blocks().planes().size(); plane++) {
       PerArray ranges = means(matrix, arguments, plane).inlined(ColumnMeans.RANGE);
       List<Attribute> range = ranges.facts();
@@ -105,17 +170,37 @@ public final class PointwisePlans {
               new EqualTo(matrix.size(1), range.get(1)));
       joined =
           ranges.joinedTo(joined, matrix.further(), LeftOuter$.MODULE$, Optional.of(sameColumns));
-      means.add(range.get(2));
+      high.add(range.get(2));
+      low.add(range.get(3));
     }
+    List<Attribute> read = new ArrayList<>(matrix.columns());
+    read.addAll(high);
+    read.addAll(low);
+    BlockFrame blocks =
+        BlockFrame.of(
+            new Project(ScalaInterop.<NamedExpression>seq(read), joined),
+            BlockKind.MATRIX,
+            operator);
+    Set<Integer> rows = Set.of(0);
+    Extents extents = Extents.of(matrix.extents(), BlockKind.MATRIX.rank());
+    long columns = extents.orOnes().extent(1);
+    ArrayProgram means =
+        new ArrayProgram(
+            extents.with(Shape.of(1, columns)),
+            ElementType.FLOAT64,
+            matrix.blocks().isComplex(),
+            List.of());
+    StageBranch branch = StageBranch.of(blocks, matrix.further(), Missing.ERROR, operator);
     LogicalPlan centered =
-        matrix.replaced(
-            plane -> {
-              List<Expression> children = new ArrayList<>(matrix.block());
-              children.add(means.get(plane));
-              return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
-            },
-            matrix.metadata(),
-            joined);
+        of(
+            List.of(branch.with(high, rows).with(low, rows)),
+            blocks,
+            new Elementwise(
+                PointwisePrograms.center(matrix.blocks()),
+                List.of(),
+                List.of(means, means),
+                "v - means of columns"),
+            matrix.metadata());
     // The means miss a block that is not there; without any block, nobody reads them in the join.
     return matrix.further().isEmpty() && matrix.extents().isPresent()
         ? CheckedBlocks.of(centered, means(matrix, arguments, 0).plan())

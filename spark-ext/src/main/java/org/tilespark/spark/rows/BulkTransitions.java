@@ -1,5 +1,6 @@
 package org.tilespark.spark.rows;
 
+import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
@@ -32,8 +33,8 @@ public final class BulkTransitions extends ColumnarRule {
 
     private static Optional<SparkPlan> replace(SparkPlan node) {
       if (node instanceof ReadsBlocks reader) {
-        SparkPlan direct = direct(reader.blocks());
-        return direct == reader.blocks()
+        List<SparkPlan> direct = reader.blocks().stream().map(Replace::direct).toList();
+        return direct.equals(reader.blocks())
             ? Optional.empty()
             : Optional.of(reader.withBlocks(direct));
       }

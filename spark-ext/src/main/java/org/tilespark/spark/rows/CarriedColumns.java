@@ -3,7 +3,6 @@ package org.tilespark.spark.rows;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -11,6 +10,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.RowProjections;
 
 /** Keeps the columns that an operator only carries through, whatever their types. */
@@ -19,19 +19,16 @@ public final class CarriedColumns {
   private final UnsafeProjection projection;
 
   /**
-   * @param inputs schema of the columns that an operator reads
-   * @param positions of those that it carries
-   * @param ordinals the child's column at each position
+   * @param rows schema of the child's rows
+   * @param ordinals of the columns there that are carried
    */
-  public CarriedColumns(StructType inputs, List<Integer> positions, List<Integer> ordinals) {
+  public CarriedColumns(StructType rows, List<Integer> ordinals) {
     List<Expression> references = new ArrayList<>();
-    this.types = new DataType[positions.size()];
+    this.types = new DataType[ordinals.size()];
     for (int i = 0; i < types.length; i++) {
-      int position = positions.get(i);
-      StructField field = inputs.fields()[position];
+      StructField field = rows.fields()[ordinals.get(i)];
       types[i] = field.dataType();
-      references.add(
-          new BoundReference(ordinals.get(position), field.dataType(), field.nullable()));
+      references.add(Attributes.bound(ordinals.get(i), field));
     }
     this.projection = RowProjections.of(references);
   }

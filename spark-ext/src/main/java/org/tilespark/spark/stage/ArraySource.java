@@ -1,7 +1,6 @@
 package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -11,18 +10,19 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Plane;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
+import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.StaleMetadata;
-import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.exchange.PieceGroups;
 import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
@@ -30,6 +30,7 @@ import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.runtime.StayingMemory;
+import org.tilespark.spark.stage.StageInput.Beside;
 
 /**
  * The arrays that a partition's rows make for a {@link BlockPipeline}, one after another: a block
@@ -50,8 +51,13 @@ abstract class ArraySource implements AutoCloseable {
    */
   abstract boolean next();
 
-  /** Where the array lies in the volume. */
+  /** Where the array lies in the whole array. */
   abstract Box box();
+
+  /** Where it lies, and then where the arrays lie that come beside it. */
+  List<Box> boxes() {
+    return List.of(box());
+  }
 
   /**
    * A row of the array, for its further columns and its trend; valid until {@link #put} or {@link
@@ -78,13 +84,23 @@ abstract class ArraySource implements AutoCloseable {
   abstract void walk(Taker parts);
 
   /**
-   * Puts the array's parts; the pipeline was told to begin.
+   * Puts the array's parts, and what comes beside it; the pipeline was told to begin.
    *
+   * @param number of the array among the pipeline's inputs
    * @param isComplex true if the pipeline's array is
    * @throws IllegalArgumentException as {@link #walk}
    */
-  final void put(BlockPipeline pipeline, boolean isComplex) {
-    walk((low, size, planes) -> put(pipeline, isComplex, low, size, planes));
+  final void put(BlockPipeline pipeline, int number, boolean isComplex) {
+    List<List<Plane>> beside = beside();
+    walk((low, size, planes) -> put(pipeline, number, isComplex, low, size, planes));
+    for (int i = 0; i < beside.size(); i++) {
+      pipeline.putWhole(number + 1 + i, beside.get(i));
+    }
+  }
+
+  /** The arrays that come beside the array; valid as long as it is. */
+  List<List<Plane>> beside() {
+    return List.of();
   }
 
   /**
@@ -112,15 +128,20 @@ abstract class ArraySource implements AutoCloseable {
 
   /** Puts one part, with imaginary parts of zero if the array is complex and the values are not. */
   private void put(
-      BlockPipeline pipeline, boolean isComplex, long[] low, long[] size, List<Plane> planes) {
+      BlockPipeline pipeline,
+      int number,
+      boolean isComplex,
+      long[] low,
+      long[] size,
+      List<Plane> planes) {
     List<Plane> all = planes;
     if (isComplex && planes.size() == 1) {
       all = List.of(planes.get(0), zeros(planes.get(0).values().bytes()));
     }
     if (staysUntilRun()) {
-      pipeline.putWhole(all);
+      pipeline.putWhole(number, all);
     } else {
-      pipeline.put(Part.at(low, size), all);
+      pipeline.put(number, Part.at(low, size), all);
     }
   }
 
@@ -144,20 +165,28 @@ abstract class ArraySource implements AutoCloseable {
 
   /** Each block is an array. */
   static final class Blocks extends ArraySource {
-    private final StageSpec spec;
-    private final BlockSchema in; // by the child's ordinals
+    private final List<ArrayProgram> programs; // of the array, then of what comes beside it
+    private final StageInput columns; // by the child's ordinals
+    private final BlockSchema in;
     private final BlockCursor blocks;
     private final BlockCheck check;
     private final Set<Integer> whole;
 
-    Blocks(StageSpec spec, BlockSchema in, BlockCursor blocks, BufferAllocator allocator) {
+    /**
+     * @param programs what becomes of a block, then of each array beside it
+     */
+    Blocks(
+        List<ArrayProgram> programs,
+        StageInput columns,
+        BlockCursor blocks,
+        BufferAllocator allocator) {
       super(allocator);
-      this.spec = spec;
-      this.in = in;
+      this.programs = programs;
+      this.columns = columns;
+      this.in = columns.blocks();
       this.blocks = blocks;
-      this.check =
-          new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
-      this.whole = spec.program().cutAxes().whole();
+      this.check = checkOf(columns, programs.get(0));
+      this.whole = programs.get(0).cutAxes().whole();
     }
 
     @Override
@@ -167,7 +196,7 @@ abstract class ArraySource implements AutoCloseable {
       }
       check.check(blocks);
       for (int axis : whole) {
-        Shape extents = spec.program().extents().require();
+        Shape extents = programs.get(0).extents().require();
         if (check.size()[axis] != extents.extent(axis)) {
           String letter = in.kind().offsetColumns().get(axis);
           throw new IllegalArgumentException(
@@ -180,10 +209,52 @@ abstract class ArraySource implements AutoCloseable {
                       letter,
                       ArrayMetadata.BLOCK_SHAPE,
                       StaleMetadata.HELP,
-                      spec.operator()));
+                      columns.operator()));
         }
       }
       return true;
+    }
+
+    @Override
+    List<Box> boxes() {
+      List<Box> boxes = new ArrayList<>(List.of(box()));
+      columns.beside().forEach(each -> boxes.add(boxBeside(each)));
+      return boxes;
+    }
+
+    private Box boxBeside(Beside beside) {
+      long[] low = check.offset().clone();
+      long[] size = check.size().clone();
+      for (int axis : beside.repeated()) {
+        low[axis] = 0;
+        size[axis] = 1;
+      }
+      return Box.at(low, size);
+    }
+
+    @Override
+    List<List<Plane>> beside() {
+      List<List<Plane>> all = new ArrayList<>();
+      for (int i = 0; i < columns.beside().size(); i++) {
+        Beside beside = columns.beside().get(i);
+        ElementType type = programs.get(1 + i).type();
+        long bytes = boxBeside(beside).volume() * type.bytes();
+        List<Plane> planes = new ArrayList<>();
+        for (int ordinal : beside.planes()) {
+          if (blocks.row().isNullAt(ordinal)
+              || blocks.values(ordinal, type).values().bytes() != bytes) {
+            throw BoxList.bad(
+                in.kind(),
+                check.offset(),
+                "what is combined with it is not there; did the input give other blocks when it"
+                    + " was read again?",
+                columns.operator());
+          }
+          planes.add(blocks.values(ordinal, type));
+        }
+        all.add(planes);
+      }
+      return all;
     }
 
     @Override
@@ -207,10 +278,16 @@ abstract class ArraySource implements AutoCloseable {
     }
   }
 
+  private static BlockCheck checkOf(StageInput columns, ArrayProgram program) {
+    Shape extents = program.extents().known().orElse(null);
+    return new BlockCheck(columns.blocks(), columns.operator(), extents);
+  }
+
   /** All blocks that agree in their further columns are one array; they come one after another. */
   static final class Volumes extends ArraySource {
-    private final StageSpec spec;
-    private final BlockSchema in; // by the child's ordinals
+    private final ArrayProgram program;
+    private final StageInput columns; // by the child's ordinals
+    private final BlockSchema in;
     private final BlockCursor blocks;
     private final BlockCheck check;
     private final RowKeys groups;
@@ -221,31 +298,26 @@ abstract class ArraySource implements AutoCloseable {
     private boolean started; // next() was called before
 
     /**
+     * @param columns of which the further ones tell volumes apart; if there are none, all blocks
+     *     are one volume
      * @param schema of the child's rows
-     * @param further ordinals of the columns there that tell volumes apart; if there are none, all
-     *     blocks are one volume
      */
     Volumes(
-        StageSpec spec,
-        BlockSchema in,
+        ArrayProgram program,
+        StageInput columns,
         StructType schema,
-        Collection<Integer> further,
         BlockCursor blocks,
         BufferAllocator allocator) {
       super(allocator);
-      this.spec = spec;
-      this.in = in;
+      this.program = program;
+      this.columns = columns;
+      this.in = columns.blocks();
       this.blocks = blocks;
-      this.isOneVolume = further.isEmpty();
+      this.isOneVolume = columns.further().isEmpty();
       this.noBlock = new GenericInternalRow(schema.length());
-      this.check =
-          new BlockCheck(in, spec.operator(), spec.program().extents().known().orElse(null));
+      this.check = checkOf(columns, program);
       this.boxes = new BoxList(in.kind().rank());
-      this.groups =
-          new RowKeys(
-              further.stream()
-                  .map(ordinal -> Attributes.bound(ordinal, schema.fields()[ordinal]))
-                  .toList());
+      this.groups = RowKeys.at(schema, columns.further());
     }
 
     @Override
@@ -261,7 +333,7 @@ abstract class ArraySource implements AutoCloseable {
 
     @Override
     Box box() {
-      Shape extents = spec.program().extents().require();
+      Shape extents = program.extents().require();
       return Box.at(new long[extents.rank()], extents.toArray());
     }
 
@@ -284,8 +356,8 @@ abstract class ArraySource implements AutoCloseable {
           box().offset(),
           box().sizes(),
           in.kind(),
-          spec.missing() == Missing.ZERO,
-          spec.operator());
+          columns.missing() == Missing.ZERO,
+          columns.operator());
     }
   }
 

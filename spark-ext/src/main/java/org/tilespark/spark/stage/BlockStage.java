@@ -4,14 +4,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.Extents;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -23,98 +22,86 @@ import org.tilespark.spark.permute.BlockPermutation;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
  * Programs on blocks that follow each other, with the assembling of blocks below them, so that one
  * physical stage can run them all: arrays stay on the device from the pieces of one exchange to
  * those of the next. Permutations are programs too. Projections between them that only choose,
- * reorder or rename columns do not part them.
+ * reorder or rename columns do not part them. Where a program takes several arrays, what makes each
+ * of them is a branch.
  *
  * @param program the steps of all
  * @param gathered as {@link StageSpec#gathered}
- * @param missing as {@link StageSpec#missing}
- * @param operator who asks
- * @param columns of {@code child} that are read
- * @param assembly how blocks are put together; empty if {@code child} gives blocks
- * @param child what the stage reads
+ * @param branches what is read, in the order of the program's inputs
  */
 public record BlockStage(
-    ArrayProgram program,
-    Optional<Shape> gathered,
-    Missing missing,
-    String operator,
-    Columns columns,
-    Optional<Assembly> assembly,
-    LogicalPlan child) {
-  /**
-   * What is read.
-   *
-   * @param block columns with the blocks, in the order of {@link BlockSchema#blockColumns}
-   * @param trend column of what is taken off; null if none is
-   * @param further columns that go with the blocks
-   */
-  record Columns(List<Attribute> block, Attribute trend, List<Attribute> further) {
-    private List<Attribute> all() {
-      return Stream.of(block, trend == null ? List.<Attribute>of() : List.of(trend), further)
-          .flatMap(List::stream)
-          .toList();
-    }
+    ArrayProgram program, Optional<Shape> gathered, List<StageBranch> branches) {
+  /** Copies the list. */
+  public BlockStage {
+    branches = List.copyOf(branches);
   }
-
-  /**
-   * How blocks are put together.
-   *
-   * @param cells columns with the places of target blocks
-   */
-  public record Assembly(AssembleSpec spec, List<Attribute> cells) {}
 
   /** The longest stage that ends in {@code last}. */
   public static BlockStage endingIn(ProgramBlocks last) {
     StageSpec spec = last.spec();
-    BlockStage stage =
-        new BlockStage(
+    return new BlockStage(
             spec.program(),
             Optional.ofNullable(spec.gathered().getOrElse(() -> null)),
-            spec.missing(),
-            spec.operator(),
-            new Columns(
-                at(last.inputs(), spec.in().blockColumns()),
-                spec.trend() < 0 ? null : last.inputs().apply(spec.trend()),
-                at(last.inputs(), spec.furtherIn(last.inputs().size()))),
-            Optional.empty(),
-            last.child());
-    return stage.withAllBelow();
+            IntStream.range(0, spec.inputs().size()).mapToObj(last::branch).toList())
+        .withAllBelow();
   }
 
   /** The longest stage that ends in a permutation. */
   public static BlockStage endingIn(PermuteBlocks last) {
-    BlockPermutation spec = last.spec();
     PermutedColumns columns = last.columns();
-    List<Attribute> inputs = columns.inputs();
-    BlockStage stage =
-        new BlockStage(
-            reordering(spec, columns),
-            Optional.empty(),
+    StageBranch branch =
+        branch(
+            last,
+            columns.blocks().further(columns.inputs()),
             Missing.ERROR,
-            spec.function(),
-            new Columns(
-                columns.blocks().blockColumns().stream().map(inputs::get).toList(),
-                null,
-                columns.blocks().further(inputs)),
-            Optional.empty(),
-            last.child());
-    return stage.withAllBelow();
+            last.spec().function());
+    return new BlockStage(reordering(last), Optional.empty(), List.of(branch)).withAllBelow();
   }
 
-  private static ArrayProgram reordering(BlockPermutation permutation, PermutedColumns columns) {
+  private static StageBranch branch(
+      PermuteBlocks node, List<Attribute> further, Missing missing, String operator) {
+    PermutedColumns columns = node.columns();
+    return StageBranch.of(
+        new StageInput(
+            columns.blocks(),
+            StageBranch.positions(columns.inputs(), further),
+            List.of(),
+            -1,
+            ScalaInterop.none(),
+            List.of(),
+            missing,
+            operator),
+        columns.inputs(),
+        node.child());
+  }
+
+  private static ArrayProgram reordering(PermuteBlocks node) {
+    BlockPermutation permutation = node.spec();
+    BlockSchema blocks = node.columns().blocks();
     return ArrayProgram.reordering(
         Extents.of(
             Optional.ofNullable(permutation.extents().getOrElse(() -> null)),
             permutation.kind().rank()),
-        columns.blocks().elementType(),
-        columns.blocks().isComplex(),
+        blocks.elementType(),
+        blocks.isComplex(),
         permutation.permutation());
+  }
+
+  /** What the branches read. */
+  public List<LogicalPlan> children() {
+    return branches.stream().map(StageBranch::child).toList();
+  }
+
+  /** How a branch's blocks are put together; empty if its child gives blocks. */
+  public Optional<AssembleSpec> assembled(int branch) {
+    return Optional.ofNullable(branches.get(branch).input().assembled().getOrElse(() -> null));
   }
 
   /** This stage with all operators below it that one stage can run. */
@@ -128,18 +115,18 @@ public record BlockStage(
     return stage;
   }
 
-  /** The transform right below a plan's projections, if the columns come from it as they are. */
+  /** The program right below a plan's projections, if the columns come from it as they are. */
   public static Optional<ProgramBlocks> below(CutBlocks cut) {
     Optional<Attributes.Source> read =
         Attributes.belowProjections(cut.child(), ScalaInterop.list(cut.inputs()));
     boolean isInOrder = // a stage gives pieces in the order of its results
         cut.spec().images().isEmpty() || cut.spec().images().get().areInOrder();
-    if (!isInOrder || read.isEmpty() || !(read.get().plan() instanceof ProgramBlocks fourier)) {
+    if (!isInOrder || read.isEmpty() || !(read.get().plan() instanceof ProgramBlocks last)) {
       return Optional.empty();
     }
     // In other positions the columns are the same: the cut gives its own names and ids.
-    return same(read.get().columns(), ScalaInterop.list(fourier.produced()))
-        ? Optional.of(fourier)
+    return same(read.get().columns(), ScalaInterop.list(last.produced()))
+        ? Optional.of(last)
         : Optional.empty();
   }
 
@@ -150,6 +137,7 @@ public record BlockStage(
    * @param produced what is given, but for the keys of pieces
    * @param cut what cuts the results into pieces; empty if they stay blocks
    * @param batchBytes bytes of values that make a batch
+   * @param plannedChildren one for each branch
    */
   public SparkPlan exec(
       BlockSchema out,
@@ -157,104 +145,110 @@ public record BlockStage(
       Optional<CutBlocks> cut,
       BackendChoice backend,
       long batchBytes,
-      SparkPlan plannedChild) {
-    int parts = columns.block().size();
-    boolean isComplex = parts > 2 * out.kind().rank() + 1;
-    BlockSchema in = BlockSchema.canonical(out.kind(), isComplex, program.type());
+      List<SparkPlan> plannedChildren) {
     return new BlockStageExec(
-        new StageSpec(
-            program,
-            in,
-            out,
-            columns.trend() == null ? -1 : parts,
-            ScalaInterop.option(gathered),
-            missing,
-            operator),
-        ScalaInterop.option(assembly.map(Assembly::spec)),
+        new StageSpec(program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered)),
         ScalaInterop.option(cut.map(CutBlocks::spec)),
-        ScalaInterop.seq(assembly.map(Assembly::cells).orElse(List.of())),
-        ScalaInterop.seq(columns.all()),
+        ScalaInterop.seq(StageBranch.columns(branches)),
         cut.map(CutBlocks::keys).orElse(ScalaInterop.emptySeq()),
         produced,
         backend,
         batchBytes,
-        plannedChild);
+        plannedChildren.get(0),
+        ScalaInterop.seq(plannedChildren.subList(1, plannedChildren.size())));
   }
 
-  /** This stage with the operator below it, if one stage can run both. */
+  /** Number among the program's inputs of what a branch makes. */
+  private int number(int branch) {
+    return branches.subList(0, branch).stream().mapToInt(each -> each.input().arrays()).sum();
+  }
+
+  /** This stage with an operator below it, if one stage can run both. */
   private Optional<BlockStage> withBelow() {
-    if (columns.trend() != null || assembly.isPresent()) {
+    for (int i = 0; i < branches.size(); i++) {
+      Optional<BlockStage> longer = withBelow(i);
+      if (longer.isPresent()) {
+        return longer;
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Optional<BlockStage> withBelow(int at) {
+    StageBranch branch = branches.get(at);
+    if (branch.isBottom()) {
       return Optional.empty();
     }
-    Optional<Attributes.Source> read = Attributes.belowProjections(child, columns.all());
-    if (read.isEmpty()) {
+    Optional<Attributes.Source> source =
+        Attributes.belowProjections(branch.child(), branch.columns());
+    if (source.isEmpty()) {
       return Optional.empty();
     }
-    int parts = columns.block().size();
-    LogicalPlan below = read.get().plan();
-    List<Attribute> from = read.get().columns();
-    List<Attribute> readBlock = from.subList(0, parts);
-    List<Attribute> readFurther = from.subList(parts, from.size());
+    StageBranch read = new StageBranch(branch.input(), source.get().columns(), branch.child());
+    LogicalPlan below = source.get().plan();
     if (below instanceof ProgramBlocks inner) {
-      return after(inner, readBlock, readFurther);
+      return after(inner, at, read);
     }
     if (below instanceof PermuteBlocks permute) {
-      return after(permute, readBlock, readFurther);
+      return after(permute, at, read);
     }
     return below instanceof AssembleBlocks assemble
             && assemble.spec().images().isEmpty()
             && gathered.isEmpty()
             && !isReordering()
-        ? over(assemble, readBlock, readFurther)
+        ? over(assemble, at, read)
         : Optional.empty();
   }
 
-  private Optional<BlockStage> after(
-      ProgramBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
+  private Optional<BlockStage> after(ProgramBlocks inner, int at, StageBranch read) {
     StageSpec below = inner.spec();
+    List<Attribute> given = at(inner.produced(), below.furtherOut(inner.produced().size()));
+    boolean areArrays = below.inputs().size() > 1 || below.gathered().isDefined();
     boolean fits =
-        (gathered.isEmpty() || below.gathered().isDefined())
-            && below.program().fits(program)
-            && same(readBlock, at(inner.produced(), below.out().blockColumns()));
+        fits(below.program(), at)
+            && isGatheredAlike(below, at)
+            && same(read.block(), at(inner.produced(), below.out().blockColumns()))
+            && (at == 0 || below.first().trend() < 0)
+            && (branches.size() == 1 || !areArrays || areAllIn(given, read.further()));
     if (!fits) {
       return Optional.empty();
     }
-    Optional<List<Attribute>> sources =
-        Attributes.counterparts(
-            readFurther,
-            at(inner.produced(), below.furtherOut(inner.produced().size())),
-            at(inner.inputs(), below.furtherIn(inner.inputs().size())));
-    if (sources.isEmpty()) {
-      return Optional.empty();
+    List<Attribute> columns = ScalaInterop.list(inner.inputs());
+    List<StageBranch> made = new ArrayList<>();
+    for (int input = 0; input < below.inputs().size(); input++) {
+      StageInput in = below.inputs().get(input);
+      Optional<List<Attribute>> further =
+          Attributes.counterparts(
+              areArrays ? withKeys(read.further(), given) : read.further(),
+              given,
+              at(inner.inputs(), in.further()));
+      if (further.isEmpty()) {
+        return Optional.empty();
+      }
+      boolean isFirstGathered = gathered.isPresent() && below.gathered().isEmpty();
+      StageInput behind =
+          in.with(
+              StageBranch.positions(columns, further.get()),
+              isFirstGathered ? read.input().missing() : in.missing(),
+              both(in.operator(), read.input().operator()));
+      made.add(StageBranch.of(behind, columns, inner.branch(input).child()));
     }
     Optional<Shape> shape = gathered;
     if (gathered.isEmpty() && below.gathered().isDefined()) {
       shape = Optional.of(program.blockShape(below.gathered().get()));
     }
-    return Optional.of(
-        new BlockStage(
-            below.program().then(program),
-            shape,
-            below.missing(),
-            both(below.operator(), operator),
-            new Columns(
-                at(inner.inputs(), below.in().blockColumns()),
-                below.trend() < 0 ? null : inner.inputs().apply(below.trend()),
-                sources.get()),
-            Optional.empty(),
-            inner.child()));
+    return Optional.of(with(program.behind(number(at), below.program()), shape, at, made));
   }
 
-  private Optional<BlockStage> after(
-      PermuteBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
+  private Optional<BlockStage> after(PermuteBlocks inner, int at, StageBranch read) {
     PermutedColumns given = inner.columns();
     List<Integer> parts = given.blocks().blockColumns();
-    ArrayProgram reordering = reordering(inner.spec(), given);
+    ArrayProgram reordering = reordering(inner);
     boolean fits =
-        reordering.fits(program)
-            && same(readBlock, parts.stream().map(given.produced()::get).toList());
+        fits(reordering, at)
+            && same(read.block(), parts.stream().map(given.produced()::get).toList());
     List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : readFurther) {
+    for (Attribute column : read.further()) {
       Optional<Attribute> source = given.source(column);
       fits &= source.isPresent();
       source.ifPresent(sources::add);
@@ -262,49 +256,85 @@ public record BlockStage(
     if (!fits) {
       return Optional.empty();
     }
+    String operators = both(inner.spec().function(), read.input().operator());
     return Optional.of(
-        new BlockStage(
-            reordering.then(program),
+        with(
+            program.behind(number(at), reordering),
             gathered,
-            missing,
-            both(inner.spec().function(), operator),
-            new Columns(parts.stream().map(given.inputs()::get).toList(), null, sources),
-            Optional.empty(),
-            inner.child()));
+            at,
+            List.of(branch(inner, sources, read.input().missing(), operators))));
   }
 
-  private Optional<BlockStage> over(
-      AssembleBlocks assemble, List<Attribute> readBlock, List<Attribute> readFurther) {
+  private Optional<BlockStage> over(AssembleBlocks assemble, int at, StageBranch read) {
     List<Attribute> given = ScalaInterop.list(assemble.produced());
-    BlockSchema blocks = BlockSchema.find(Attributes.schema(given), kind(), operator);
-    List<Integer> parts = blocks.blockColumns();
-    if (!same(readBlock, at(assemble.produced(), parts))) {
+    BlockSchema blocks =
+        BlockSchema.find(
+            Attributes.schema(given), read.input().blocks().kind(), read.input().operator());
+    List<Attribute> keys = blocks.further(given);
+    if (!same(read.block(), at(assemble.produced(), blocks.blockColumns()))
+        || !areAllIn(read.further(), keys)
+        || (branches.size() > 1 && !areAllIn(keys, read.further()))) {
       return Optional.empty();
     }
     int rank = blocks.kind().rank();
     List<Attribute> pieces = ScalaInterop.list(assemble.inputs());
-    Optional<List<Attribute>> sources =
-        Attributes.counterparts(readFurther, given, pieces.subList(rank, pieces.size()));
-    return sources.map(
-        further ->
-            new BlockStage(
-                program,
-                gathered,
-                missing,
-                operator,
-                new Columns(
-                    parts.stream().map(position -> pieces.get(position + rank)).toList(),
-                    null,
-                    further),
-                Optional.of(new Assembly(assemble.spec(), pieces.subList(0, rank))),
-                assemble.child()));
+    StageInput input =
+        new StageInput(
+            blocks.mapped(position -> position + rank),
+            StageBranch.positions(given, withKeys(read.further(), keys)).stream()
+                .map(position -> position + rank)
+                .toList(),
+            List.of(),
+            -1,
+            Option.apply(assemble.spec()),
+            IntStream.range(0, rank).boxed().toList(),
+            read.input().missing(),
+            read.input().operator());
+    StageBranch branch = StageBranch.of(input, pieces, assemble.child());
+    return Optional.of(with(program, gathered, at, List.of(branch)));
   }
 
-  private BlockKind kind() {
-    return Arrays.stream(BlockKind.values())
-        .filter(kind -> kind.rank() == program.extents().rank())
-        .findAny()
-        .orElseThrow();
+  private BlockStage with(
+      ArrayProgram newProgram, Optional<Shape> newGathered, int at, List<StageBranch> instead) {
+    List<StageBranch> all = new ArrayList<>(branches.subList(0, at));
+    all.addAll(instead);
+    all.addAll(branches.subList(at + 1, branches.size()));
+    return new BlockStage(newProgram, newGathered, all);
+  }
+
+  /** True if a program can stand in front of what a branch makes. */
+  private boolean fits(ArrayProgram first, int at) {
+    ArrayProgram taken = program.inputs().get(number(at));
+    boolean meets = program.inputs().size() > 1 || first.inputs().size() > 1;
+    // Arrays that meet have extents that are known of all, or of none.
+    boolean areKnownAlike = first.extents().known().isPresent() == isKnown(taken);
+    return first.fits(taken) && (!meets || areKnownAlike);
+  }
+
+  private static boolean isKnown(ArrayProgram of) {
+    return of.extents().known().isPresent();
+  }
+
+  /** True if one way to take arrays serves both: block by block, or each array as a whole. */
+  private boolean isGatheredAlike(StageSpec below, int at) {
+    if (gathered.isPresent() == below.gathered().isDefined()) {
+      return true;
+    }
+    boolean canGather =
+        program.inputs().stream().allMatch(BlockStage::isKnown)
+            && below.program().inputs().stream().allMatch(BlockStage::isKnown)
+            && below.inputs().stream().allMatch(each -> each.beside().isEmpty());
+    if (gathered.isPresent()) {
+      // A hole is filled before the first step.
+      return canGather
+          && branches.get(at).input().missing() == Missing.ERROR
+          && !below.program().needsTransforms();
+    }
+    return canGather
+        && at == 0
+        && branches.stream()
+            .map(StageBranch::input)
+            .allMatch(each -> each.assembled().isEmpty() && each.beside().isEmpty());
   }
 
   /** True if blocks are only permuted: then they are put together as rows first. */
@@ -316,14 +346,24 @@ public record BlockStage(
     return first.equals(then) ? first : first + ", then " + then;
   }
 
+  /** Columns that are read, then those by which arrays are told apart and that nobody reads. */
+  private static List<Attribute> withKeys(List<Attribute> read, List<Attribute> keys) {
+    List<Attribute> all = new ArrayList<>(read);
+    keys.stream().filter(key -> Attributes.indexOf(read, key) < 0).forEach(all::add);
+    return all;
+  }
+
+  private static boolean areAllIn(List<Attribute> columns, List<Attribute> read) {
+    return columns.stream().allMatch(column -> Attributes.indexOf(read, column) >= 0);
+  }
+
   private static boolean same(List<Attribute> read, List<Attribute> given) {
     return Arrays.equals(
         read.stream().map(Attribute::exprId).toArray(),
         given.stream().map(Attribute::exprId).toArray());
   }
 
-  private static List<Attribute> at(
-      scala.collection.immutable.Seq<Attribute> columns, List<Integer> positions) {
+  private static List<Attribute> at(Seq<Attribute> columns, List<Integer> positions) {
     return positions.stream().map(position -> (Attribute) columns.apply(position)).toList();
   }
 }

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -39,8 +41,9 @@ import scala.collection.immutable.Seq;
  * Runs the programs of one or more operators on blocks that follow each other: each block goes to
  * the device once, through all steps there, and back once. With the assembling of blocks below them
  * and the cutting of blocks above: pieces from one exchange are put into the array straight from
- * their rows, and pieces for the next are taken straight from the result. Takes rows or batches,
- * gives rows, or batches whose value columns are Arrow lists.
+ * their rows, and pieces for the next are taken straight from the result. Where programs take
+ * several arrays, it asks Spark to bring blocks that meet into one partition. Takes rows or
+ * batches, gives rows, or batches whose value columns are Arrow lists.
  */
 public final class BlockStageExec extends MadeAnewExec<StageSpec>
     implements ReadsBlocks, GivesBlockBatches {
@@ -50,42 +53,38 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   private final BackendChoice backend;
   private final long batchBytes;
-  private final Option<AssembleSpec> assembled;
   private final Option<CutSpec> cut;
-  private final Seq<Attribute> cells;
   private final Seq<Attribute> keys;
+  private final Seq<SparkPlan> others;
 
   /**
-   * A stage over {@code child}.
+   * A stage over its children.
    *
-   * @param assembled how blocks are put together from pieces; empty if the child gives blocks
    * @param cut how results are cut into pieces; empty if they stay blocks
-   * @param cells columns of the child with the place of a piece's target block; empty if it gives
-   *     blocks
-   * @param inputs columns of the child that are read, in the positions that {@code spec} has
+   * @param inputs columns of the children that are read, in the positions that {@code spec} has
    * @param keys columns of keys in front of pieces; empty if results stay blocks
    * @param produced further output, in the positions that {@code spec} has
    * @param backend who computes
    * @param batchBytes of results; twice as many may be in pinned memory before they are asked for
+   * @param child what gives the first input
+   * @param others what gives the others
    */
   public BlockStageExec(
       StageSpec spec,
-      Option<AssembleSpec> assembled,
       Option<CutSpec> cut,
-      Seq<Attribute> cells,
       Seq<Attribute> inputs,
       Seq<Attribute> keys,
       Seq<Attribute> produced,
       BackendChoice backend,
       long batchBytes,
-      SparkPlan child) {
+      SparkPlan child,
+      Seq<SparkPlan> others) {
     super(spec, inputs, produced, child);
     this.backend = backend;
     this.batchBytes = batchBytes;
-    this.assembled = assembled;
     this.cut = cut;
-    this.cells = cells;
     this.keys = keys;
+    this.others = others;
   }
 
   /** Who is expected to compute, and why. */
@@ -93,10 +92,34 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return backend;
   }
 
-  /** The only child. */
+  /** All children, one for each input. */
   @Override
-  public SparkPlan blocks() {
-    return child;
+  public List<SparkPlan> blocks() {
+    List<SparkPlan> all = new ArrayList<>(List.of(child));
+    all.addAll(ScalaInterop.<SparkPlan>list(others));
+    return all;
+  }
+
+  /** This node over other children, each of which gives rows or, if they are sorted, batches. */
+  @Override
+  public BlockStageExec withBlocks(List<SparkPlan> blocks) {
+    List<SparkPlan> taken = blocks();
+    for (int input = 0; input < taken.size(); input++) {
+      SparkPlan offered = blocks.get(input);
+      if (offered.supportsRowBased() || Exchange.isSorted(offered, order(input))) {
+        taken.set(input, offered);
+      }
+    }
+    return new BlockStageExec(
+        spec,
+        cut,
+        inputs,
+        keys,
+        produced,
+        backend,
+        batchBytes,
+        taken.get(0),
+        ScalaInterop.seq(taken.subList(1, taken.size())));
   }
 
   @Override
@@ -121,16 +144,9 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 .toList()));
   }
 
-  /** How blocks are put together from pieces first, if they are. */
+  /** How the first input's blocks are put together from pieces, if they are. */
   public Option<AssembleSpec> assembled() {
-    return assembled;
-  }
-
-  /** This node over another child, which gives rows or batches. */
-  @Override
-  public BlockStageExec withBlocks(SparkPlan newChild) {
-    return new BlockStageExec(
-        spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, newChild);
+    return spec.first().assembled();
   }
 
   @Override
@@ -144,48 +160,60 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    List<Attribute> together = together();
-    if (together.isEmpty()) {
-      return ScalaInterop.<Distribution>seq(Exchange.anywhere());
+    List<SparkPlan> children = blocks();
+    List<List<Attribute>> meeting =
+        IntStream.range(0, children.size()).mapToObj(this::keys).toList();
+    if (meeting.get(0).isEmpty()) {
+      return ScalaInterop.<Distribution>seq(
+          children.stream().map(each -> Exchange.anywhere()).toList());
     }
-    int partitions =
-        assembled.isDefined()
-            ? Exchange.partitions(sparkContext(), assembled.get())
-            : Exchange.partitions(); // how many arrays there are is not known
-    return ScalaInterop.<Distribution>seq(Exchange.together(child, together, partitions));
+    Optional<Integer> partitions =
+        spec.inputs().stream()
+            .map(StageInput::assembled)
+            .filter(Option::isDefined)
+            .map(assembled -> Exchange.partitions(sparkContext(), assembled.get()))
+            .max(Integer::compare);
+    if (partitions.isEmpty() && spec.gathered().isDefined()) {
+      partitions = Optional.of(Exchange.partitions()); // how many arrays there are is not known
+    }
+    return children.size() == 1
+        ? ScalaInterop.<Distribution>seq(Exchange.together(child, meeting.get(0), partitions.get()))
+        : Exchange.together(children, meeting, partitions);
   }
 
-  /** Rows of an array together; of pieces the mark first, then in the order of their places. */
+  /** Blocks of an array together. Others are sorted by the task. */
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    boolean isOnlyGathered = others.isEmpty() && assembled().isEmpty();
     return ScalaInterop.<Seq<SortOrder>>seq(
-        assembled.isEmpty() ? Attributes.ascending(together()) : ScalaInterop.emptySeq());
+        blocks().stream()
+            .map(
+                each ->
+                    isOnlyGathered
+                        ? Attributes.ascending(keys(0))
+                        : ScalaInterop.<SortOrder>emptySeq())
+            .toList());
   }
 
-  /** The rows of the child; pieces sorted. */
-  private RDD<InternalRow> rows() {
-    return assembled.isEmpty()
-        ? child.execute()
-        : Exchange.sorted(
-            child,
-            Exchange.pieceOrder(
-                together(),
-                inputs.apply(spec.in().values()),
-                spec.in().offsets().stream().map(inputs::apply).toList()));
-  }
-
-  /** Columns in which the rows of one array agree, if it is more than one row. */
-  private List<Attribute> together() {
-    List<Attribute> columns = new ArrayList<>();
-    if (assembled.isDefined() || spec.gathered().isDefined()) {
-      spec.furtherIn(inputs.size()).forEach(position -> columns.add(inputs.apply(position)));
-      columns.addAll(ScalaInterop.<Attribute>list(cells));
+  /** The order in which the task needs an input; of pieces the mark first, then by their places. */
+  private Seq<SortOrder> order(int input) {
+    StageInput columns = spec.inputs().get(input);
+    if (columns.assembled().isDefined()) {
+      return Exchange.pieceOrder(
+          keys(input),
+          inputs.apply(columns.blocks().values()),
+          columns.blocks().offsets().stream().map(inputs::apply).toList());
     }
-    return columns;
+    return others.isEmpty() ? ScalaInterop.emptySeq() : Attributes.ascending(keys(input));
+  }
+
+  /** Columns of an input in which rows agree that belong together. */
+  private List<Attribute> keys(int input) {
+    return spec.keys(input).stream().map(position -> (Attribute) inputs.apply(position)).toList();
   }
 
   private boolean isOneTask() {
-    return spec.gathered().isDefined() && together().isEmpty();
+    return spec.gathered().isDefined() && keys(0).isEmpty();
   }
 
   /** The child's, in terms of the output, where blocks stay blocks. */
@@ -198,8 +226,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     if (cut.isDefined()) {
       return Exchange.unknown(partitioning.numPartitions());
     }
-    boolean isBlockByBlock = assembled.isEmpty() && spec.gathered().isEmpty();
-    return isBlockByBlock && !(partitioning instanceof Expression)
+    return keys(0).isEmpty() && !(partitioning instanceof Expression)
         ? partitioning
         : Exchange.renamed(partitioning, this::renamed);
   }
@@ -215,22 +242,22 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
       spec.out().offsets().forEach(position -> columns.add(produced.apply(position)));
       return Attributes.ascending(columns);
     }
-    if (assembled.isDefined()) {
-      return Attributes.renamedOrdering(Attributes.ascending(together()), this::renamed);
+    if (spec.gathered().isDefined()) {
+      return ScalaInterop.emptySeq();
     }
-    return spec.gathered().isEmpty()
-        ? Attributes.renamedOrdering(child.outputOrdering(), this::renamed)
-        : ScalaInterop.emptySeq();
+    return Attributes.renamedOrdering(
+        keys(0).isEmpty() ? child.outputOrdering() : Attributes.ascending(keys(0)), this::renamed);
   }
 
   /** True if target blocks are cut along one axis at most, so that other places are all 0. */
   private boolean isCutOnce() {
-    if (assembled.isEmpty()) {
+    boolean hasOtherKeys = spec.first().further().size() > spec.furtherOut(produced.size()).size();
+    if (assembled().isEmpty() || hasOtherKeys || spec.program().extents().known().isEmpty()) {
       return false;
     }
     int cutAxes = 0;
-    for (int axis = 0; axis < cells.size(); axis++) {
-      long block = assembled.get().grid().axis(axis).largest();
+    for (int axis = 0; axis < spec.first().cells().size(); axis++) {
+      long block = assembled().get().grid().axis(axis).largest();
       cutAxes += block < spec.program().extents().require().extent(axis) ? 1 : 0;
     }
     return cutAxes <= 1;
@@ -238,19 +265,18 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   /** The output column with the content of a place or a further column. */
   private Optional<Attribute> renamed(Attribute used) {
-    List<Attribute> read = ScalaInterop.list(inputs);
-    int further = spec.furtherIn(read.size()).indexOf(Attributes.indexOf(read, used));
-    if (further >= 0) {
-      return Optional.of(produced.apply(spec.furtherOut(produced.size()).get(further)));
+    int position = Attributes.indexOf(ScalaInterop.list(inputs), used);
+    StageInput columns = spec.first();
+    int further = columns.further().indexOf(position);
+    List<Integer> furtherOut = spec.furtherOut(produced.size());
+    if (further >= 0 && further < furtherOut.size()) {
+      return Optional.of(produced.apply(furtherOut.get(further)));
     }
     if (spec.gathered().isDefined()) {
       return Optional.empty();
     }
     // A block's place is that of its cell. Along axes that grow or shrink blocks are whole, at 0.
-    int axis =
-        assembled.isDefined()
-            ? Attributes.indexOf(ScalaInterop.list(cells), used)
-            : spec.in().offsets().indexOf(Attributes.indexOf(read, used));
+    int axis = columns.places().indexOf(position);
     if (axis < 0) {
       return Optional.empty();
     }
@@ -266,7 +292,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     map.put(
         TaskMetrics.HOST_TIME,
         SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
-    if (assembled.isDefined()) {
+    if (assembled().isDefined()) {
       map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
     }
     return map;
@@ -283,18 +309,33 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   }
 
   private <R> RDD<R> results(StageTask.Form<R> form, Class<R> type) {
-    if (assembled.isDefined()) {
-      assembled.get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
+    if (assembled().isDefined()) {
+      assembled().get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
     }
-    TaskMetrics taskMetrics = new TaskMetrics(metrics());
-    StageTask.Job job = job();
+    List<StageTask.Child> children = new ArrayList<>();
+    List<RDD<?>> partitions = new ArrayList<>();
+    for (int input = 0; input < spec.inputs().size(); input++) {
+      SparkPlan each = blocks().get(input);
+      boolean isInBatches =
+          each.supportsColumnar()
+              && spec.inputs().get(input).assembled().isEmpty()
+              && Exchange.isSorted(each, order(input));
+      children.add(child(input, each, isInBatches));
+      partitions.add(
+          isInBatches
+              ? gathered(each.executeColumnar(), ColumnarBatch.class)
+              : gathered(Exchange.sorted(each, order(input)), InternalRow.class));
+    }
+    StageResults.Output output =
+        new StageResults.Output(
+            outputPieces(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes);
     return atExchange(
-        child.supportsColumnar()
-            ? new StageTask<ColumnarBatch, R>(
-                    job, backend, taskMetrics, StageTask::overBatches, form)
-                .over(gathered(child.executeColumnar(), ColumnarBatch.class), type, true)
-            : new StageTask<InternalRow, R>(job, backend, taskMetrics, StageTask::overRows, form)
-                .over(gathered(rows(), InternalRow.class), type, true));
+        new StageTask<>(
+                new StageTask.Job(spec, children, output),
+                backend,
+                new TaskMetrics(metrics()),
+                form)
+            .over(partitions, type));
   }
 
   @Override
@@ -306,18 +347,22 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return isOneTask() ? Exchange.gathered(rows, type) : rows;
   }
 
-  private StageTask.Job job() {
-    ChildColumns.requireFirst(this, child, cells, "A stage expects the cells");
-    return new StageTask.Job(
-        spec,
-        new StageTask.Input(
-            assembled.isDefined() ? assembled.get() : null,
-            Attributes.schema(ScalaInterop.list(child.output())),
-            Attributes.schema(ScalaInterop.list(inputs)),
-            ChildColumns.ordinals(this, child, inputs),
-            ChildColumns.ordinals(this, child, ScalaInterop.seq(together()))),
-        new StageResults.Output(
-            outputPieces(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes));
+  private StageTask.Child child(int input, SparkPlan plan, boolean isInBatches) {
+    StageInput columns = spec.inputs().get(input);
+    List<Integer> positions = columns.positions();
+    Seq<Attribute> read = ScalaInterop.seq(positions.stream().map(inputs::apply).toList());
+    ChildColumns.requireFirst(
+        this,
+        plan,
+        ScalaInterop.seq(columns.cells().stream().map(inputs::apply).toList()),
+        "A stage expects the cells");
+    List<Integer> ordinals = ChildColumns.ordinals(this, plan, read);
+    IntUnaryOperator ordinal = position -> ordinals.get(positions.indexOf(position));
+    return new StageTask.Child(
+        columns.mapped(ordinal),
+        Attributes.schema(ScalaInterop.list(plan.output())),
+        spec.keys(input).stream().map(ordinal::applyAsInt).toList(),
+        isInBatches);
   }
 
   /** Null where results leave whole. */
@@ -339,7 +384,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return "BlockStage %s%s%s [%s]"
         .formatted(
             spec,
-            assembled.isEmpty() ? "" : ", of pieces (" + assembled.get() + ")",
+            pieces(", of pieces (%s)"),
             cut.isEmpty() ? "" : ", into pieces (" + cut.get() + ")",
             backend);
   }
@@ -350,14 +395,23 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         "\nSteps: %s%s%s\nBackend: %s%s"
             .formatted(
                 spec,
-                assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get(),
+                pieces("\nOf pieces: %s"),
                 cut.isEmpty() ? "" : "\nInto pieces: " + cut.get(),
                 backend,
-                together().isEmpty() ? "" : Exchange.explained(sparkContext())));
+                keys(0).isEmpty() ? "" : Exchange.explained(sparkContext())));
+  }
+
+  /** How each input's blocks are put together, in a form. */
+  private String pieces(String form) {
+    return spec.inputs().stream()
+        .map(StageInput::assembled)
+        .filter(Option::isDefined)
+        .map(assembled -> form.formatted(assembled.get()))
+        .collect(Collectors.joining());
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, child);
+    return List.of(spec, cut, inputs, keys, produced, backend, batchBytes, child, others);
   }
 }

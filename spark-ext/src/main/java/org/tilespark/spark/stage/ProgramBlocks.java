@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.ArrayType;
@@ -11,6 +12,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.arrow.blocks.BlockProgram;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
@@ -18,24 +20,33 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.CarriesColumns;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
 
 /**
- * Puts every block through a {@link ArrayProgram}, which does not look at other blocks: each is
- * whole along the axes that are transformed. Or, if the spec says that volumes are gathered, puts
- * each volume through it as a whole.
+ * Puts every block through a {@link ArrayProgram}, which does not look at other blocks of its
+ * array: each is whole along the axes that are transformed. Or, if the spec says that arrays are
+ * gathered, puts each array through it as a whole. A program of several arrays takes those blocks
+ * together that agree in their places and further columns; all arrays are cut alike.
  */
-public final class ProgramBlocks extends MadeAnewNode<StageSpec> {
+public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements CarriesColumns {
   /** The column of what a detrending step takes off. */
   public static final String TREND = "tilespark_trend";
 
+  private final Seq<LogicalPlan> others;
+
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
   public ProgramBlocks(
-      StageSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+      StageSpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      LogicalPlan child,
+      Seq<LogicalPlan> others) {
     super(spec, inputs, produced, child);
+    this.others = others;
   }
 
   /**
@@ -53,38 +64,143 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> {
       Missing missing,
       String operator) {
     BlockFrame frame = BlockFrame.of(child, BlockKind.VOLUME, operator);
-    BlockSchema in = frame.blocks();
-    List<Attribute> inputs = frame.columns();
     if (gathered.isPresent()) {
-      GroupingColumns.of(in, inputs, operator);
+      GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     }
-    int trend = -1;
+    List<Attribute> further = new ArrayList<>(frame.further());
+    Optional<Attribute> trend =
+        further.stream()
+            .filter(column -> column.name().equals(TREND))
+            .filter(column -> column.dataType() instanceof ArrayType)
+            .findFirst();
+    trend.ifPresent(further::remove);
+    StageBranch branch = StageBranch.of(frame, further, missing, operator);
+    int position = trend.map(frame.columns()::indexOf).orElse(-1);
+    StageInput input = branch.input().withTrend(position);
+    return of(List.of(new StageBranch(input, frame.columns(), child)), program, metadata, gathered);
+  }
+
+  /**
+   * The node over arrays that are cut alike.
+   *
+   * @param branches at least one, in whose order the program takes its inputs: the blocks of each,
+   *     then what comes beside them. The result has the columns of the first
+   * @param metadata of the values in the result
+   * @param gathered shape of the result's blocks, where arrays are gathered
+   */
+  public static ProgramBlocks of(
+      List<StageBranch> branches,
+      ArrayProgram program,
+      Metadata metadata,
+      Optional<Shape> gathered) {
+    StageBranch first = branches.get(0);
+    List<Attribute> produced = produced(first, program.output(), metadata);
+    BlockKind kind = first.input().blocks().kind();
+    BlockSchema out = BlockSchema.find(Attributes.schema(produced), kind, first.input().operator());
+    return new ProgramBlocks(
+        new StageSpec(program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered)),
+        ScalaInterop.seq(StageBranch.columns(branches)),
+        ScalaInterop.seq(produced),
+        first.child(),
+        ScalaInterop.seq(branches.stream().skip(1).map(StageBranch::child).toList()));
+  }
+
+  private static List<Attribute> produced(
+      StageBranch first, BlockProgram.State output, Metadata metadata) {
+    StageInput input = first.input();
+    BlockSchema blocks = input.blocks();
+    DataType values = DataTypes.createArrayType(BlockSchema.sparkType(output.type()), false);
     List<Attribute> produced = new ArrayList<>();
-    DataType values = DataTypes.createArrayType(BlockSchema.sparkType(in.elementType()), false);
-    boolean isComplex = program.output().isComplex();
-    for (int position = 0; position < inputs.size(); position++) {
-      Attribute input = inputs.get(position);
-      if (position == in.values()) {
-        produced.add(Attributes.column(BlockKind.VALUES, values, metadata));
-        if (isComplex && !in.isComplex()) {
-          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
-        }
-      } else if (in.isImag(position)) {
-        if (isComplex) {
-          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
-        }
-      } else if (input.name().equals(TREND) && input.dataType() instanceof ArrayType) {
-        trend = position;
-      } else {
-        produced.add(frame.produce(position));
+    for (int position = 0; position < first.columns().size(); position++) {
+      Attribute column = first.columns().get(position);
+      if (position == blocks.values()) {
+        produced.add(Attributes.column(column.name(), values, metadata));
+      } else if (input.further().contains(position)) {
+        produced.add(column.newInstance());
+      } else if (!blocks.isImag(position) && blocks.blockColumns().contains(position)) {
+        produced.add(column.newInstance().withNullability(false));
+      }
+      boolean isImag = blocks.isComplex() ? blocks.isImag(position) : position == blocks.values();
+      if (isImag && output.isComplex()) {
+        produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
       }
     }
-    BlockSchema out = BlockSchema.find(Attributes.schema(produced), BlockKind.VOLUME, operator);
-    return new ProgramBlocks(
-        new StageSpec(program, in, out, trend, ScalaInterop.option(gathered), missing, operator),
-        ScalaInterop.seq(inputs),
-        ScalaInterop.seq(produced),
-        child);
+    return produced;
+  }
+
+  /** What is read as one of the inputs. */
+  StageBranch branch(int input) {
+    return StageBranch.of(
+        spec().inputs().get(input),
+        ScalaInterop.list(inputs()),
+        input == 0 ? child() : (LogicalPlan) others.apply(input - 1));
+  }
+
+  // ---- what is the same in the child and in the output
+
+  @Override
+  public boolean carriesColumns() {
+    return spec().isBlockByBlock();
+  }
+
+  @Override
+  public Optional<Attribute> source(Attribute output) {
+    List<Attribute> read = ScalaInterop.list(inputs());
+    List<Attribute> given = ScalaInterop.list(produced());
+    int position = Attributes.indexOf(given, output);
+    int further = spec().furtherOut(given.size()).indexOf(position);
+    if (further >= 0) {
+      return Optional.of(read.get(spec().first().further().get(further)));
+    }
+    BlockSchema in = spec().first().blocks();
+    BlockSchema out = spec().out();
+    int offset = out.offsets().indexOf(position);
+    int size = out.sizes().indexOf(position);
+    int axis = spec().program().permutation().axis(Math.max(0, Math.max(offset, size)));
+    return offset >= 0
+        ? Optional.of(read.get(in.offsets().get(axis)))
+        : size >= 0 ? Optional.of(read.get(in.sizes().get(axis))) : Optional.empty();
+  }
+
+  @Override
+  public List<Attribute> computed() {
+    return spec().out().planes().stream().map(at -> (Attribute) produced().apply(at)).toList();
+  }
+
+  @Override
+  public Optional<LogicalPlan> reading(AttributeSet used) {
+    StageInput in = spec().first();
+    List<Integer> given = spec().furtherOut(produced().size());
+    List<Integer> further = new ArrayList<>();
+    List<Integer> kept = new ArrayList<>(spec().out().blockColumns());
+    for (int i = 0; i < given.size(); i++) {
+      if (used.contains(produced().apply(given.get(i)))) {
+        further.add(in.further().get(i));
+        kept.add(given.get(i));
+      }
+    }
+    if (further.size() == given.size()) {
+      return Optional.empty();
+    }
+    StageBranch read =
+        StageBranch.of(
+            in.with(further, in.missing(), in.operator()), ScalaInterop.list(inputs()), child());
+    return Optional.of(
+        new ProgramBlocks(
+            new StageSpec(
+                spec().program(),
+                List.of(read.input()),
+                spec().out().mapped(kept::indexOf),
+                spec().gathered()),
+            ScalaInterop.seq(read.columns()),
+            ScalaInterop.seq(kept.stream().map(produced()::apply).toList()),
+            child(),
+            others));
+  }
+
+  @Override
+  public boolean coordinatesAreCheap() {
+    return carriesColumns() && coordinatesAreCheap(child());
   }
 
   @Override
@@ -92,7 +208,13 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> {
     return BlockStatistics.of(
         ScalaInterop.list(produced()),
         spec().out(),
-        new BlockStatistics.Input(child(), spec().in(), spec().program().extents().known()),
+        new BlockStatistics.Input(
+            child(), spec().first().blocks(), spec().program().extents().known()),
         spec().gathered().isDefined());
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec(), inputs(), produced(), child(), others);
   }
 }

@@ -68,20 +68,21 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /**
    * What results are made of.
    *
+   * @param arrays owned
    * @param carried the further columns, in the order of the output
-   * @param trendOrdinal of the trend in the source's rows, or -1
+   * @param trendOrdinal of the trend in the first input's rows, or -1
    */
   record Job(
       StageSpec spec,
       Output output,
-      ArraySource source,
+      StageArrays arrays,
       CarriedColumns carried,
       int trendOrdinal,
       BlockPipeline pipeline) {}
 
   final StageSpec spec;
   final Output output;
-  private final ArraySource source;
+  private final StageArrays arrays;
   private final CarriedColumns carried;
   private final ArrayProgram.Binding binding;
   private final BlockPipeline pipeline;
@@ -92,7 +93,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   StageResults(Job job) {
     this.spec = job.spec();
     this.output = job.output();
-    this.source = job.source();
+    this.arrays = job.arrays();
     this.carried = job.carried();
     this.binding = job.spec().program().binding();
     this.trendOrdinal = job.trendOrdinal();
@@ -123,12 +124,12 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   public void close() {
     underWay = 0;
     exhausted = true;
-    source.close();
+    arrays.close();
   }
 
   private void fillPipeline() {
     while (!exhausted && !pipeline.isFull()) {
-      if (!source.next()) {
+      if (!arrays.next()) {
         exhausted = true;
         return;
       }
@@ -137,10 +138,10 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private void runArray() {
-    ArrayProgram.Part part = binding.on(List.of(source.box()), trend());
-    List<Label> labels = labels(part.place(), carried.kept(source.row()));
+    ArrayProgram.Part part = binding.on(arrays.boxes(), trend());
+    List<Label> labels = labels(part.place(), carried.kept(arrays.row()));
     begin(part);
-    source.put(pipeline, spec.program().isComplex());
+    arrays.put(pipeline);
     underWay += labels.size();
     long[] low = part.place().offset();
     List<Part> outputs = new ArrayList<>();
@@ -159,7 +160,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     try {
       pipeline.begin(part.program());
     } catch (RuntimeException e) {
-      source.check();
+      arrays.check();
       throw e;
     }
   }
@@ -169,9 +170,9 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     if (trendOrdinal < 0) {
       return null;
     }
-    InternalRow row = source.row();
+    InternalRow row = arrays.row();
     return row.isNullAt(trendOrdinal)
-        ? new double[2 * (1 + spec.in().kind().rank())]
+        ? new double[2 * (1 + spec.out().kind().rank())]
         : row.getArray(trendOrdinal).toDoubleArray();
   }
 

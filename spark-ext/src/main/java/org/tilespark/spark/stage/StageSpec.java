@@ -9,43 +9,63 @@ import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.options.Missing;
 import scala.Option;
 
 /**
- * What happens to the blocks of one or several volumes between two exchanges, and where their
- * columns are. Complex numbers may come as real blocks, whose imaginary parts are zero.
+ * What happens to the blocks of one or several arrays between two exchanges, and where their
+ * columns are. Blocks of several inputs meet that agree in their places and further columns.
  *
- * @param program what happens
- * @param in positions of the block columns among the columns that are read
+ * @param program what happens. Its inputs are, for each of {@code inputs}, the blocks and then what
+ *     comes beside them
+ * @param inputs what each child gives, by positions among the columns that are read of all children
  * @param out positions of the block columns among those that are given
- * @param trend position among the columns that are read of the trend that is taken off, an array of
- *     DOUBLE; -1 if none is
  * @param gathered shape of a block of the result where all blocks that agree in their further
- *     columns are parts of one volume, in any tiling; empty where each block is taken by itself
- * @param missing what happens where blocks that are gathered leave a hole
- * @param operator who asks, for messages: {@code "volume_fft"}
+ *     columns are parts of one array, in any tiling; empty where each block is taken by itself
  */
 public record StageSpec(
-    ArrayProgram program,
-    BlockSchema in,
-    BlockSchema out,
-    int trend,
-    Option<Shape> gathered,
-    Missing missing,
-    String operator)
+    ArrayProgram program, List<StageInput> inputs, BlockSchema out, Option<Shape> gathered)
     implements Serializable {
-  /** Positions of the further columns among the {@code count} that are read. */
-  public List<Integer> furtherIn(int count) {
-    return IntStream.range(0, count)
-        .filter(position -> position != trend && !in.blockColumns().contains(position))
-        .boxed()
-        .toList();
+  /** Copies the list. */
+  public StageSpec {
+    inputs = List.copyOf(inputs);
   }
 
-  /** Positions of the further columns among the {@code count} that are given, in the same order. */
+  /** The first input, with whose columns results go. */
+  public StageInput first() {
+    return inputs.get(0);
+  }
+
+  /** Who asks, for messages about results. */
+  public String operator() {
+    return first().operator();
+  }
+
+  /** Positions of the further columns among the {@code count} that are given, in their order. */
   public List<Integer> furtherOut(int count) {
     return out.further(IntStream.range(0, count).boxed().toList());
+  }
+
+  /** Number among the program's inputs of the blocks of an input. */
+  int number(int input) {
+    return inputs.subList(0, input).stream().mapToInt(StageInput::arrays).sum();
+  }
+
+  /** Positions of the columns in which rows agree that belong together; none if each is alone. */
+  List<Integer> keys(int input) {
+    StageInput columns = inputs.get(input);
+    if (gathered.isDefined()) {
+      return columns.further();
+    }
+    boolean isAlone = inputs.size() == 1 && columns.assembled().isEmpty();
+    return isAlone ? List.of() : columns.keys(program.meetings().get(number(input)));
+  }
+
+  /** True if each block is taken by itself, and stays what it is in shape but for its axes. */
+  boolean isBlockByBlock() {
+    return inputs.size() == 1
+        && first().assembled().isEmpty()
+        && gathered.isEmpty()
+        && program.cutAxes().whole().isEmpty();
   }
 
   /** Cuts after every full block, along axes without an end. */
@@ -57,7 +77,7 @@ public record StageSpec(
   /** As EXPLAIN shows it: {@code "volume (9, 11, 5): transform over yz"}. */
   @Override
   public String toString() {
-    return in.kind().label()
+    return out.kind().label()
         + " "
         + program.extents()
         + (gathered.isEmpty() ? "" : " in one task")

@@ -1,6 +1,7 @@
 package org.tilespark.spark.stage;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
@@ -8,10 +9,9 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.BlockPipeline;
-import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.PartitionTask;
-import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.catalyst.PartitionsTask;
 import org.tilespark.spark.exchange.PieceGroups;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.CarriedColumns;
@@ -21,15 +21,13 @@ import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.runtime.TaskRun;
 
 /**
- * The body of a task that runs a stage: opens a pipeline and an allocator for one partition and
- * ties both to the end of the task, whether it succeeds, fails or is killed.
+ * The body of a task that runs a stage: opens a pipeline and an allocator for one partition of each
+ * child and ties both to the end of the task, whether it succeeds, fails or is killed.
  *
- * @param <T> what the child gives: rows or batches
  * @param <R> what it gives: rows or batches
  */
-record StageTask<T, R>(
-    Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source, Form<R> form)
-    implements PartitionTask<T, R> {
+record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R> form)
+    implements PartitionsTask<R> {
   /** Batches of results that may wait in pinned memory until they are asked for. */
   private static final int BATCHES_AHEAD = 2;
 
@@ -37,64 +35,66 @@ record StageTask<T, R>(
    * What a task must know.
    *
    * @param spec what happens
+   * @param children what gives each input
    */
-  record Job(StageSpec spec, Input input, StageResults.Output output) implements Serializable {
-    private BlockSchema in() {
-      return spec.in().mapped(input.ordinals::get);
-    }
-
-    private List<Integer> further() {
-      return spec.furtherIn(input.columns.length());
-    }
-  }
-
-  /**
-   * How arrays come.
-   *
-   * @param assembled how they come in pieces; null if they come in blocks
-   * @param rows schema of the child's rows
-   * @param columns schema of the columns that are read
-   * @param ordinals the child's column behind each of these
-   * @param pieceKeys ordinals of the columns by which pieces belong together
-   */
-  record Input(
-      AssembleSpec assembled,
-      StructType rows,
-      StructType columns,
-      List<Integer> ordinals,
-      List<Integer> pieceKeys)
+  record Job(StageSpec spec, List<Child> children, StageResults.Output output)
       implements Serializable {}
 
-  /** How the child's partition becomes arrays. */
-  interface Source<T> extends Serializable {
-    ArraySource open(Job job, Iterator<T> partition, TaskRun run);
-  }
-
-  /** Blocks or pieces in rows. */
-  static ArraySource overRows(Job job, Iterator<InternalRow> rows, TaskRun run) {
-    Input input = job.input();
-    return input.assembled() == null
-        ? overBlocks(job, BlockCursor.overRows(rows), run.allocator())
-        : new ArraySource.Pieces(
-            job.in(),
-            new PieceGroups(input.assembled(), input.rows(), input.pieceKeys(), job.in(), rows),
-            run.retained(),
-            run.stayingMemory(),
-            run.allocator());
-  }
-
-  /** Blocks in batches. */
-  static ArraySource overBatches(Job job, Iterator<ColumnarBatch> batches, TaskRun run) {
-    return overBlocks(job, BlockCursor.overBatches(batches), run.allocator());
-  }
-
-  private static ArraySource overBlocks(Job job, BlockCursor blocks, BufferAllocator allocator) {
-    StageSpec spec = job.spec();
-    if (spec.gathered().isEmpty()) {
-      return new ArraySource.Blocks(spec, job.in(), blocks, allocator);
+  /**
+   * How the arrays of an input come.
+   *
+   * @param columns of the input, by the child's ordinals
+   * @param rows schema of the child's rows
+   * @param keys ordinals of the columns in which rows agree that belong together
+   * @param isInBatches true if the child gives batches
+   */
+  record Child(StageInput columns, StructType rows, List<Integer> keys, boolean isInBatches)
+      implements Serializable {
+    private BlockCursor blocks(Iterator<Object> partition) {
+      return isInBatches
+          ? BlockCursor.overBatches(Child.<ColumnarBatch>of(partition))
+          : BlockCursor.overRows(Child.<InternalRow>of(partition));
     }
-    List<Integer> further = job.further().stream().map(job.input().ordinals()::get).toList();
-    return new ArraySource.Volumes(spec, job.in(), job.input().rows(), further, blocks, allocator);
+
+    @SuppressWarnings("unchecked") // the node knows what its child gives
+    private static <T> Iterator<T> of(Iterator<Object> partition) {
+      return (Iterator<T>) (Iterator<?>) partition;
+    }
+  }
+
+  private ArraySource source(int input, Iterator<Object> partition, TaskRun run) {
+    Child child = job.children().get(input);
+    StageInput columns = child.columns();
+    int number = job.spec().number(input);
+    List<ArrayProgram> programs =
+        job.spec().program().inputs().subList(number, number + columns.arrays());
+    if (columns.assembled().isDefined()) {
+      PieceGroups groups =
+          new PieceGroups(
+              columns.assembled().get(),
+              child.rows(),
+              child.keys(),
+              columns.blocks(),
+              Child.of(partition));
+      return new ArraySource.Pieces(
+          columns.blocks(), groups, run.retained(), run.stayingMemory(), run.allocator());
+    }
+    BlockCursor blocks = child.blocks(partition);
+    return job.spec().gathered().isEmpty()
+        ? new ArraySource.Blocks(programs, columns, blocks, run.allocator())
+        : new ArraySource.Volumes(programs.get(0), columns, child.rows(), blocks, run.allocator());
+  }
+
+  private StageArrays arrays(List<Iterator<Object>> partitions, TaskRun run) {
+    List<ArraySource> sources = new ArrayList<>();
+    for (int input = 0; input < partitions.size(); input++) {
+      sources.add(source(input, run.awaited(partitions.get(input)), run));
+    }
+    return new StageArrays(
+        job.spec(),
+        sources,
+        job.children().stream().map(Child::rows).toList(),
+        job.children().stream().map(Child::keys).toList());
   }
 
   /** How results leave. */
@@ -103,7 +103,7 @@ record StageTask<T, R>(
   }
 
   @Override
-  public Iterator<R> open(Iterator<T> partition) {
+  public Iterator<R> open(List<Iterator<Object>> partitions) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.BlockPlace place =
@@ -120,14 +120,17 @@ record StageTask<T, R>(
                     job.output().batchBytes(),
                     BATCHES_AHEAD,
                     run.listener(metrics.onDevice(), metrics.onHost())));
+    Child first = job.children().get(0);
+    List<Integer> further = first.columns().further();
+    int carried = job.spec().furtherOut(job.output().columns()).size();
     StageResults<R> results =
         form.open(
             new StageResults.Job(
                 job.spec(),
                 job.output(),
-                source.open(job, run.awaited(partition), run),
-                new CarriedColumns(job.input().columns(), job.further(), job.input().ordinals()),
-                job.spec().trend() < 0 ? -1 : job.input().ordinals().get(job.spec().trend()),
+                arrays(partitions, run),
+                new CarriedColumns(first.rows(), further.subList(0, carried)),
+                first.columns().trend(),
                 pipeline),
             allocator);
     run.scope().ownUsedBy(pipeline, results); // holds memory that the pipeline may be filling

@@ -207,10 +207,11 @@ class ErrorBoundaryTest {
         TileSparkException.class,
         () ->
             PartitionBoundary.over(
-                    ScalaInterop.iterator(List.of(1).iterator()),
-                    ScalaInterop.iterator(List.of(2).iterator()),
-                    (first, second) ->
-                        List.of(first.next() + second.next()).stream()
+                    List.of(
+                        ScalaInterop.iterator(List.of(1).iterator()),
+                        ScalaInterop.iterator(List.of(2).iterator())),
+                    both ->
+                        List.of(both.get(0).next() + both.get(1).next()).stream()
                             .<Integer>map(
                                 sum -> {
                                   throw new IllegalArgumentException("sum " + sum);

@@ -643,7 +643,7 @@ class ElementwiseTest extends SparkTest {
     double[][] values = TestMatrix.random(8, 8, 0, new Random(15));
     Dataset<Row> df = TestMatrix.cut(values, 4, 4).toDataFrame(spark, DataTypes.DoubleType, 2);
     String plan = optimized(MatrixBlocks.scale(df, 2).select("row"));
-    assertFalse(plan.contains("scale_block"), plan);
+    assertFalse(plan.contains("ProgramBlocks"), plan);
   }
 
   @Test

@@ -564,6 +564,7 @@ class ReblockTest extends SparkTest {
     df.collectAsList();
     List<CutBlocksExec> nodes = PlanNodes.all(plan(df), CutBlocksExec.class);
     assertEquals(1, nodes.size());
-    assertTrue(nodes.get(0).blocks().supportsColumnar(), () -> plan(df).executedPlan().toString());
+    assertTrue(
+        nodes.get(0).blocks().get(0).supportsColumnar(), () -> plan(df).executedPlan().toString());
   }
 }

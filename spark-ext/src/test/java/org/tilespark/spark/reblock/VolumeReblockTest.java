@@ -268,7 +268,7 @@ class VolumeReblockTest extends SparkTest {
     assertTiled(array, VolumeBlocks.permute(before, "zxy"), 12, 10, 2);
     assertEquals(1, shuffles(before).size(), explained(before));
     List<CutBlocksExec> cuts = PlanNodes.all(plan(before), CutBlocksExec.class);
-    assertTrue(cuts.get(0).blocks() instanceof BlockStageExec, explained(before));
+    assertTrue(cuts.get(0).blocks().get(0) instanceof BlockStageExec, explained(before));
     assertEquals(0, PlanNodes.all(plan(before), BlockBatchesToRowsExec.class).size());
 
     Dataset<Row> after = VolumeBlocks.permute(VolumeBlocks.slabs(read, "y", 3), "yzx");
@@ -276,7 +276,7 @@ class VolumeReblockTest extends SparkTest {
     assertEquals(1, shuffles(after).size(), explained(after));
     List<BlockStageExec> stages = PlanNodes.all(plan(after), BlockStageExec.class);
     assertEquals(1, stages.size());
-    assertTrue(stages.get(0).blocks() instanceof AssembleBlocksExec, explained(after));
+    assertTrue(stages.get(0).blocks().get(0) instanceof AssembleBlocksExec, explained(after));
   }
 
   @Test

@@ -120,7 +120,7 @@ class ArraySourceTest {
         var allocator = memory.newChild("test");
         Parts parts = new Parts(allocator, 5, 8, 3, 9, 1000, 1024, 1025)) {
       Imaginary pipeline = new Imaginary();
-      parts.put(pipeline, true);
+      parts.put(pipeline, 0, true);
       assertEquals(7, pipeline.put.size());
       for (float[] values : pipeline.put) {
         assertArrayEquals(new float[values.length], values, values.length + " elements");

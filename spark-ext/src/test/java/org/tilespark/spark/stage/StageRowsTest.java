@@ -104,17 +104,24 @@ class StageRowsTest extends SparkTest {
     StageSpec spec =
         new StageSpec(
             new ArrayProgram(Extents.unknown(3), ElementType.FLOAT32, false, List.of()),
+            List.of(
+                new StageInput(
+                    blocks,
+                    List.of(),
+                    List.of(),
+                    -1,
+                    Option.empty(),
+                    List.of(),
+                    Missing.ERROR,
+                    "test")),
             blocks,
-            blocks,
-            -1,
-            Option.empty(),
-            Missing.ERROR,
-            "test");
+            Option.empty());
     StageResults.Job job =
         new StageResults.Job(
             spec,
             new StageResults.Output(null, null, schema, 1 << 20),
-            new FailingSource(),
+            new StageArrays(
+                spec, List.of(new FailingSource()), List.of(schema), List.of(List.of())),
             null,
             -1,
             null);

@@ -1,4 +1,4 @@
-package org.tilespark.spark.permute;
+package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -13,14 +13,16 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.CarriesColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CheckedBlocks;
 
 /**
- * Moves conditions on places, sizes and further columns below a permutation, in terms of its input,
- * so that blocks nobody wants are neither read nor moved. Below a check, all conditions are moved.
+ * Moves conditions on places, sizes and further columns below an operator that takes block by
+ * block, in terms of its input, so that blocks nobody wants are neither read nor computed. Below a
+ * check, all conditions are moved.
  */
-public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
+public final class PushFilterThroughStage extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformDown(
@@ -29,13 +31,15 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
   }
 
   private static Optional<LogicalPlan> push(Filter filter) {
-    if (filter.child() instanceof PermuteBlocks permute) {
+    if (filter.child() instanceof CarriesColumns carrier && carrier.carriesColumns()) {
       return push(
           filter,
-          permute.columns()::source,
+          carrier::source,
           below ->
-              permute.withNewChildren(
-                  ScalaInterop.<LogicalPlan>seq(new Filter(below, permute.child()))));
+              filter
+                  .child()
+                  .withNewChildren(
+                      ScalaInterop.<LogicalPlan>seq(new Filter(below, carrier.child()))));
     }
     if (filter.child() instanceof CheckedBlocks checked) {
       return push(

@@ -1,0 +1,25 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** A logical node that may make one row of each row of a child, in which some columns stay. */
+public interface CarriesColumns {
+  /** True if it does. */
+  boolean carriesColumns();
+
+  /** The child whose rows they are. */
+  LogicalPlan child();
+
+  /** The child's column with exactly the content of an output column; empty for computed ones. */
+  Optional<Attribute> source(Attribute output);
+
+  /** The output columns that are computed. */
+  List<Attribute> computed();
+
+  /** The same node without further columns that nobody uses; empty if there are none. */
+  Optional<LogicalPlan> reading(AttributeSet used);
+}
