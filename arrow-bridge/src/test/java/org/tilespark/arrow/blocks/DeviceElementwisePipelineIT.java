@@ -89,7 +89,7 @@ class DeviceElementwisePipelineIT extends ElementwisePipelineContract {
           values[at] = i + at;
         }
         heard.begin(program);
-        heard.put(whole, List.of(new Plane(HostMemory.ofArray(values))));
+        heard.putWhole(List.of(new Plane(HostMemory.ofArray(values))));
         heard.run(List.of(whole));
       }
       while (taken < count) {

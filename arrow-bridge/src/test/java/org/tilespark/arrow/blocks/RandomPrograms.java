@@ -15,6 +15,7 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Input;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
 import org.tilespark.kernels.pointwise.Instruction;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -93,6 +94,19 @@ record RandomPrograms(Random random, boolean transforms) {
           numbers.add((long) random.nextInt(less + 1));
         }
         steps.addFirst(new Pad(shape, numbers));
+        return new State(Shape.of(extents), after.type(), after.isComplex());
+      }
+      case 4 -> {
+        List<AxisRange> ranges = new ArrayList<>();
+        for (int axis = 0; axis < rank; axis++) {
+          long extent = extents[axis];
+          extents[axis] = 2 * extent;
+          ranges.add(
+              random.nextBoolean()
+                  ? new AxisRange(2 * extent - 1, -2, extent)
+                  : new AxisRange(1, 1, extent));
+        }
+        steps.addFirst(new Slice(ranges));
         return new State(Shape.of(extents), after.type(), after.isComplex());
       }
       case 7 -> {
