@@ -38,6 +38,41 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_TRANSPOSE, df);
   }
 
+  /**
+   * Some elements along each axis, with the meaning of numpy's basic slicing: {@code start:stop:step}
+   * for each axis with commas between, bounds below 0 from the end, parts left out, steps below 0,
+   * {@code ...} for the axes that are not named. Unlike numpy's, a single number keeps its axis, with
+   * extent 1.
+   *
+   * <p>Block by block, no shuffle; blocks that hold nothing of the slice are dropped, and not even
+   * read by our sources. Extents are those that the column metadata states; where it states none, a
+   * small aggregate over the coordinate columns runs now. A slice of a spectrum is no spectrum.
+   * Further columns are carried through, and tell arrays of one size apart.
+   *
+   * @param df blocks of any type, real or complex
+   * @param slices as {@code "100:200, ::2"}
+   * @throws IllegalArgumentException if {@code df} has no such blocks, the text is no slice, or
+   *     nothing is left along an axis
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> slice(Dataset<Row> df, String slices) {
+    return OperatorCall.of(TableFunctions.MATRIX_SLICE, df, slices);
+  }
+
+  /** The elements along all axes in reverse order; as {@link #slice} with {@code ::-1} for each. */
+  public static Dataset<Row> flip(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_FLIP, df);
+  }
+
+  /**
+   * The elements along some axes in reverse order; as {@link #slice} with {@code ::-1} for those.
+   *
+   * @param axes letters or numbers, as {@code "row"} or {@code "0"}
+   */
+  public static Dataset<Row> flip(Dataset<Row> df, String axes) {
+    return OperatorCall.of(TableFunctions.MATRIX_FLIP, df, axes);
+  }
+
   /** {@link #multiply(Dataset, Dataset, MultiplyOptions)} with all defaults. */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b) {
     return multiply(a, b, MultiplyOptions.defaults());

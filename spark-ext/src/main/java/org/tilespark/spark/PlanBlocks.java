@@ -147,6 +147,9 @@ public final class PlanBlocks extends SparkStrategy {
 
   private BackendChoice backend(ArrayProgram program) {
     Backend requested = TileSparkConf.BACKEND.read(TileSparkConf.session());
+    if (program.isSelection()) {
+      return BackendPlanner.chooseForSelection(requested, context);
+    }
     return program.needsTransforms()
         ? BackendPlanner.chooseForTransforms(
             requested,

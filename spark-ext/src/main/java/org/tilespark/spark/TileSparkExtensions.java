@@ -12,6 +12,8 @@ import org.tilespark.spark.multiply.WatchPlaces;
 import org.tilespark.spark.permute.ComposePermutations;
 import org.tilespark.spark.reblock.CheapChecks;
 import org.tilespark.spark.rows.BulkTransitions;
+import org.tilespark.spark.slice.PushSlices;
+import org.tilespark.spark.slice.ReadSlices;
 import org.tilespark.spark.stage.PruneCarriedColumns;
 import org.tilespark.spark.stage.PushFilterThroughStage;
 import scala.runtime.AbstractFunction1;
@@ -40,7 +42,9 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new WatchPlaces()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PruneCarriedColumns()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushFilterThroughStage()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushSlices()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
     extensions.injectColumnar(ScalaInterop.function(session -> new BulkTransitions()));

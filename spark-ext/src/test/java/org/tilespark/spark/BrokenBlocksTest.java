@@ -77,6 +77,7 @@ class BrokenBlocksTest extends SparkTest {
       List.of(
           new Operator("transpose", Looks.AT_ROWS, (x, good) -> MatrixBlocks.transpose(x)),
           packed(BlockKind.MATRIX),
+          new Operator("flip", Looks.AT_ROWS, (x, good) -> MatrixBlocks.flip(x)),
           new Operator("scale", Looks.AT_ROWS, (x, good) -> MatrixBlocks.scale(x, 2)),
           new Operator("add first", Looks.AT_ALL, MatrixBlocks::add),
           new Operator("add second", Looks.AT_ALL, (x, good) -> MatrixBlocks.add(good, x)),
@@ -100,6 +101,7 @@ class BrokenBlocksTest extends SparkTest {
           permute("xzy"),
           permute("yxz"),
           packed(BlockKind.VOLUME),
+          new Operator("flip", Looks.AT_ROWS, (x, good) -> VolumeBlocks.flip(x)),
           new Operator("scale", Looks.AT_ROWS, (x, good) -> VolumeBlocks.scale(x, 2)),
           new Operator("add first", Looks.AT_ALL, VolumeBlocks::add),
           new Operator("add second", Looks.AT_ALL, (x, good) -> VolumeBlocks.add(good, x)),

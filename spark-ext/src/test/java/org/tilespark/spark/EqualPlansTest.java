@@ -111,6 +111,8 @@ class EqualPlansTest extends SparkTest {
 
   private static void matrices(Dataset<Row> a) {
     QUERIES.put("transpose", () -> MatrixBlocks.transpose(a));
+    QUERIES.put("slice", () -> MatrixBlocks.slice(a, "1:"));
+    QUERIES.put("another slice", () -> MatrixBlocks.slice(a, "::2"));
     QUERIES.put("scale", () -> MatrixBlocks.scale(a, 2));
     QUERIES.put("scale by another factor", () -> MatrixBlocks.scale(a, 3));
     QUERIES.put("pack", () -> Transfers.pack(BlockKind.MATRIX, a));

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.tilespark.arrow.blocks.ArrayStep.Given;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Extents;
@@ -144,7 +145,7 @@ public record ArrayProgram(
     Permutation at = Permutation.identity(extents.rank());
     State state = first();
     for (ArrayStep step : steps) {
-      for (int axis : whole(step, state)) {
+      for (int axis : step.wholeAxes(state)) {
         if (!sliced.contains(at.axis(axis))) { // else the slice must be whole, not the input
           whole.add(at.axis(axis));
         }
@@ -158,18 +159,48 @@ public record ArrayProgram(
     return new CutAxes(whole, sliced);
   }
 
-  /** Axes along which a part must be whole for one step. */
-  private static Set<Integer> whole(ArrayStep step, State before) {
-    Set<Integer> axes = new TreeSet<>(step.whole());
-    Shape after = step.after(before).shape();
-    Permutation moved = step.axes(after.rank());
-    for (int axis = 0; axis < after.rank(); axis++) {
-      if (after.extent(axis) != before.shape().extent(moved.axis(axis))) {
-        axes.add(moved.axis(axis));
-      }
+  /** True if all it does is to take some of the elements, and give blocks other places. */
+  public boolean isSelection() {
+    return steps.stream().allMatch(ArrayStep::isSelection);
+  }
+
+  /**
+   * Elements along one axis.
+   *
+   * @param axis which one
+   */
+  public record Along(int axis, AxisRange range) {}
+
+  /**
+   * The elements along an axis of the input of which those of the result are made; empty if they
+   * are made of none.
+   *
+   * @param result along an axis of the result
+   */
+  public Optional<Along> needed(Along result) {
+    int axis = result.axis;
+    Optional<AxisRange> range = Optional.of(result.range);
+    List<State> before = statesBefore();
+    for (int i = steps.size() - 1; i >= 0 && range.isPresent(); i--) {
+      ArrayStep step = steps.get(i);
+      State state = before.get(i);
+      int from = step.axes(extents.rank()).axis(axis);
+      range = step.needed(state, from, range.get());
+      axis = from;
     }
-    axes.removeAll(step.sliced(before));
-    return axes;
+    int at = axis;
+    return range.map(found -> new Along(at, found));
+  }
+
+  /** The whole array before each step. */
+  private List<State> statesBefore() {
+    List<State> states = new ArrayList<>();
+    State state = first();
+    for (ArrayStep step : steps) {
+      states.add(state);
+      state = step.after(state);
+    }
+    return states;
   }
 
   /** The shape of full blocks of the result, from that of full blocks that are taken. */
@@ -214,11 +245,7 @@ public record ArrayProgram(
               .<List<Binding>>map(step -> step.others().stream().map(Binding::new).toList())
               .toList();
       if (program.extents.known().isPresent()) {
-        State state = program.first();
-        for (ArrayStep step : program.steps) {
-          states.add(state);
-          state = step.after(state);
-        }
+        states.addAll(program.statesBefore());
       }
     }
 
@@ -308,7 +335,7 @@ public record ArrayProgram(
     }
 
     private static void requireWhole(ArrayStep step, State before, Box place) {
-      for (int axis : whole(step, before)) {
+      for (int axis : step.wholeAxes(before)) {
         if (place.size(axis) != before.shape().extent(axis)) {
           throw new IllegalArgumentException(
               "%s needs all %s elements along axis %s of what a slice left; the block has %s"
@@ -318,12 +345,20 @@ public record ArrayProgram(
     }
   }
 
-  /** True if {@link #then} can be asked for: {@code next} takes what this gives. */
+  /**
+   * True if {@link #then} can be asked for: {@code next} takes what this gives, or would give if
+   * real numbers came to it as complex ones.
+   */
   public boolean fits(ArrayProgram next) {
     State output = output();
     return output.type() == next.type
-        && output.isComplex() == next.isComplex
+        && (output.isComplex() == next.isComplex || (next.isComplex && takesComplex()))
         && outputExtents().mayBe(next.extents);
+  }
+
+  /** True if real numbers may come as complex ones, since all it does is to move elements. */
+  private boolean takesComplex() {
+    return steps.stream().allMatch(step -> step.isSelection() || step.asPermutation().isPresent());
   }
 
   /**
@@ -340,7 +375,7 @@ public record ArrayProgram(
     }
     List<ArrayStep> all = new ArrayList<>(steps);
     next.steps.forEach(step -> append(all, step));
-    return new ArrayProgram(known(next), type, isComplex, all);
+    return new ArrayProgram(known(next), type, isComplex || (takesComplex() && next.isComplex), all);
   }
 
   /**

@@ -4,7 +4,9 @@ import java.io.Serializable;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -63,6 +65,11 @@ public interface ArrayStep extends Serializable {
     return false;
   }
 
+  /** True if all it does is to take some of the elements, or to give parts other places. */
+  default boolean isSelection() {
+    return false;
+  }
+
   /** Output axis {@code i} is input axis {@code axes(rank).axis(i)}. */
   default Permutation axes(int rank) {
     return Permutation.identity(rank);
@@ -93,6 +100,37 @@ public interface ArrayStep extends Serializable {
       shape[axis] = shape[axis] >= extents.extent(axis) ? after.extent(axis) : shape[axis];
     }
     return Shape.of(shape);
+  }
+
+  /**
+   * The elements along an axis of which those in a range are made; empty if they are made of none.
+   *
+   * @param before the whole array before this step
+   * @param axis before this step
+   * @param after elements along that axis after this step
+   */
+  default Optional<AxisRange> needed(State before, int axis, AxisRange after) {
+    return Optional.of(
+        wholeAxes(before).contains(axis) ? AxisRange.all(before.shape().extent(axis)) : after);
+  }
+
+  /**
+   * Axes along which a part must be whole: those of {@link #whole}, and those whose extent changes,
+   * unless they are sliced.
+   *
+   * @param before the whole array before this step
+   */
+  default Set<Integer> wholeAxes(State before) {
+    Set<Integer> all = new TreeSet<>(whole());
+    Shape after = after(before).shape();
+    Permutation moved = axes(after.rank());
+    for (int axis = 0; axis < after.rank(); axis++) {
+      if (after.extent(axis) != before.shape().extent(moved.axis(axis))) {
+        all.add(moved.axis(axis));
+      }
+    }
+    all.removeAll(sliced(before));
+    return all;
   }
 
   /**

@@ -90,6 +90,16 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     return Shape.of(shape);
   }
 
+  @Override
+  public boolean isSelection() {
+    return true;
+  }
+
+  @Override
+  public Optional<AxisRange> needed(State before, int axis, AxisRange after) {
+    return Optional.of(ranges.get(axis).then(after));
+  }
+
   /** What a part of an axis holds of this slice. */
   private Optional<AxisRange.Piece> piece(int axis, Box part) {
     return ranges.get(axis).within(part.low(axis), part.high(axis));

@@ -202,7 +202,7 @@ public final class ArrayMetadata {
   }
 
   /** This metadata without a block shape. */
-  ArrayMetadata withoutBlockShape() {
+  public ArrayMetadata withoutBlockShape() {
     return new ArrayMetadata(
         new MetadataBuilder().withMetadata(metadata).remove(BLOCK_SHAPE).build());
   }

@@ -98,6 +98,22 @@ public enum BlockKind {
     return Axes.named(text, offsets);
   }
 
+  /**
+   * The axes that a text names, as {@link #axes(String)}.
+   *
+   * @param what whose axes they are, for the message: {@code "volume_flip: axes"}
+   * @throws IllegalArgumentException if it names what is no axis, an axis twice, or none
+   */
+  public List<Integer> someAxes(String what, String text) {
+    return axes(text)
+        .orElseThrow(
+            () ->
+                new InvalidInputException(
+                    ErrorCondition.INVALID_ARGUMENT,
+                    "%s is '%s'; expected some of %s, each once, by letter or number"
+                        .formatted(what, text, String.join(", ", offsets))));
+  }
+
   /** {@code "matrix"} or {@code "volume"}, for messages. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);

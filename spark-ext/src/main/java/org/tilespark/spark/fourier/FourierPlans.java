@@ -164,6 +164,7 @@ public final class FourierPlans {
         new ArrayProgram(known.extents(), blocks.elementType(), blocks.isComplex(), List.of(step));
     return ProgramBlocks.of(
         input,
+        BlockKind.VOLUME,
         program,
         described(metadata, program, metadata.blockShape(RANK).map(program::blockShape), true)
             .toMetadata(),
@@ -213,6 +214,7 @@ public final class FourierPlans {
       at =
           ProgramBlocks.of(
               at,
+              BlockKind.VOLUME,
               program,
               described(isLast ? steps.result() : metadata, program, shape, isLast).toMetadata(),
               isGathered ? shape : Optional.empty(),

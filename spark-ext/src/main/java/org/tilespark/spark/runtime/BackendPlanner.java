@@ -33,6 +33,16 @@ public final class BackendPlanner {
   }
 
   /**
+   * The same for what takes some elements of blocks, and computes nothing: to a GPU and back would
+   * go more bytes than the CPU moves.
+   */
+  public static BackendChoice chooseForSelection(Backend requested, SparkContext context) {
+    return requested == Backend.AUTO
+        ? new BackendChoice(Backend.CPU, cpu() + ": elements are only taken")
+        : choose(requested, context);
+  }
+
+  /**
    * The same for Fourier transforms, which need cuFFT on a GPU.
    *
    * @param libraryPath where to look for it besides the system's directories

@@ -24,6 +24,7 @@ import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -100,6 +101,11 @@ final class BlockTable implements SupportsRead, SupportsWrite {
       looked = true;
     }
     return source;
+  }
+
+  /** The shape of full blocks, if there is an array. */
+  Optional<Shape> blockShape() {
+    return source().map(found -> Shape.of(found.grid().blockShape()));
   }
 
   private void requireSame(StructType stated, StructType found) {

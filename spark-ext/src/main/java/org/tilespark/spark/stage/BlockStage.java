@@ -308,7 +308,9 @@ public record BlockStage(
     boolean meets = program.inputs().size() > 1 || first.inputs().size() > 1;
     // Arrays that meet have extents that are known of all, or of none.
     boolean areKnownAlike = first.extents().known().isPresent() == isKnown(taken);
-    return first.fits(taken) && (!meets || areKnownAlike);
+    // They meet by the places that they have before their programs.
+    boolean keepsPlaces = program.inputs().size() == 1 || first.cutAxes().sliced().isEmpty();
+    return first.fits(taken) && (!meets || (areKnownAlike && keepsPlaces));
   }
 
   private static boolean isKnown(ArrayProgram of) {
@@ -328,6 +330,7 @@ public record BlockStage(
       // A hole is filled before the first step.
       return canGather
           && branches.get(at).input().missing() == Missing.ERROR
+          && below.program().cutAxes().sliced().isEmpty() // else blocks may have been left out
           && !below.program().needsTransforms();
     }
     return canGather

@@ -252,7 +252,10 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   /** True if target blocks are cut along one axis at most, so that other places are all 0. */
   private boolean isCutOnce() {
     boolean hasOtherKeys = spec.first().further().size() > spec.furtherOut(produced.size()).size();
-    if (assembled().isEmpty() || hasOtherKeys || spec.program().extents().known().isEmpty()) {
+    if (assembled().isEmpty()
+        || hasOtherKeys
+        || spec.program().extents().known().isEmpty()
+        || !spec.program().cutAxes().sliced().isEmpty()) {
       return false;
     }
     int cutAxes = 0;
@@ -277,7 +280,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     }
     // A block's place is that of its cell. Along axes that grow or shrink blocks are whole, at 0.
     int axis = columns.places().indexOf(position);
-    if (axis < 0) {
+    if (axis < 0 || spec.program().cutAxes().sliced().contains(axis)) {
       return Optional.empty();
     }
     Permutation inverse = spec.program().permutation().inverse();

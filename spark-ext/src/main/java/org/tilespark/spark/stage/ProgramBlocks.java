@@ -53,17 +53,19 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
    * The node over {@code child}, all of whose columns it takes. A column {@value #TREND} is what is
    * taken off, and ends here.
    *
+   * @param kind of the blocks
    * @param metadata of the values in the result
    * @param gathered shape of the result's blocks, where volumes are gathered
    */
   public static ProgramBlocks of(
       LogicalPlan child,
+      BlockKind kind,
       ArrayProgram program,
       Metadata metadata,
       Optional<Shape> gathered,
       Missing missing,
       String operator) {
-    BlockFrame frame = BlockFrame.of(child, BlockKind.VOLUME, operator);
+    BlockFrame frame = BlockFrame.of(child, kind, operator);
     if (gathered.isPresent()) {
       GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     }

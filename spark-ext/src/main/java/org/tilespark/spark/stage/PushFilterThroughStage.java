@@ -1,19 +1,12 @@
 package org.tilespark.spark.stage;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
-import java.util.stream.Stream;
-import org.apache.spark.sql.catalyst.expressions.And;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.CarriesColumns;
+import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CheckedBlocks;
 
@@ -32,9 +25,9 @@ public final class PushFilterThroughStage extends Rule<LogicalPlan> {
 
   private static Optional<LogicalPlan> push(Filter filter) {
     if (filter.child() instanceof CarriesColumns carrier && carrier.carriesColumns()) {
-      return push(
+      return PushedConditions.push(
           filter,
-          carrier::source,
+          condition -> Attributes.renamed(condition, carrier::source),
           below ->
               filter
                   .child()
@@ -42,47 +35,9 @@ public final class PushFilterThroughStage extends Rule<LogicalPlan> {
                       ScalaInterop.<LogicalPlan>seq(new Filter(below, carrier.child()))));
     }
     if (filter.child() instanceof CheckedBlocks checked) {
-      return push(
+      return PushedConditions.push(
           filter, Optional::of, below -> checked.withBlocks(new Filter(below, checked.blocks())));
     }
     return Optional.empty();
-  }
-
-  /**
-   * Moves what can be moved; empty if nothing can.
-   *
-   * @param source what a column of the node is called below it; empty if it is made there
-   * @param onto the node over what is left by a condition
-   */
-  private static Optional<LogicalPlan> push(
-      Filter filter,
-      Function<Attribute, Optional<? extends Expression>> source,
-      Function<Expression, LogicalPlan> onto) {
-    List<Expression> below = new ArrayList<>();
-    List<Expression> above = new ArrayList<>();
-    for (Expression condition : conjuncts(filter.condition()).toList()) {
-      boolean movable =
-          above.isEmpty() // keep the order in which conditions that may fail are evaluated
-              && condition.deterministic()
-              && !SubqueryExpression$.MODULE$.hasSubquery(condition);
-      Optional<Expression> moved =
-          movable ? Attributes.renamed(condition, source) : Optional.empty();
-      moved.ifPresentOrElse(below::add, () -> above.add(condition));
-    }
-    if (below.isEmpty()) {
-      return Optional.empty();
-    }
-    LogicalPlan pushed = onto.apply(below.stream().reduce(And::new).orElseThrow());
-    return Optional.of(
-        above.stream()
-            .reduce(And::new)
-            .<LogicalPlan>map(condition -> new Filter(condition, pushed))
-            .orElse(pushed));
-  }
-
-  private static Stream<Expression> conjuncts(Expression condition) {
-    return condition instanceof And and
-        ? Stream.concat(conjuncts(and.left()), conjuncts(and.right()))
-        : Stream.of(condition);
   }
 }

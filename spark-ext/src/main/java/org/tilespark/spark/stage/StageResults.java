@@ -14,6 +14,8 @@ import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.PieceCursor;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.CarriedColumns;
 
@@ -133,12 +135,16 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
         exhausted = true;
         return;
       }
-      runArray();
+      if (binding.keeps(arrays.boxes().get(0))) {
+        runArray();
+      } else {
+        arrays.check();
+      }
     }
   }
 
   private void runArray() {
-    ArrayProgram.Part part = binding.on(arrays.boxes(), trend());
+    ArrayProgram.Part part = part();
     List<Label> labels = labels(part.place(), carried.kept(arrays.row()));
     begin(part);
     arrays.put(pipeline);
@@ -153,6 +159,22 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
       outputs.add(Part.at(local, label.place().sizes()));
     }
     pipeline.run(outputs, rooms(labels));
+  }
+
+  private ArrayProgram.Part part() {
+    try {
+      return binding.on(arrays.boxes(), trend());
+    } catch (IllegalArgumentException e) { // it is not whole after a slice
+      throw new IllegalArgumentException(
+          "%s: %s; the column metadata %s says that it has; %s (in %s)"
+              .formatted(
+                  spec.out().kind().describe(arrays.boxes().get(0).offset()),
+                  e.getMessage(),
+                  ArrayMetadata.BLOCK_SHAPE,
+                  StaleMetadata.HELP,
+                  spec.operator()),
+          e);
+    }
   }
 
   /** Makes room for an array. A block far out makes it seem larger than any memory. */

@@ -60,12 +60,16 @@ public record StageSpec(
     return isAlone ? List.of() : columns.keys(program.meetings().get(number(input)));
   }
 
+  /** True if each block is taken by itself. */
+  public boolean takesEachBlock() {
+    return inputs.size() == 1 && first().assembled().isEmpty() && gathered.isEmpty();
+  }
+
   /** True if each block is taken by itself, and stays what it is in shape but for its axes. */
   boolean isBlockByBlock() {
-    return inputs.size() == 1
-        && first().assembled().isEmpty()
-        && gathered.isEmpty()
-        && program.cutAxes().whole().isEmpty();
+    return takesEachBlock()
+        && program.cutAxes().whole().isEmpty()
+        && program.cutAxes().sliced().isEmpty();
   }
 
   /** Cuts after every full block, along axes without an end. */

@@ -1,10 +1,13 @@
 package org.tilespark.spark.testing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -162,6 +165,43 @@ public record TestArray(
         }
       }
     }
+  }
+
+  /**
+   * Asserts that blocks tile an array whose elements are some of this one.
+   *
+   * @param shape of the array
+   * @param source where an element of it is in this array
+   */
+  public void assertElements(Shape shape, UnaryOperator<long[]> source, Dataset<Row> df) {
+    int rank = kind.rank();
+    BitSet found = new BitSet();
+    for (Row row : df.collectAsList()) {
+      long[] offset = new long[rank];
+      long[] size = new long[rank];
+      for (int axis = 0; axis < rank; axis++) {
+        offset[axis] = row.<Long>getAs(kind.offsetColumns().get(axis));
+        size[axis] = row.<Integer>getAs(kind.sizeColumns().get(axis));
+        assertTrue(offset[axis] + size[axis] <= shape.extent(axis), () -> row + " in " + shape);
+      }
+      for (String plane : complex ? List.of("values", "imag") : List.of("values")) {
+        List<?> values = row.getList(row.fieldIndex(plane));
+        assertEquals(Shape.of(size).elements(), values.size());
+        long[] at = new long[rank];
+        for (int i = 0; i < values.size(); i++) {
+          unravel(i, size, at);
+          for (int axis = 0; axis < rank; axis++) {
+            at[axis] += offset[axis];
+          }
+          int index = (int) ravel(at, shape.toArray());
+          assertEquals(plane.equals("imag"), found.get(2 * index), "first of its kind");
+          found.set(2 * index + (plane.equals("imag") ? 1 : 0));
+          long from = ravel(source.apply(at.clone()), extents.toArray());
+          assertEquals(value(from, plane.equals("imag")), values.get(i), plane);
+        }
+      }
+    }
+    assertEquals(shape.elements() * (complex ? 2 : 1), found.cardinality(), "elements");
   }
 
   private List<long[]> offsets() {

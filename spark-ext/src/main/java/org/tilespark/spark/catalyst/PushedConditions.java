@@ -1,0 +1,61 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Conditions of filters that move below a node. */
+public final class PushedConditions {
+  private PushedConditions() {}
+
+  /**
+   * The node over what is left of its input by the conditions that can be told in terms of the
+   * input, with a filter of the others above; empty if there are none of the former.
+   *
+   * @param moved a condition in terms of the input; empty if it cannot be told so
+   * @param onto the node over its input under a condition
+   */
+  public static Optional<LogicalPlan> push(
+      Filter filter,
+      Function<Expression, Optional<Expression>> moved,
+      Function<Expression, LogicalPlan> onto) {
+    List<Expression> below = new ArrayList<>();
+    List<Expression> above = new ArrayList<>();
+    for (Expression condition : conjuncts(filter.condition())) {
+      boolean movable =
+          above.isEmpty() // keep the order in which conditions that may fail are evaluated
+              && condition.deterministic()
+              && !SubqueryExpression$.MODULE$.hasSubquery(condition);
+      Optional<Expression> inBelow = movable ? moved.apply(condition) : Optional.empty();
+      inBelow.ifPresentOrElse(below::add, () -> above.add(condition));
+    }
+    return below.isEmpty() ? Optional.empty() : Optional.of(filtered(onto.apply(all(below)), above));
+  }
+
+  /** What a condition is true of: all of these. */
+  public static List<Expression> conjuncts(Expression condition) {
+    return split(condition).toList();
+  }
+
+  private static Stream<Expression> split(Expression condition) {
+    return condition instanceof And and
+        ? Stream.concat(split(and.left()), split(and.right()))
+        : Stream.of(condition);
+  }
+
+  /** A plan under conditions; itself if there are none. */
+  public static LogicalPlan filtered(LogicalPlan plan, List<Expression> conditions) {
+    return conditions.isEmpty() ? plan : new Filter(all(conditions), plan);
+  }
+
+  private static Expression all(List<Expression> conditions) {
+    return conditions.stream().reduce(And::new).orElseThrow();
+  }
+}

@@ -1,0 +1,95 @@
+package org.tilespark.spark.slice;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.AxisRange;
+import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.Seq;
+
+/**
+ * True if a block holds an element of a range along an axis. Also true of a block whose offset or
+ * size is null or bad: whoever reads the block says what is wrong with it.
+ *
+ * <p>It stands in a filter below a slice, so that blocks which the slice drops are not even read.
+ * The slice drops them too, so it may be left out anywhere.
+ */
+public final class MeetsRange extends BlockExpression {
+  private final AxisRange range;
+
+  /** For Catalyst, which copies expressions through this constructor; others call {@link #of}. */
+  public MeetsRange(AxisRange range, Seq<Expression> children) {
+    super(children);
+    this.range = range;
+  }
+
+  /**
+   * The condition.
+   *
+   * @param offset BIGINT
+   * @param size INT
+   */
+  static MeetsRange of(AxisRange range, Expression offset, Expression size) {
+    return new MeetsRange(range, ScalaInterop.<Expression>seq(offset, size));
+  }
+
+  /** The elements that are wanted. */
+  AxisRange range() {
+    return range;
+  }
+
+  /** The column of the offset; empty if it is computed. */
+  Optional<Attribute> offset() {
+    return column(0);
+  }
+
+  /** The column of the size; empty if it is computed. */
+  Optional<Attribute> size() {
+    return column(1);
+  }
+
+  private Optional<Attribute> column(int child) {
+    return childList().get(child) instanceof Attribute column
+        ? Optional.of(column)
+        : Optional.empty();
+  }
+
+  @Override
+  public Object eval(InternalRow input) {
+    Object from = childList().get(0).eval(input);
+    Object count = childList().get(1).eval(input);
+    if (from == null || count == null) {
+      return true;
+    }
+    long low = (Long) from;
+    int elements = (Integer) count;
+    boolean isBad = low < 0 || elements < 1 || low > Long.MAX_VALUE - elements;
+    return isBad || range.within(low, low + elements).isPresent();
+  }
+
+  @Override
+  public boolean throwable() {
+    return false;
+  }
+
+  @Override
+  public DataType dataType() {
+    return DataTypes.BooleanType;
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(range);
+  }
+
+  /** As EXPLAIN shows it: {@code "row#1, rows#3 meet 0:100"}. */
+  @Override
+  public String toString() {
+    return childList().get(0) + ", " + childList().get(1) + " meet " + range;
+  }
+}
