@@ -73,6 +73,61 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_FLIP, df, axes);
   }
 
+  /**
+   * The part of the matrix that the blocks cover, as after a filter on their places: the lowest
+   * offset along each axis becomes 0. The extents are those of the part; a small aggregate over the
+   * coordinate columns finds it, and runs now. Where the bounds are known, {@link #slice} does the
+   * same without.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks, or none at all, or those of
+   *     several arrays cover different parts
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> withOrigin(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_WITH_ORIGIN, df);
+  }
+
+  /**
+   * Matrices of one type behind each other along an axis; along the others their extents are equal.
+   * A union of their blocks, no shuffle. Where the metadata does not state the extents, a small
+   * aggregate over the coordinate columns runs now. A spectrum among them is none any more.
+   *
+   * @param axis {@code "row"}, or its number
+   * @param a blocks of any type, real or complex
+   * @param b blocks of the same type, with the same further columns
+   * @param more the same
+   * @throws IllegalArgumentException if the matrices do not fit each other; says in what
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  @SafeVarargs
+  public static Dataset<Row> concat(
+      String axis, Dataset<Row> a, Dataset<Row> b, Dataset<Row>... more) {
+    Require.given(more, "MatrixBlocks.concat", "more");
+    Dataset<Row> all = OperatorCall.of(TableFunctions.MATRIX_CONCAT, a, b, axis);
+    for (Dataset<Row> next : more) {
+      all = OperatorCall.of(TableFunctions.MATRIX_CONCAT, all, next, axis);
+    }
+    return all;
+  }
+
+  /**
+   * Matrices of one type and of equal extents as the planes of a volume, behind each other along x;
+   * row becomes y, col becomes z. As {@link VolumeBlocks#concat} otherwise.
+   *
+   * @return volume blocks of extent 1 along x
+   */
+  @SafeVarargs
+  public static Dataset<Row> stack(Dataset<Row> a, Dataset<Row> b, Dataset<Row>... more) {
+    Require.given(more, "MatrixBlocks.stack", "more");
+    Dataset<Row> all = OperatorCall.of(TableFunctions.MATRIX_STACK, a, b);
+    for (Dataset<Row> next : more) {
+      Dataset<Row> plane = OperatorCall.of(TableFunctions.MATRIX_STACK, next);
+      all = VolumeBlocks.concat("x", all, plane);
+    }
+    return all;
+  }
+
   /** {@link #multiply(Dataset, Dataset, MultiplyOptions)} with all defaults. */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b) {
     return multiply(a, b, MultiplyOptions.defaults());

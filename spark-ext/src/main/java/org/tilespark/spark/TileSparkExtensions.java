@@ -16,6 +16,7 @@ import org.tilespark.spark.slice.PushSlices;
 import org.tilespark.spark.slice.ReadSlices;
 import org.tilespark.spark.stage.PruneCarriedColumns;
 import org.tilespark.spark.stage.PushFilterThroughStage;
+import org.tilespark.spark.stage.PushThroughUnion;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -43,6 +44,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PruneCarriedColumns()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushFilterThroughStage()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushSlices()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushThroughUnion()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
     // Planning and execution.

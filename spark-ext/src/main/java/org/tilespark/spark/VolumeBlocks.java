@@ -203,6 +203,44 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_FLIP, df, axes);
   }
 
+  /**
+   * The part of the volume that the blocks cover, as after a filter on their places: the lowest
+   * offset along each axis becomes 0. The extents are those of the part; a small aggregate over the
+   * coordinate columns finds it, and runs now. Where the bounds are known, {@link #slice} does the
+   * same without.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks, or none at all, or those of
+   *     several arrays cover different parts
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> withOrigin(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.VOLUME_WITH_ORIGIN, df);
+  }
+
+  /**
+   * Volumes of one type behind each other along an axis; along the others their extents are equal.
+   * A union of their blocks, no shuffle. Where the metadata does not state the extents, a small
+   * aggregate over the coordinate columns runs now. A spectrum among them is none any more.
+   *
+   * @param axis {@code "x"}, or its number
+   * @param a blocks of any type, real or complex
+   * @param b blocks of the same type, with the same further columns
+   * @param more the same
+   * @throws IllegalArgumentException if the volumes do not fit each other; says in what
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  @SafeVarargs
+  public static Dataset<Row> concat(
+      String axis, Dataset<Row> a, Dataset<Row> b, Dataset<Row>... more) {
+    Require.given(more, "VolumeBlocks.concat", "more");
+    Dataset<Row> all = OperatorCall.of(TableFunctions.VOLUME_CONCAT, a, b, axis);
+    for (Dataset<Row> next : more) {
+      all = OperatorCall.of(TableFunctions.VOLUME_CONCAT, all, next, axis);
+    }
+    return all;
+  }
+
   /** {@link #fft(Dataset, FftOptions)} with all defaults. */
   public static Dataset<Row> fft(Dataset<Row> df) {
     return fft(df, FftOptions.defaults());

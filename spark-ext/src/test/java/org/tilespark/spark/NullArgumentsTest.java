@@ -93,6 +93,8 @@ class NullArgumentsTest extends SparkTest {
   private static Object good(Class<?> type) {
     Map<Class<?>, Object> values = new HashMap<>();
     values.put(Dataset.class, spark.range(1).toDF());
+    values.put(Dataset[].class, new Dataset<?>[0]);
+    values.put(List.class, List.of());
     values.put(String.class, "xyz");
     values.put(Map.class, Map.of());
     values.put(Optional.class, Optional.empty());

@@ -97,7 +97,8 @@ public final class ArrayMetadata {
    *
    * @param all of each place, at least one; other people's keys are those of the first
    */
-  static ArrayMetadata agreed(List<ArrayMetadata> all) {
+  public static ArrayMetadata agreed(List<ArrayMetadata> all) {
+    Require.given(all, "ArrayMetadata.agreed", "all");
     ArrayMetadata first = all.get(0);
     MetadataBuilder agreed = new MetadataBuilder().withMetadata(first.metadata);
     for (String key : KEYS) {
@@ -211,6 +212,11 @@ public final class ArrayMetadata {
   public ArrayMetadata withAxes(String letters) {
     Require.given(letters, "ArrayMetadata.withAxes", "letters");
     return with(AXES, letters);
+  }
+
+  /** This metadata without axis letters. */
+  public ArrayMetadata withoutAxes() {
+    return new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(AXES).build());
   }
 
   /** This metadata with another file type. */

@@ -17,8 +17,6 @@ import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.reblock.ReblockPlans;
-import org.tilespark.spark.slice.SlicePlans;
-import org.tilespark.spark.slice.SliceText;
 
 /** Operators that reorder axes, or cut arrays into other blocks. */
 final class MoveOperators {
@@ -106,42 +104,6 @@ final class MoveOperators {
                   call.operator()));
 
   private MoveOperators() {}
-
-  static Operator slice(BlockKind kind) {
-    Parameter<SliceText> slices =
-        required(
-            "slices",
-            Type.text((what, text) -> SliceText.parse(what, text, kind)),
-            "start:stop:step for each axis, as numpy's: '100:200, ::2', '..., -1'");
-    return new Operator(
-        "(%s, slices)".formatted(kind.label().charAt(0)),
-        "Some elements along each axis, as numpy's basic slicing; a single number keeps its axis,"
-            + " with extent 1. Only blocks that hold some of them are read."
-            + Operator.CARRIED,
-        "none",
-        List.of(blocks("input", kind), slices, extents(kind)),
-        call ->
-            SlicePlans.slice(
-                call.blocks(kind), kind, call.get(slices), call::asDataset, call.operator()));
-  }
-
-  static Operator flip(BlockKind kind) {
-    Parameter<List<Integer>> axes =
-        found(
-            "axes",
-            Type.axes((what, text) -> kind.someAxes(what, text)),
-            "all",
-            "the axes that are reversed: '%s' or 0"
-                .formatted(kind.offsetColumns().get(0)));
-    return new Operator(
-        "(%s[, axes])".formatted(kind.label().charAt(0)),
-        "The elements along some axes in reverse order." + Operator.CARRIED,
-        "none",
-        List.of(blocks("input", kind), axes, extents(kind)),
-        call ->
-            SlicePlans.flip(
-                call.blocks(kind), kind, call.find(axes), call::asDataset, call.operator()));
-  }
 
   static Operator reblock(BlockKind kind) {
     List<String> names = kind.sizeColumns();

@@ -9,17 +9,25 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.Slice;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockEnd;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.StatedExtents;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PushedConditions;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.ProgramBlocks;
 
@@ -45,19 +53,21 @@ public final class SlicePlans {
       SliceText text,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockFrame frame = BlockFrame.of(input, kind, operator);
-    Shape extents = extents(input, frame, asDataset, operator);
-    Slice slice = text.of(extents, kind, operator);
+    BlockFrame frame = stating(input, kind, asDataset, operator);
+    return sliced(frame, text.of(frame.extents().orElseThrow(), kind, operator));
+  }
+
+  private static LogicalPlan sliced(BlockFrame frame, Slice slice) {
+    Shape extents = frame.extents().orElseThrow();
     List<Expression> conditions = new ArrayList<>();
-    for (int axis = 0; axis < kind.rank(); axis++) {
+    for (int axis = 0; axis < extents.rank(); axis++) {
       AxisRange range = slice.ranges().get(axis);
       if (!range.isAll(extents.extent(axis))) {
         conditions.add(MeetsRange.of(range, frame.offset(axis), frame.size(axis)));
       }
     }
-    LogicalPlan whole = stated(input, kind, extents, operator);
     if (conditions.isEmpty()) {
-      return whole;
+      return frame.plan();
     }
     ArrayProgram program =
         new ArrayProgram(
@@ -68,8 +78,8 @@ public final class SlicePlans {
     ArrayMetadata metadata = frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
     Optional<Shape> blockShape = blockShape(frame, slice);
     return ProgramBlocks.of(
-        PushedConditions.filtered(whole, conditions),
-        kind,
+        PushedConditions.filtered(frame.plan(), conditions),
+        frame.kind(),
         program,
         (blockShape.isPresent()
                 ? metadata.withBlockShape(blockShape.get())
@@ -77,7 +87,7 @@ public final class SlicePlans {
             .toMetadata(),
         Optional.empty(),
         Missing.ERROR,
-        operator);
+        frame.operator());
   }
 
   /**
@@ -95,14 +105,80 @@ public final class SlicePlans {
     return slice(input, kind, SliceText.flip(kind, reversed), asDataset, operator);
   }
 
-  /** The extents of the only array, or of each of several. */
-  private static Shape extents(
+  /**
+   * The part of an array that the blocks cover, with an origin of its own: the lowest offset along
+   * each axis becomes 0. One small aggregate over the coordinates finds it, which runs now.
+   *
+   * @param asDataset as for {@link #slice}
+   * @throws IllegalArgumentException if {@code input} has no such blocks, or none at all, or those
+   *     of several arrays cover different parts
+   */
+  public static LogicalPlan withOrigin(
       LogicalPlan input,
-      BlockFrame frame,
+      BlockKind kind,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    // Holes stay holes: a slice does not look at them.
-    KnownArray known = KnownArray.of(input, frame.blocks(), Missing.ZERO, asDataset, operator);
+    BlockFrame frame = BlockFrame.of(input, kind, operator);
+    int rank = kind.rank();
+    List<NamedExpression> bounds = new ArrayList<>();
+    List<String> all = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      Expression end = BlockEnd.of(frame.offset(axis), frame.size(axis));
+      bounds.add(
+          Attributes.alias(new Min(frame.offset(axis)).toAggregateExpression(), "low" + axis));
+      bounds.add(Attributes.alias(new Max(end).toAggregateExpression(), "end" + axis));
+      for (String bound : List.of("low" + axis, "end" + axis)) {
+        all.addAll(List.of("min(" + bound + ")", "max(" + bound + ")"));
+      }
+    }
+    List<Expression> groups =
+        List.copyOf(GroupingColumns.of(frame.blocks(), frame.columns(), operator));
+    Row found =
+        asDataset
+            .apply(
+                new Aggregate(
+                    ScalaInterop.seq(groups),
+                    ScalaInterop.seq(bounds),
+                    input,
+                    ScalaInterop.none()))
+            .selectExpr(all.toArray(String[]::new))
+            .first();
+    List<AxisRange> ranges = new ArrayList<>();
+    long[] reach = new long[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      if (found.isNullAt(4 * axis) || found.isNullAt(4 * axis + 2)) {
+        throw new IllegalArgumentException(operator + ": there are no blocks; expected some");
+      }
+      long low = found.getLong(4 * axis);
+      long end = found.getLong(4 * axis + 3);
+      boolean areAlike =
+          low == found.getLong(4 * axis + 1) && found.getLong(4 * axis + 2) == end;
+      if (!areAlike) {
+        throw new IllegalArgumentException(
+            ("%s: the blocks of the arrays that further columns tell apart cover different parts"
+                    + " along %s; expected one part (take the arrays apart)")
+                .formatted(operator, kind.offsetColumns().get(axis)));
+      }
+      // Of a block outside the array tells who reads it.
+      int at = axis;
+      reach[axis] = frame.extents().map(extents -> Math.min(end, extents.extent(at))).orElse(end);
+      low = Math.max(0, Math.min(low, reach[axis] - 1));
+      ranges.add(new AxisRange(low, 1, reach[axis] - low));
+    }
+    BlockFrame within =
+        frame.extents().isPresent()
+            ? frame
+            : frame.stating(frame.metadata().stating(StatedExtents.of(Shape.of(reach))));
+    return sliced(within, new Slice(ranges));
+  }
+
+  /** The extents of the only array, or of each of several. */
+  private static Shape extents(
+      BlockFrame frame, Function<LogicalPlan, Dataset<Row>> asDataset) {
+    String operator = frame.operator();
+    // Holes stay holes: nobody here looks at them.
+    KnownArray known =
+        KnownArray.of(frame.plan(), frame.blocks(), Missing.ZERO, asDataset, operator);
     Shape extents = known.extents();
     if (Arrays.stream(extents.toArray()).anyMatch(extent -> extent == 0)) {
       throw new IllegalArgumentException(
@@ -113,20 +189,28 @@ public final class SlicePlans {
     if (!known.alike()) {
       throw new IllegalArgumentException(
           ("%s: the arrays that further columns tell apart have different extents, up to %s along"
-                  + " each axis; expected one size (slice them apart, or state the extents)")
+                  + " each axis; expected one size (take them apart, or state the extents)")
               .formatted(operator, extents));
     }
     return extents;
   }
 
-  /** The input, which states its extents in any case. */
-  private static LogicalPlan stated(
-      LogicalPlan input, BlockKind kind, Shape extents, String operator) {
-    boolean isStated = BlockFrame.of(input, kind, operator).extents().isPresent();
-    return isStated
-        ? input
-        : BlockFrame.withExtents(
-            input, kind, Optional.of(StatedExtents.of(extents)), operator);
+  /**
+   * The blocks of a plan that states the extents of its array, or of each of several.
+   *
+   * @param asDataset as for {@link #slice}
+   * @throws IllegalArgumentException if it has no such blocks, or its arrays have different extents
+   */
+  static BlockFrame stating(
+      LogicalPlan input,
+      BlockKind kind,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockFrame frame = BlockFrame.of(input, kind, operator);
+    Shape extents = extents(frame, asDataset);
+    return frame.extents().isPresent()
+        ? frame
+        : frame.stating(frame.metadata().stating(StatedExtents.of(extents)));
   }
 
   /** The shape of the result's full blocks; empty if it is no regular grid, or not known. */
