@@ -147,6 +147,7 @@ def test_low_pass_and_power():
     f = np.meshgrid(fft.fftfreq(8, 0.5), fft.fftfreq(8, 0.5), fft.rfftfreq(8, 0.5), indexing="ij")
     radius = np.sqrt(sum(axis**2 for axis in f))
     kept = np.where(radius <= 0.4, fft.rfftn(a), 0)
+    close(ts.fft.band_pass(spectrum, 0.3, 0.4), np.where(radius >= 0.3, kept, 0))
     close(ts.fft.low_pass(spectrum, 0.4), kept)
     close(ts.fft.irfftn(ts.fft.low_pass(spectrum, 0.4)), fft.irfftn(kept, s=a.shape))
     close(ts.fft.power_spectrum(spectrum), np.abs(fft.rfftn(a)) ** 2)

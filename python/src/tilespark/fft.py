@@ -18,6 +18,7 @@ from .errors import InvalidInputError, UnsupportedError, translated
 
 __all__ = [
     "RadialAverage",
+    "band_pass",
     "fftfreq",
     "fftn",
     "frequencies",
@@ -157,6 +158,19 @@ def low_pass(x: Any, cutoff: float) -> BlockArray:
     """
     array = _spectrum("low_pass", x)
     return array._of(call("volume_low_pass", {"input": array._df}, cutoff=number("cutoff", cutoff)), array._labels)
+
+
+def band_pass(x: Any, low: float, high: float) -> BlockArray:
+    """A spectrum with zeros where the absolute value of the frequency is outside a band.
+
+    Args:
+        x: what :func:`fftn` or :func:`rfftn` gave.
+        low: the least frequency that is kept, as ``high``.
+        high: the greatest, in cycles per unit of the spacing; 0.5 is the highest along an axis of spacing 1.
+    """
+    array = _spectrum("band_pass", x)
+    found = call("volume_band_pass", {"input": array._df}, low=number("low", low), high=number("high", high))
+    return array._of(found, array._labels)
 
 
 def power_spectrum(x: Any) -> BlockArray:

@@ -357,6 +357,21 @@ public final class VolumeBlocks {
   }
 
   /**
+   * A spectrum with zeros where the absolute value of the frequency is outside a band; as {@link
+   * #lowPass} otherwise.
+   *
+   * @param df what {@link #fft} gave
+   * @param low the least frequency that is kept, 0 or more, in cycles per unit of the spacing
+   * @param high the greatest, {@code low} or more
+   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
+   *     or says that an axis was transformed twice
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> bandPass(Dataset<Row> df, double low, double high) {
+    return OperatorCall.of(TableFunctions.VOLUME_BAND_PASS, df, low, high);
+  }
+
+  /**
    * The squares of a spectrum's absolute values, as real blocks in its places.
    *
    * @param df complex blocks of FLOAT or DOUBLE

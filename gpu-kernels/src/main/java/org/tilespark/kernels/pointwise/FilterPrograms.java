@@ -2,6 +2,7 @@ package org.tilespark.kernels.pointwise;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Input;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
@@ -54,13 +55,32 @@ public final class FilterPrograms {
 
   /** Makes zero where the sum of one number per axis is above {@code limit}. */
   public static ElementwiseProgram lowPass(Taken taken, double limit) {
+    return bandPass(taken, 0, limit);
+  }
+
+  /**
+   * Makes zero where the sum of one number per axis is below {@code least} or above {@code most}.
+   *
+   * @param least 0 if the numbers are 0 or more and none is too small
+   */
+  public static ElementwiseProgram bandPass(Taken taken, double least, double most) {
     Code code = new Code(taken);
     int sum = code.joined(BinaryFunction.ADD, 0);
-    int most = code.add(Instruction.Constant.of(limit));
-    int isAbove = code.add(new Instruction.Binary(BinaryFunction.LESS, most, sum));
+    int high = code.add(Instruction.Constant.of(most));
+    int isAbove = code.add(new Instruction.Binary(BinaryFunction.LESS, high, sum));
     int zero = code.add(Instruction.Constant.of(0.0));
+    IntUnaryOperator above =
+        value -> code.add(new Instruction.Select(isAbove, zero, value));
+    if (least == 0) {
+      return code.eachPart(taken.rank, part -> above.applyAsInt(code.load(part)));
+    }
+    int low = code.add(Instruction.Constant.of(least));
+    int isBelow = code.add(new Instruction.Binary(BinaryFunction.LESS, sum, low));
     return code.eachPart(
-        taken.rank, part -> code.add(new Instruction.Select(isAbove, zero, code.load(part))));
+        taken.rank,
+        part ->
+            above.applyAsInt(
+                code.add(new Instruction.Select(isBelow, zero, code.load(part)))));
   }
 
   /** Multiplies each element by a number. */

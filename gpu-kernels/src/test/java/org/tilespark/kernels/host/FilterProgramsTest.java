@@ -63,6 +63,18 @@ class FilterProgramsTest {
   }
 
   @Test
+  void bandPasses() {
+    assertAgrees(
+        taken -> FilterPrograms.bandPass(taken, 0.2, 0.7),
+        1,
+        0,
+        (parts, v) -> {
+          double sum = v[0][0] + v[0][1] + v[0][2];
+          return sum < 0.2 || sum > 0.7 ? new double[2] : parts;
+        });
+  }
+
+  @Test
   void factors() {
     assertAgrees(
         taken -> FilterPrograms.factor(taken, 1 / 3.0),

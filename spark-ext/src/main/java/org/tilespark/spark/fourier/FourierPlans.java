@@ -130,8 +130,32 @@ public final class FourierPlans {
       throw new IllegalArgumentException(
           context.operator() + ": cutoff is " + cutoff + "; expected 0 or more");
     }
+    return band(input, 0, cutoff, context);
+  }
+
+  /**
+   * A spectrum without its low and its high frequencies.
+   *
+   * @param low the least absolute value of a frequency that is kept, in cycles per unit of the
+   *     spacing
+   * @param high the greatest
+   * @throws IllegalArgumentException if not 0 &lt;= low &lt;= high, or the metadata does not say
+   *     that this is a spectrum
+   */
+  public static LogicalPlan bandPass(
+      LogicalPlan input, double low, double high, Context context) {
+    if (!(low >= 0 && high >= low)) {
+      throw new IllegalArgumentException(
+          "%s: the band is from %s to %s; expected 0 or more, and no end before its start"
+              .formatted(context.operator(), low, high));
+    }
+    return band(input, low, high, context);
+  }
+
+  private static LogicalPlan band(LogicalPlan input, double low, double high, Context context) {
     FourierPlans plans = new FourierPlans(input, Missing.ERROR, context);
-    return plans.pointwise(new PositionDependentStep.LowPass(cutoff, plans.volume.frequencies()));
+    return plans.pointwise(
+        new PositionDependentStep.BandPass(low, high, plans.volume.frequencies()));
   }
 
   /**

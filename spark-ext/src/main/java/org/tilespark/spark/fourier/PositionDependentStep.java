@@ -99,21 +99,22 @@ sealed interface PositionDependentStep extends ArrayStep {
   }
 
   /**
-   * Sets to zero what has a frequency above a cutoff.
+   * Sets to zero what has a frequency outside a band.
    *
-   * @param cutoff greatest absolute value of a frequency that is kept
+   * @param low least absolute value of a frequency that is kept
+   * @param high the greatest
    * @param axes frequencies along each axis that was transformed
    */
-  record LowPass(double cutoff, Map<Integer, AxisFrequencies> axes)
+  record BandPass(double low, double high, Map<Integer, AxisFrequencies> axes)
       implements PositionDependentStep {
     /** Copies the map. */
-    public LowPass {
+    public BandPass {
       axes = Map.copyOf(axes);
     }
 
     @Override
     public ElementwiseProgram program(Taken taken) {
-      return FilterPrograms.lowPass(taken, cutoff * cutoff);
+      return FilterPrograms.bandPass(taken, low * low, high * high);
     }
 
     @Override
@@ -123,8 +124,8 @@ sealed interface PositionDependentStep extends ArrayStep {
         double[] squares = new double[Math.toIntExact(part.size(axis))];
         AxisFrequencies frequencies = axes.get(axis);
         if (frequencies != null) {
-          long low = part.low(axis);
-          Arrays.setAll(squares, i -> Math.pow(frequencies.at(low + i), 2));
+          long first = part.low(axis);
+          Arrays.setAll(squares, i -> Math.pow(frequencies.at(first + i), 2));
         }
         terms.add(squares);
       }
@@ -133,7 +134,7 @@ sealed interface PositionDependentStep extends ArrayStep {
 
     @Override
     public String toString() {
-      return "low pass up to " + cutoff;
+      return low == 0 ? "low pass up to " + high : "band pass from " + low + " to " + high;
     }
   }
 }

@@ -29,6 +29,13 @@ final class FourierOperators {
           "cutoff",
           Type.NUMBER,
           "the greatest frequency that is kept, in cycles per unit of the spacing");
+  private static final Parameter<Double> LOW =
+      required("low", Type.NUMBER, "the least frequency that is kept, as high");
+  private static final Parameter<Double> HIGH =
+      required(
+          "high",
+          Type.NUMBER,
+          "the greatest frequency that is kept, in cycles per unit of the spacing");
   private static final Parameter<Double> WIDTH =
       found(
           "width",
@@ -78,6 +85,16 @@ final class FourierOperators {
           "none",
           List.of(SPECTRUM, CUTOFF),
           call -> FourierPlans.lowPass(call.get(SPECTRUM), call.get(CUTOFF), context(call)));
+
+  static final Operator BAND_PASS =
+      new Operator(
+          "(v, low, high)",
+          "A spectrum with zeros where the absolute value of the frequency is outside a band.",
+          "none",
+          List.of(SPECTRUM, LOW, HIGH),
+          call ->
+              FourierPlans.bandPass(
+                  call.get(SPECTRUM), call.get(LOW), call.get(HIGH), context(call)));
 
   static final Operator POWER_SPECTRUM =
       new Operator(

@@ -66,6 +66,7 @@ public enum TableFunctions {
   VOLUME_FFT(FourierOperators.FFT),
   VOLUME_IFFT(FourierOperators.IFFT),
   VOLUME_LOW_PASS(FourierOperators.LOW_PASS),
+  VOLUME_BAND_PASS(FourierOperators.BAND_PASS),
   VOLUME_MULTIPLY_POINTWISE(ElementwiseOperators.MULTIPLY_POINTWISE),
   VOLUME_POWER_SPECTRUM(FourierOperators.POWER_SPECTRUM),
   VOLUME_RADIAL_AVERAGE(FourierOperators.RADIAL_AVERAGE),

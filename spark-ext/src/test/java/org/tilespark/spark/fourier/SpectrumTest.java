@@ -126,6 +126,17 @@ class SpectrumTest extends FourierTestBase {
             kept.transformed(0, 1, 1 / 6.0).transformed(1, 1, 1 / 5.0).transformed(2, 1, 1 / 8.0);
         Dataset<Row> back = VolumeBlocks.ifft(VolumeBlocks.lowPass(spectrum, cutoff));
         TestField.of(back, shape).assertNear(smooth, DOUBLE, shift + " real " + isReal);
+        // What the low pass keeps is what lower and upper band keep; no element is in both.
+        assertEquals(
+            0,
+            VolumeBlocks.add(
+                    VolumeBlocks.bandPass(spectrum, 0, 0.2),
+                    VolumeBlocks.bandPass(spectrum, Math.nextUp(0.2), cutoff))
+                .select("x", "y", "z", "values", "imag")
+                .exceptAll(
+                    VolumeBlocks.lowPass(spectrum, cutoff)
+                        .select("x", "y", "z", "values", "imag"))
+                .count());
         // Rings hold every element of the full spectrum once, with its power.
         Dataset<Row> rings = VolumeBlocks.radialAverage(spectrum, 0.25).cache();
         TestField.forEach(
@@ -174,6 +185,9 @@ class SpectrumTest extends FourierTestBase {
         VolumeBlocks.fft(
             field.blocks(spark, DOUBLE, false, 2, 5, 8), FftOptions.defaults().withAxes("y"));
     assertFails(() -> VolumeBlocks.lowPass(line, -1), "cutoff is -1.0; expected 0 or more");
+    assertFails(
+        () -> VolumeBlocks.bandPass(line, 2, 1),
+        "the band is from 2.0 to 1.0; expected 0 or more, and no end before its start");
     assertEquals(5, VolumeBlocks.frequencies(line).count());
   }
 
