@@ -43,8 +43,8 @@ class AxisImagesTest {
   void everyElementOfEveryCellOnce(Edge edge) {
     for (int seed = 0; seed < 3000; seed++) {
       Random random = new Random(seed);
-      long extent = 1 + random.nextInt(9);
-      long cell = 1 + random.nextInt(7);
+      long extent = 1L + random.nextInt(9);
+      long cell = 1L + random.nextInt(7);
       AxisImages images =
           switch (edge == Edge.NONE ? 2 : random.nextInt(3)) {
             case 0 -> AxisImages.padded(extent, random.nextInt(25), random.nextInt(25), edge, cell);

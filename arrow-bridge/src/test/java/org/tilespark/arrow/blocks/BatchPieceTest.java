@@ -223,7 +223,7 @@ class BatchPieceTest {
       case 3 -> {
         List<AxisRange> ranges = new ArrayList<>();
         for (long extent : other) {
-          long count = 1 + random.nextInt((int) (extent + 1) / 2);
+          long count = 1L + random.nextInt((int) (extent + 1) / 2);
           ranges.add(
               switch (random.nextInt(3)) {
                 case 0 -> AxisRange.all(extent);

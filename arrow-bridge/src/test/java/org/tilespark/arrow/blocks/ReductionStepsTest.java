@@ -239,8 +239,8 @@ class ReductionStepsTest {
       long[] extents = new long[rank];
       long[] grid = new long[rank];
       for (int axis = 0; axis < rank; axis++) {
-        extents[axis] = 1 + random.nextInt(rank == 1 ? 3000 : rank == 2 ? 60 : 13);
-        grid[axis] = 1 + random.nextInt((int) extents[axis]);
+        extents[axis] = 1L + random.nextInt(rank == 1 ? 3000 : rank == 2 ? 60 : 13);
+        grid[axis] = 1L + random.nextInt((int) extents[axis]);
         grid[axis] = Math.max(grid[axis], extents[axis] / 4);
       }
       Set<Integer> axes = new TreeSet<>(Set.of(random.nextInt(rank)));

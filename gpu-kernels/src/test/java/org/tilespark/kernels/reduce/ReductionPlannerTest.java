@@ -167,7 +167,7 @@ class ReductionPlannerTest {
     int trees = (int) words[2];
     assertEquals(isShort, length <= LANES);
     if (isShort && rows) {
-      assertTrue(words[9] >= length && words[9] < 2 * length && LANES % words[9] == 0);
+      assertTrue(words[9] >= length && words[9] < 2L * length && LANES % words[9] == 0);
     }
     for (int result = 0; result < results; result++) {
       for (int tree = 0; tree < trees; tree++) {

@@ -78,8 +78,8 @@ class BoxCopyTest {
       long[] sourceSize = new long[rank];
       long[] targetSize = new long[rank];
       for (int axis = 0; axis < rank; axis++) {
-        low[axis] = random.nextInt(50) - 25;
-        long size = 1 + random.nextInt(6);
+        low[axis] = random.nextInt(50) - 25L;
+        long size = 1L + random.nextInt(6);
         high[axis] = low[axis] + size;
         step[axis] = random.nextInt(3) - 1;
         sourceLow[axis] = 100L + random.nextInt(9);
