@@ -203,6 +203,11 @@ public record ArrayProgram(
     return states;
   }
 
+  /** True if parts must be cells of a tiling, and the whole array may be none. */
+  public boolean takesCells() {
+    return steps.stream().anyMatch(ArrayStep::takesCells);
+  }
+
   /** The shape of full blocks of the result, from that of full blocks that are taken. */
   public Shape blockShape(Shape taken) {
     if (extents.known().isEmpty()) { // no step makes blocks larger or smaller

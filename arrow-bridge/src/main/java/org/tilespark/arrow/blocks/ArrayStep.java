@@ -50,6 +50,11 @@ public interface ArrayStep extends Serializable {
     return Set.of();
   }
 
+  /** True if a part must be a cell of a tiling that this step knows. */
+  default boolean takesCells() {
+    return false;
+  }
+
   /** True if it depends on the extents of the whole array. */
   default boolean needsExtents() {
     return true;

@@ -14,6 +14,7 @@ import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
+import org.tilespark.kernels.device.DeviceReducer;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
 
@@ -106,7 +107,9 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     if (batchBytes < 1) {
       throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
     }
-    this.machine = new DeviceMachine(place, passes, transposer, elementwise, transforms);
+    DeviceReducer reducer = new DeviceReducer(place.device());
+    this.machine =
+        new DeviceMachine(place, passes, transposer, elementwise, reducer, transforms);
     this.lanes = new DeviceLanes(place);
     this.aheadBytes = aheadBytes;
     this.batchBytes = batchBytes;

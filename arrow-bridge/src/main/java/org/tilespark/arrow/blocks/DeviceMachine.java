@@ -5,6 +5,7 @@ import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
+import org.tilespark.kernels.device.DeviceReducer;
 import org.tilespark.kernels.device.DeviceTransposer;
 
 /**
@@ -17,6 +18,7 @@ record DeviceMachine(
     DevicePasses passes,
     DeviceTransposer transposer,
     DeviceElementwise elementwise,
+    DeviceReducer reducer,
     Optional<DeviceFourier> transforms) {
   /** What transforms. */
   DeviceFourier fourier() {

@@ -183,4 +183,17 @@ interface DeviceOperation {
               work.stream());
     }
   }
+
+  /** A step of several passes. */
+  record Calculate(Calculation calculation, State after) implements DeviceOperation {
+    @Override
+    public long workBytes(ToLongFunction<Transform> ofTransform) {
+      return new DeviceCalculation(calculation).workBytes();
+    }
+
+    @Override
+    public void enqueue(Work work) {
+      new DeviceCalculation(calculation).enqueue(work);
+    }
+  }
 }

@@ -149,7 +149,12 @@ public final class DeviceSteps {
 
   /** Takes a step of several passes. */
   void calculate(Calculation calculation, State after) {
-    throw new UnsupportedOperationException("Reductions on a device");
+    if (factor != 1) {
+      ElementwiseProgram scaled = FilterPrograms.factor(taken(), factor);
+      factor = 1;
+      elementwise(scaled);
+    }
+    add(new DeviceOperation.Calculate(calculation, after));
   }
 
   /** Moves boxes; see {@link DeviceOperation.Moves}. */

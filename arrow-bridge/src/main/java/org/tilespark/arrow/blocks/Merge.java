@@ -7,6 +7,7 @@ import org.tilespark.arrow.blocks.Calculation.At;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.reduce.BaseReduction;
 import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -40,6 +41,12 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     ElementwiseProgram.Output output = finish.outputs().get(0);
     return new State(
         Shape.of(extents), finish.types().get(output.real()), output.isComplex());
+  }
+
+  @Override
+  public Box place(State before, Box part) {
+    return StepChecks.grown(
+        part, StepChecks.changed(before.shape(), after(before).shape()), after(before).shape());
   }
 
   private int numbers() {

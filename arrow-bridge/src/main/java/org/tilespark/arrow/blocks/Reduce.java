@@ -76,6 +76,18 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
   }
 
   @Override
+  public boolean takesCells() {
+    return true;
+  }
+
+  @Override
+  public Shape blockShape(State before, Shape blocks) {
+    long[] shape = blocks.toArray();
+    axes.forEach(axis -> shape[axis] = ofCell(axis));
+    return Shape.of(shape);
+  }
+
+  @Override
   public Box place(State before, Box part) {
     long[] low = part.offset();
     long[] size = part.sizes();
@@ -98,8 +110,8 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
       long end = Math.min(part.low(axis) + cell, before.shape().extent(axis));
       if (part.low(axis) % cell != 0 || part.high(axis) != end) {
         throw new IllegalArgumentException(
-            ("it has %s elements along axis %s; expected a cell of a tiling of %s in cells of %s")
-                .formatted(part.size(axis), axis, before.shape(), grid));
+            "%s needs cells of %s in a tiling of %s; the block has %s elements along axis %s"
+                .formatted(this, grid, before.shape(), part.size(axis), axis));
       }
     }
     return new ReduceBlock(

@@ -201,22 +201,16 @@ record ReduceBlock(
     /** Two looks at the cell, which is there: the second one at the distances from the mean. */
     private void moments(int numbers, int first) {
       long count = shape.elements() / results.elements();
-      ElementwiseCode ofCounts = new ElementwiseCode();
-      code.map(
-          ofCounts.program(shape.rank(), ofCounts.constant((double) count)),
-          results,
-          List.of(),
-          List.of(state(first)));
       fold(numbers, Reduction.SUM, state(first + 1));
       ElementwiseCode ofMeans = new ElementwiseCode();
       int sum = ofMeans.input(ElementType.FLOAT64);
+      int divisor = ofMeans.constant((double) count);
       code.map(
           ofMeans.program(
-              shape.rank(),
-              ofMeans.apply(BinaryFunction.DIVIDE, sum, ofMeans.constant((double) count))),
+              shape.rank(), divisor, ofMeans.apply(BinaryFunction.DIVIDE, sum, divisor)),
           results,
           List.of(state(first + 1)),
-          List.of(state(first + 1)));
+          List.of(state(first), state(first + 1)));
       ElementType found = code.state(numbers).type();
       boolean isOurs = numbers != 0 && found == ElementType.FLOAT64;
       int squares = isOurs ? numbers : code.array(shape, ElementType.FLOAT64);

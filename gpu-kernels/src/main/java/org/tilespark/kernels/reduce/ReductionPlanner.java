@@ -93,10 +93,35 @@ public final class ReductionPlanner {
     return new ReductionPlan(planner.steps, planner.workspaceBytes);
   }
 
+  /**
+   * The device memory that a reduction needs besides the array and the results, on any device.
+   *
+   * @throws ArithmeticException if that is beyond 2^63
+   */
+  public static long workspaceBytes(ReductionProblem problem) {
+    ReducedAxes axes = ReducedAxes.of(problem);
+    long count = ReducedAxes.count(axes.kept());
+    long trees = Ceil.div(ReducedAxes.count(axes.reduced()), ReductionProblem.TREE);
+    boolean isPlace = problem.reduction().isPlace();
+    long bytes = isPlace ? bytes(count, problem.type()) : 0;
+    // A number of each tree of each level, but for the last one.
+    for (; trees > 1; trees = Ceil.div(trees, ReductionProblem.TREE)) {
+      long ofTrees = Math.multiplyExact(count, trees);
+      bytes = Math.addExact(bytes, bytes(ofTrees, isPlace ? problem.type() : problem.outputType()));
+      if (isPlace) { // of the best number, then of its place
+        bytes = Math.addExact(bytes, bytes(ofTrees, ElementType.INT64));
+      }
+    }
+    return bytes;
+  }
+
+  private static long bytes(long elements, ElementType type) {
+    return Ceil.to(Math.multiplyExact(elements, (long) type.bytes()), WORKSPACE_ALIGNMENT);
+  }
+
   private Place workspace(long elements, ElementType type) {
     Place place = new Place(Side.WORKSPACE, workspaceBytes);
-    long bytes = Math.multiplyExact(elements, (long) type.bytes());
-    workspaceBytes = Math.addExact(workspaceBytes, Ceil.to(bytes, WORKSPACE_ALIGNMENT));
+    workspaceBytes = Math.addExact(workspaceBytes, bytes(elements, type));
     return place;
   }
 

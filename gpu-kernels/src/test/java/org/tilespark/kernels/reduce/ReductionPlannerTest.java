@@ -145,6 +145,7 @@ class ReductionPlannerTest {
   private static long[] run(ReductionProblem problem, long[] array) {
     ReductionPlan plan = ReductionPlanner.plan(problem, DEVICE);
     long[] results = new long[(int) problem.outputShape().elements()];
+    assertEquals(plan.workspaceBytes(), ReductionPlanner.workspaceBytes(problem));
     long[][] sides = {array, results, new long[(int) plan.workspaceBytes() / Long.BYTES]};
     for (Step step : plan.steps()) {
       run(step, sides);

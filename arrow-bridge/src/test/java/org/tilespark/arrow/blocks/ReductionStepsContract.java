@@ -14,20 +14,12 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.memory.BufferAllocator;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.ArrayProgram.Part;
-import org.tilespark.arrow.memory.ArrowMemory;
-import org.tilespark.arrow.memory.Buffers;
-import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.arrow.pipeline.Rooms;
-import org.tilespark.kernels.host.HostTransposer;
-import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.ElementwiseCode;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
@@ -37,32 +29,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /** Arrays in cells, each cell reduced by itself, and their states merged. */
-class ReductionStepsTest {
-  private NativeMemorySource source;
-  private ArrowMemory memory;
-  private HostTransposer transposer;
-  private BufferAllocator allocator;
-  private BlockPipeline pipeline;
-
-  @BeforeEach
-  void open() {
-    source = new NativeMemorySource(1 << 20);
-    memory = new ArrowMemory(source);
-    transposer = new HostTransposer();
-    allocator = memory.newChild("test");
-    pipeline = new HostBlockPipeline(transposer, allocator, PipelineListener.NONE);
-  }
-
-  @AfterEach
-  void close() {
-    pipeline.close();
-    assertEquals(0, allocator.getAllocatedMemory());
-    allocator.close();
-    transposer.close();
-    memory.close();
-    source.close();
-  }
-
+abstract class ReductionStepsContract extends PipelineFixture {
   /** An array of doubles, or of longs or floats that doubles hold. */
   private record Array(Shape shape, ElementType type, double[] values) {
     static Array random(Shape shape, ElementType type, boolean nan, Random random) {
@@ -158,20 +125,20 @@ class ReductionStepsTest {
   }
 
   private Array run(BlockProgram program, Array array) {
-    HostMemory heap = HostMemory.ofArray(array.bytes());
-    try (ArrowBuf buffer = allocator.buffer(heap.bytes())) {
-      HostMemory values = Buffers.memory(buffer, 0, heap.bytes());
-      heap.copyTo(values);
-      pipeline.begin(program);
-      pipeline.putWhole(0, List.of(new Plane(values)));
-      BlockProgram.State output = program.output();
-      pipeline.run(List.of(BlockPipeline.Part.whole(output.shape())), Rooms.NONE);
-      List<ArrowBuf> results = pipeline.take();
-      byte[] bytes = new byte[(int) output.planeBytes()];
-      Buffers.memory(results.get(0), 0, bytes.length).copyTo(HostMemory.ofArray(bytes));
-      Closing.all(results);
-      return Array.of(output.shape(), output.type(), bytes);
-    }
+    pipeline.begin(program);
+    put(
+        BlockPipeline.Part.whole(array.shape()),
+        array.shape(),
+        array.type(),
+        List.of(array.bytes()),
+        true);
+    BlockProgram.State output = program.output();
+    pipeline.run(List.of(BlockPipeline.Part.whole(output.shape())));
+    List<ArrowBuf> results = pipeline.take();
+    byte[] bytes = new byte[(int) output.planeBytes()];
+    results.get(0).getBytes(0, bytes);
+    Closing.all(results);
+    return Array.of(output.shape(), output.type(), bytes);
   }
 
   /** The cells of a tiling, in any order. */
@@ -272,10 +239,23 @@ class ReductionStepsTest {
             double error = Double.isNaN(value) ? 1 : Math.abs(value) * 1e-12 + 1e-9;
             assertEquals(value, found.values()[e], error, message);
           }
-          Array again = reduced(array, reduce, finish, random);
+          // In another order of cells, and on the CPU: the same bits.
+          Array again = onHost(() -> reduced(array, reduce, finish, random));
           assertTrue(Arrays.equals(found.values(), again.values()), message);
         }
       }
+    }
+  }
+
+  /** What a piece of the test gives with the pipeline of the CPU. */
+  private Array onHost(Supplier<Array> work) {
+    BlockPipeline own = pipeline;
+    try (HostTwin host = new HostTwin();
+        BlockPipeline other = host.open(allocator, PipelineListener.NONE)) {
+      pipeline = other;
+      return work.get();
+    } finally {
+      pipeline = own;
     }
   }
 
