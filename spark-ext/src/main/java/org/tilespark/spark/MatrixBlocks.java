@@ -307,6 +307,349 @@ public final class MatrixBlocks {
   }
 
   /**
+   * The sum of the elements, in BIGINT for integers and truth values. Sums of floating-point
+   * numbers are made in double, pairwise. One row for each matrix: its further columns, then {@code
+   * value}.
+   *
+   * <p>Each block is reduced where it lies; what blocks give is merged in the order of their
+   * places, so that results have equal bits however the blocks are partitioned. A hole or an
+   * overlap fails the query. Further columns tell several matrixs apart, which must have one size.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> sum(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_SUM, df);
+  }
+
+  /**
+   * As {@link #sum(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> sum(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_SUM, df, axis);
+  }
+
+  /**
+   * The mean of the elements, in DOUBLE for integers and truth values. One row for each matrix: its
+   * further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> mean(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_MEAN, df);
+  }
+
+  /**
+   * As {@link #mean(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> mean(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_MEAN, df, axis);
+  }
+
+  /**
+   * The least element; NaN if there is one. One row for each matrix: its further columns, then
+   * {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> min(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_MIN, df);
+  }
+
+  /**
+   * As {@link #min(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> min(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_MIN, df, axis);
+  }
+
+  /**
+   * The greatest element; NaN if there is one. One row for each matrix: its further columns, then
+   * {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> max(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_MAX, df);
+  }
+
+  /**
+   * As {@link #max(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> max(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_MAX, df, axis);
+  }
+
+  /**
+   * The place of the least element, the first of several, or of the first NaN: a BIGINT, along
+   * several axes in row-major order. One row for each matrix: its further columns, then {@code
+   * value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> argmin(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_ARGMIN, df);
+  }
+
+  /**
+   * As {@link #argmin(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> argmin(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_ARGMIN, df, axis);
+  }
+
+  /**
+   * The place of the greatest element, the first of several, or of the first NaN: a BIGINT, along
+   * several axes in row-major order. One row for each matrix: its further columns, then {@code
+   * value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> argmax(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_ARGMAX, df);
+  }
+
+  /**
+   * As {@link #argmax(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> argmax(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_ARGMAX, df, axis);
+  }
+
+  /**
+   * The variance of the elements, in DOUBLE for integers and truth values: one pass, and accurate
+   * if the mean is large. One row for each matrix: its further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> var(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_VAR, df);
+  }
+
+  /**
+   * As {@link #var(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> var(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_VAR, df, axis);
+  }
+
+  /**
+   * As {@link #var(Dataset, String)}, with another divisor.
+   *
+   * @param ddof what is taken off the count of elements before the division by it; else 0
+   */
+  public static Dataset<Row> var(Dataset<Row> df, String axis, double ddof) {
+    return OperatorCall.of(TableFunctions.MATRIX_VAR, df, axis, ddof);
+  }
+
+  /**
+   * The standard deviation of the elements, in DOUBLE for integers and truth values. One row for
+   * each matrix: its further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> std(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_STD, df);
+  }
+
+  /**
+   * As {@link #std(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> std(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_STD, df, axis);
+  }
+
+  /**
+   * As {@link #std(Dataset, String)}, with another divisor.
+   *
+   * @param ddof what is taken off the count of elements before the division by it; else 0
+   */
+  public static Dataset<Row> std(Dataset<Row> df, String axis, double ddof) {
+    return OperatorCall.of(TableFunctions.MATRIX_STD, df, axis, ddof);
+  }
+
+  /**
+   * The norm of the elements: the root of the sum of the squares of their absolute values. One row
+   * for each matrix: its further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> norm(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_NORM, df);
+  }
+
+  /**
+   * As {@link #norm(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> norm(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_NORM, df, axis);
+  }
+
+  /**
+   * As {@link #norm(Dataset, String)}, with one of numpy's other norms.
+   *
+   * @param ord along one axis 1 (sum of absolute values), 2 or inf (greatest absolute value); along
+   * two axes fro, 1 (greatest sum along the first of them) or inf (along the second)
+   */
+  public static Dataset<Row> norm(Dataset<Row> df, String axis, String ord) {
+    return OperatorCall.of(TableFunctions.MATRIX_NORM, df, axis, ord);
+  }
+
+  /**
+   * How many elements are not zero, a BIGINT; NaN is not. One row for each matrix: its further
+   * columns, then {@code value}.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> countNonzero(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_COUNT_NONZERO, df);
+  }
+
+  /**
+   * As {@link #countNonzero(Dataset)}, along some axes: the result is blocks of extent 1 along
+   * them, as numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> countNonzero(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_COUNT_NONZERO, df, axis);
+  }
+
+  /**
+   * Whether an element is not zero: TINYINT 0 or 1, a truth value. NaN is not zero. One row for
+   * each matrix: its further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> any(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_ANY, df);
+  }
+
+  /**
+   * As {@link #any(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> any(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_ANY, df, axis);
+  }
+
+  /**
+   * Whether no element is zero: TINYINT 0 or 1, a truth value. NaN is not zero. One row for each
+   * matrix: its further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> all(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_ALL, df);
+  }
+
+  /**
+   * As {@link #all(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> all(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_ALL, df, axis);
+  }
+
+  /**
+   * The sum of the elements that are not NaN; 0 if there is none. One row for each matrix: its
+   * further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> nansum(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_NANSUM, df);
+  }
+
+  /**
+   * As {@link #nansum(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> nansum(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_NANSUM, df, axis);
+  }
+
+  /**
+   * The mean of the elements that are not NaN; NaN if there is none. One row for each matrix: its
+   * further columns, then {@code value}.
+   *
+   * @param df blocks of any type, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> nanmean(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_NANMEAN, df);
+  }
+
+  /**
+   * As {@link #nanmean(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> nanmean(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_NANMEAN, df, axis);
+  }
+
+  /**
    * All defects of the blocks, for looking before a long job: wrong lengths, nulls, places outside
    * the stated extents, overlaps and holes. Values are not moved between executors.
    *

@@ -21,12 +21,17 @@ record Example(String statement, List<String> rows) {
   /**
    * The examples of a function.
    *
-   * @throws IllegalStateException if there is no file, or a row before all statements
+   * @throws IllegalStateException if there is no file and it has none of its own, or a row before
+   *     all statements
    */
-  static List<Example> of(String function) {
+  static List<Example> of(String function, Operator operator) {
     List<Example> examples = new ArrayList<>();
     StringBuilder statement = new StringBuilder();
-    for (String line : file(function).lines().toList()) {
+    String text =
+        operator.examples().isEmpty()
+            ? file(function)
+            : operator.examples().formatted(function);
+    for (String line : text.lines().toList()) {
       if (line.startsWith(ROW) && statement.isEmpty()) {
         examples.get(examples.size() - 1).rows.add(line.substring(ROW.length()));
       } else if (!line.isBlank()) {

@@ -15,6 +15,8 @@ import org.tilespark.spark.options.Parameter;
  * @param arguments in positional order; those that may be left out come last
  * @param options parameters that Java takes as one object
  * @param extents what can be stated of the tables' arrays
+ * @param examples as {@link Example} has them in files, with {@code %s} for the function's name;
+ *     empty if they are in a file
  */
 record Operator(
     String java,
@@ -23,13 +25,31 @@ record Operator(
     List<Parameter<?>> arguments,
     List<Parameter<?>> options,
     List<Parameter<?>> extents,
+    String examples,
     Plan plan) {
   static final String CARRIED = " Further columns are carried through.";
   static final String APART = " Further columns tell several arrays apart.";
 
+  /** An operator whose examples are in a file. */
+  Operator(
+      String java,
+      String doc,
+      String moves,
+      List<Parameter<?>> arguments,
+      List<Parameter<?>> options,
+      List<Parameter<?>> extents,
+      Plan plan) {
+    this(java, doc, moves, arguments, options, extents, "", plan);
+  }
+
   /** An operator without options. */
   Operator(String java, String doc, String moves, List<Parameter<?>> parameters, Plan plan) {
     this(java, doc, moves, parameters, List.of(), List.of(), plan);
+  }
+
+  /** The same with examples of its own. */
+  Operator withExamples(String own) {
+    return new Operator(java, doc, moves, arguments, options, extents, own, plan);
   }
 
   /** All parameters, in positional order. */

@@ -20,6 +20,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.Require;
 import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.reduce.ArrayReduction;
 import scala.Tuple3;
 
 /**
@@ -45,6 +46,20 @@ public enum TableFunctions {
   MATRIX_CENTER(ElementwiseOperators.CENTER),
   MATRIX_SCALE(ElementwiseOperators.scale(MATRIX, "a")),
   MATRIX_ADD(ElementwiseOperators.add(MATRIX)),
+  MATRIX_SUM(ReductionOperators.of(ArrayReduction.SUM, MATRIX)),
+  MATRIX_MEAN(ReductionOperators.of(ArrayReduction.MEAN, MATRIX)),
+  MATRIX_MIN(ReductionOperators.of(ArrayReduction.MIN, MATRIX)),
+  MATRIX_MAX(ReductionOperators.of(ArrayReduction.MAX, MATRIX)),
+  MATRIX_ARGMIN(ReductionOperators.of(ArrayReduction.ARGMIN, MATRIX)),
+  MATRIX_ARGMAX(ReductionOperators.of(ArrayReduction.ARGMAX, MATRIX)),
+  MATRIX_VAR(ReductionOperators.spread(ArrayReduction.VAR, MATRIX)),
+  MATRIX_STD(ReductionOperators.spread(ArrayReduction.STD, MATRIX)),
+  MATRIX_NORM(ReductionOperators.norm(MATRIX)),
+  MATRIX_COUNT_NONZERO(ReductionOperators.of(ArrayReduction.COUNT_NONZERO, MATRIX)),
+  MATRIX_ANY(ReductionOperators.of(ArrayReduction.ANY, MATRIX)),
+  MATRIX_ALL(ReductionOperators.of(ArrayReduction.ALL, MATRIX)),
+  MATRIX_NANSUM(ReductionOperators.of(ArrayReduction.NANSUM, MATRIX)),
+  MATRIX_NANMEAN(ReductionOperators.of(ArrayReduction.NANMEAN, MATRIX)),
   MATRIX_VALIDATE(BlockOperators.validate(MATRIX)),
   MATRIX_WITH_EXTENTS(BlockOperators.withExtents(MATRIX)),
   MATRIX_PACK(BlockOperators.pack(MATRIX)),
@@ -61,6 +76,20 @@ public enum TableFunctions {
   VOLUME_CONCAT(SliceOperators.concat(VOLUME)),
   VOLUME_SCALE(ElementwiseOperators.scale(VOLUME, "input")),
   VOLUME_ADD(ElementwiseOperators.add(VOLUME)),
+  VOLUME_SUM(ReductionOperators.of(ArrayReduction.SUM, VOLUME)),
+  VOLUME_MEAN(ReductionOperators.of(ArrayReduction.MEAN, VOLUME)),
+  VOLUME_MIN(ReductionOperators.of(ArrayReduction.MIN, VOLUME)),
+  VOLUME_MAX(ReductionOperators.of(ArrayReduction.MAX, VOLUME)),
+  VOLUME_ARGMIN(ReductionOperators.of(ArrayReduction.ARGMIN, VOLUME)),
+  VOLUME_ARGMAX(ReductionOperators.of(ArrayReduction.ARGMAX, VOLUME)),
+  VOLUME_VAR(ReductionOperators.spread(ArrayReduction.VAR, VOLUME)),
+  VOLUME_STD(ReductionOperators.spread(ArrayReduction.STD, VOLUME)),
+  VOLUME_NORM(ReductionOperators.norm(VOLUME)),
+  VOLUME_COUNT_NONZERO(ReductionOperators.of(ArrayReduction.COUNT_NONZERO, VOLUME)),
+  VOLUME_ANY(ReductionOperators.of(ArrayReduction.ANY, VOLUME)),
+  VOLUME_ALL(ReductionOperators.of(ArrayReduction.ALL, VOLUME)),
+  VOLUME_NANSUM(ReductionOperators.of(ArrayReduction.NANSUM, VOLUME)),
+  VOLUME_NANMEAN(ReductionOperators.of(ArrayReduction.NANMEAN, VOLUME)),
   VOLUME_VALIDATE(BlockOperators.validate(VOLUME)),
   VOLUME_WITH_EXTENTS(BlockOperators.withExtents(VOLUME)),
   VOLUME_FFT(FourierOperators.FFT),
@@ -143,7 +172,7 @@ public enum TableFunctions {
 
   /** At least one. */
   List<Example> examples() {
-    return Example.of(sqlName());
+    return Example.of(sqlName(), operator);
   }
 
   // ---- calls

@@ -334,6 +334,7 @@ public record BlockStage(
           && !below.program().needsTransforms();
     }
     return canGather
+        && program.inputs().stream().noneMatch(ArrayProgram::takesCells)
         && at == 0
         && branches.stream()
             .map(StageBranch::input)

@@ -1,0 +1,125 @@
+package org.tilespark.spark.functions;
+
+import static org.tilespark.spark.block.BlockKind.MATRIX;
+import static org.tilespark.spark.functions.Tables.blocks;
+import static org.tilespark.spark.functions.Tables.extents;
+import static org.tilespark.spark.options.Parameter.found;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
+import org.tilespark.spark.reduce.ArrayReduction;
+import org.tilespark.spark.reduce.Norm;
+import org.tilespark.spark.reduce.ReductionPlans;
+
+/** Operators that make one element of many. */
+final class ReductionOperators {
+  private static final String MOVES =
+      "partial results of blocks; none where blocks are whole along the axes";
+  private static final String TELLS =
+      " Along axes, blocks of extent 1 along them; over all axes a row for each array, with the"
+          + " column value.";
+
+  private static final Parameter<Double> DDOF =
+      found(
+          "ddof",
+          Type.NUMBER,
+          "0",
+          "what is taken off the count of elements before the division by it, as in numpy");
+  private static final Parameter<Norm> ORD =
+      found(
+          "ord",
+          Type.text(Norm::parse),
+          "2 along one axis, else fro",
+          "numpy's ord: 1, 2 or inf of vectors along one axis; fro, 1 or inf of matrices along two");
+
+  private ReductionOperators() {}
+
+  private static Parameter<List<Integer>> axis(BlockKind kind) {
+    String letters = String.join(" or ", kind.offsetColumns());
+    return found(
+        "axis",
+        Type.axes((what, text) -> kind.someAxes(what, text)),
+        "over all axes",
+        "one or several axes, by letter or number: %s, or 0 and on; -1 is the last axis"
+            .formatted(letters));
+  }
+
+  /** A reduction without arguments of its own. */
+  static Operator of(ArrayReduction reduction, BlockKind kind) {
+    Parameter<List<Integer>> axis = axis(kind);
+    return new Operator(
+            "(%s[, axis])".formatted(kind.label().charAt(0)),
+            reduction.doc() + "." + TELLS + Operator.APART,
+            MOVES,
+            List.of(blocks("a", kind), axis, extents(kind)),
+            call -> plan(call, reduction, kind, axis, Map.of()))
+        .withExamples(examples(kind, reduction.example().get(0), reduction.example().get(1)));
+  }
+
+  /** A variance or standard deviation. */
+  static Operator spread(ArrayReduction reduction, BlockKind kind) {
+    Parameter<List<Integer>> axis = axis(kind);
+    return new Operator(
+            "(%s[, axis[, ddof]])".formatted(kind.label().charAt(0)),
+            reduction.doc() + "." + TELLS + Operator.APART,
+            MOVES,
+            List.of(blocks("a", kind), axis, DDOF, extents(kind)),
+            call ->
+                plan(call, reduction, kind, axis, Map.of("ddof", call.find(DDOF).orElse(0.0))))
+        .withExamples(examples(kind, reduction.example().get(0), reduction.example().get(1)));
+  }
+
+  /** A norm. */
+  static Operator norm(BlockKind kind) {
+    Parameter<List<Integer>> axis = axis(kind);
+    return new Operator(
+            "(%s[, axis[, ord]])".formatted(kind.label().charAt(0)),
+            "The norm of the elements." + TELLS + Operator.APART,
+            MOVES,
+            List.of(blocks("a", kind), axis, ORD, extents(kind)),
+            call ->
+                ReductionPlans.norm(
+                    call.blocks(kind), call.find(ORD), asked(call, kind, axis, Map.of())))
+        .withExamples(examples(kind, "5.477225575051661", "7.615773105863909"));
+  }
+
+  /** Made where it is called, since clients of Connect have no plans. */
+  private static Object plan(
+      Call call,
+      ArrayReduction reduction,
+      BlockKind kind,
+      Parameter<List<Integer>> axis,
+      Map<String, Double> scalars) {
+    return ReductionPlans.reduce(
+        call.blocks(kind), reduction, asked(call, kind, axis, scalars));
+  }
+
+  private static ReductionPlans.Call asked(
+      Call call, BlockKind kind, Parameter<List<Integer>> axis, Map<String, Double> scalars) {
+    Optional<List<Integer>> axes = call.find(axis);
+    return new ReductionPlans.Call(kind, axes, scalars, call::asDataset, call.operator());
+  }
+
+  /** The rows (1, 5, 2) and (7, 0, 3), each reduced. */
+  private static String examples(BlockKind kind, String first, String second) {
+    boolean isMatrix = kind == MATRIX;
+    return """
+        SELECT * FROM %%s(
+          TABLE(SELECT * FROM VALUES (%s, array(1D, 5D, 2D, 7D, 0D, 3D)) AS a(%s, %s, values)),
+          axis => %s);
+        -- %s\t[%s,%s]
+        """
+        .formatted(
+            isMatrix ? "0L, 0L, 2, 3" : "0L, 0L, 0L, 1, 2, 3",
+            String.join(", ", kind.offsetColumns()),
+            String.join(", ", kind.sizeColumns()),
+            isMatrix ? "1" : "'z'",
+            isMatrix ? "0\t0\t2\t1" : "0\t0\t0\t1\t2\t1",
+            first,
+            second);
+  }
+}

@@ -1,0 +1,113 @@
+package org.tilespark.spark.reduce;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.reduce.BaseReduction;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.pointwise.ValueType;
+
+/**
+ * How a reduction is computed: base reductions of expressions on the elements {@code v}, and an
+ * expression on what they give. That names their numbers {@code r0}, {@code r1} and so on, those of
+ * one base reduction after those of the one before (see {@link BaseReduction}), and the count of
+ * elements {@code n}. Immutable.
+ *
+ * @param bases at least one
+ * @param finish the result
+ * @param result its type
+ * @param complex which complex elements it takes
+ */
+record Formula(List<Base> bases, String finish, Result result, Complex complex) {
+  /** A base reduction of an expression. */
+  record Base(BaseReduction reduction, String of) {}
+
+  /** Which complex elements a formula takes. */
+  enum Complex {
+    /** None. */
+    REFUSED,
+    /** All; expressions say what they do with them. */
+    TAKEN,
+    /** All: the real and the imaginary parts of the result are made of those of the elements. */
+    BY_PARTS
+  }
+
+  /** The type of a result, from that of the elements. */
+  enum Result {
+    /** The same. */
+    SAME {
+      @Override
+      ValueType of(ValueType elements) {
+        return elements;
+      }
+    },
+    /** BIGINT of integers and truth values, else the same. */
+    SUM {
+      @Override
+      ValueType of(ValueType elements) {
+        return isFloating(elements) ? elements : ValueType.real(ElementType.INT64);
+      }
+    },
+    /** DOUBLE of integers and truth values, else the same. */
+    FRACTION {
+      @Override
+      ValueType of(ValueType elements) {
+        return isFloating(elements) ? elements : ValueType.real(ElementType.FLOAT64);
+      }
+    },
+    /** As FRACTION; of complex numbers the type of their parts. */
+    SIZE {
+      @Override
+      ValueType of(ValueType elements) {
+        return ValueType.real(FRACTION.of(elements).element());
+      }
+    },
+    /** BIGINT. */
+    COUNT {
+      @Override
+      ValueType of(ValueType elements) {
+        return ValueType.real(ElementType.INT64);
+      }
+    },
+    /** A truth value. */
+    TRUTH {
+      @Override
+      ValueType of(ValueType elements) {
+        return ValueType.BOOL;
+      }
+    };
+
+    abstract ValueType of(ValueType elements);
+
+    private static boolean isFloating(ValueType type) {
+      return type.element() == ElementType.FLOAT32 || type.element() == ElementType.FLOAT64;
+    }
+  }
+
+  /** Copies the list. */
+  Formula {
+    bases = List.copyOf(bases);
+  }
+
+  /** One base reduction, for real elements, whose number is the result. */
+  static Formula of(BaseReduction reduction, String expression) {
+    return new Formula(
+        List.of(new Base(reduction, expression)), "r0", Result.SAME, Complex.REFUSED);
+  }
+
+  /** With one more base reduction. */
+  Formula and(BaseReduction reduction, String expression) {
+    List<Base> all = new ArrayList<>(bases);
+    all.add(new Base(reduction, expression));
+    return new Formula(all, finish, result, complex);
+  }
+
+  /** With another last expression, and a result of a type. */
+  Formula giving(String expression, Result type) {
+    return new Formula(bases, expression, type, complex);
+  }
+
+  /** For complex elements too. */
+  Formula taking(Complex elements) {
+    return new Formula(bases, finish, result, elements);
+  }
+}

@@ -1,0 +1,366 @@
+package org.tilespark.spark.reduce;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.GetArrayItem;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.arrow.blocks.ArrayStep;
+import org.tilespark.arrow.blocks.Merge;
+import org.tilespark.arrow.blocks.Reduce;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.reduce.BaseReduction;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.StatedExtents;
+import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.pointwise.ElementExpression;
+import org.tilespark.spark.pointwise.ElementExpression.Operand;
+import org.tilespark.spark.pointwise.ElementExpression.Translation;
+import org.tilespark.spark.pointwise.ValueType;
+import org.tilespark.spark.reblock.ReblockPlans;
+import org.tilespark.spark.reduce.Formula.Base;
+import org.tilespark.spark.reduce.Formula.Complex;
+import org.tilespark.spark.stage.ProgramBlocks;
+
+/**
+ * Makes the logical plans of reductions:
+ *
+ * <pre>
+ *   ProgramBlocks, Merge      states of all blocks along the axes become one, and the result
+ *     exchange                blocks of states that are whole along the axes
+ *       ProgramBlocks, Reduce each block becomes states, in the task of the program before
+ *         the blocks
+ * </pre>
+ *
+ * <p>Where blocks are whole along the axes there is no exchange, and both are one program. Where
+ * the blocks are no tiling that the metadata states, an exchange comes first that makes one.
+ */
+public final class ReductionPlans {
+  /** The column of the result of all elements. */
+  static final String VALUE = "value";
+
+  /** What {@code fileType} is for truth values. */
+  private static final String BOOL = "|b1";
+
+  /** A block of the tiling that is made where there is none stays below. */
+  private static final long MOST_BLOCK_BYTES = 256L << 20;
+
+  private final LogicalPlan input;
+  private final BlockFrame frame;
+  private final KnownArray known;
+  private final List<Integer> axes; // ascending
+  private final Call call;
+
+  /**
+   * What is asked.
+   *
+   * @param axes that are reduced; empty for all, and then the result is a row for each array
+   * @param scalars that the formula names besides {@code n}
+   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   *     small aggregate over the coordinates, which runs now
+   * @param operator who asks, for messages
+   */
+  public record Call(
+      BlockKind kind,
+      Optional<List<Integer>> axes,
+      Map<String, Double> scalars,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {}
+
+  private ReductionPlans(LogicalPlan given, Call call) {
+    this.call = call;
+    Streaming.refuse(call.operator, given);
+    BlockFrame taken = BlockFrame.of(given, call.kind, call.operator);
+    GroupingColumns.of(taken.blocks(), taken.columns(), call.operator);
+    this.known =
+        KnownArray.of(given, taken.blocks(), Missing.ERROR, call.asDataset, call.operator);
+    requireAlike();
+    this.input =
+        taken.extents().isPresent()
+            ? given
+            : BlockFrame.withExtents(
+                given,
+                call.kind,
+                Optional.of(StatedExtents.of(known.extents())),
+                call.operator);
+    this.frame = BlockFrame.of(input, call.kind, call.operator);
+    this.axes =
+        call.axes
+            .map(some -> some.stream().sorted().toList())
+            .orElseGet(() -> IntStream.range(0, call.kind.rank()).boxed().toList());
+  }
+
+  /**
+   * A reduction of an array.
+   *
+   * @throws IllegalArgumentException if {@code input} has no blocks of the kind, or of a type that
+   *     the reduction does not take, or arrays of several sizes
+   */
+  public static LogicalPlan reduce(LogicalPlan input, ArrayReduction reduction, Call call) {
+    return new ReductionPlans(input, call).plan(reduction.formula());
+  }
+
+  /**
+   * A norm. Along several axes the norms 1 and inf are those of matrices, as numpy's are: the
+   * greatest sum along the first axis, or along the second.
+   *
+   * @throws IllegalArgumentException as {@link #reduce}, or if the norm is not one of as many axes
+   */
+  public static LogicalPlan norm(LogicalPlan input, Optional<Norm> norm, Call call) {
+    ReductionPlans plans = new ReductionPlans(input, call);
+    boolean isComplex = plans.frame.blocks().isComplex();
+    int count = plans.axes.size();
+    Norm asked = norm.orElse(count == 1 ? Norm.TWO : Norm.FROBENIUS);
+    boolean isOfMatrix = asked == Norm.ONE || asked == Norm.INFINITY;
+    if (count == 1 ? asked == Norm.FROBENIUS : asked == Norm.TWO || isOfMatrix && count > 2) {
+      throw new IllegalArgumentException(
+          ("%s: ord is '%s' along %s axes; expected 1, 2 or inf along one axis, fro, 1 or inf along"
+                  + " two, or fro along three")
+              .formatted(call.operator, asked, count));
+    }
+    if (count == 1 || !isOfMatrix) {
+      return plans.plan(asked.formula(isComplex));
+    }
+    // numpy counts axes as they are given: the first of two are the rows.
+    List<Integer> two = call.axes.orElse(plans.axes);
+    int summed = asked == Norm.ONE ? 0 : 1;
+    LogicalPlan sums =
+        new ReductionPlans(input, plans.along(two.get(summed)))
+            .plan(Norm.ONE.formula(isComplex));
+    Call greatest = call.axes.isEmpty() ? call : plans.along(two.get(1 - summed));
+    return new ReductionPlans(sums, greatest).plan(ArrayReduction.MAX.formula());
+  }
+
+  private Call along(int axis) {
+    return new Call(
+        call.kind, Optional.of(List.of(axis)), call.scalars, call.asDataset, call.operator);
+  }
+
+  private void requireAlike() {
+    if (Arrays.stream(known.extents().toArray()).anyMatch(extent -> extent == 0)) {
+      throw bad("the extents are %s; expected at least one element", known.extents());
+    }
+    if (!known.alike()) {
+      throw bad(
+          "the arrays that further columns tell apart have different extents, up to %s along each"
+              + " axis; expected one size (reduce them apart)",
+          known.extents());
+    }
+  }
+
+  private IllegalArgumentException bad(String message, Object... arguments) {
+    return new IllegalArgumentException(
+        call.operator + ": " + message.formatted(arguments));
+  }
+
+  // ---- programs of formulas
+
+  private LogicalPlan plan(Formula formula) {
+    ValueType elements = elements();
+    if (elements.isComplex() && formula.complex() == Complex.REFUSED) {
+      throw bad("the blocks are complex; expected real ones (which have no column imag)");
+    }
+    boolean byParts = elements.isComplex() && formula.complex() == Complex.BY_PARTS;
+    List<Base> bases = byParts ? partsOf(formula.bases()) : formula.bases();
+    List<Reduce.Base> programs = new ArrayList<>();
+    ElementType states = ElementType.INT64;
+    for (Base base : bases) {
+      ElementwiseProgram of =
+          ElementExpression.parse(base.of())
+              .translate(call.kind, List.of(Operand.of("v", elements)), Map.of())
+              .program();
+      programs.add(new Reduce.Base(base.reduction(), of));
+      ElementType needed =
+          base.reduction().state(of.types().get(of.outputs().get(0).real()));
+      states = needed == ElementType.FLOAT64 ? needed : states;
+    }
+    return plan(programs, states, finish(formula, bases, byParts, states));
+  }
+
+  /** The type of the elements. */
+  private ValueType elements() {
+    ElementType type = frame.blocks().elementType();
+    if (frame.blocks().isComplex()) {
+      return ValueType.complex(type);
+    }
+    boolean isBool =
+        type == ElementType.INT8 && frame.metadata().fileType().equals(Optional.of(BOOL));
+    return isBool ? ValueType.BOOL : ValueType.real(type);
+  }
+
+  /** The base reductions of real parts, then those of imaginary parts. */
+  private static List<Base> partsOf(List<Base> bases) {
+    List<Base> all = new ArrayList<>();
+    for (String part : List.of("real(v)", "imag(v)")) {
+      bases.forEach(
+          base -> all.add(new Base(base.reduction(), base.of().replaceAll("\\bv\\b", part))));
+    }
+    return all;
+  }
+
+  private Translation finish(
+      Formula formula, List<Base> bases, boolean byParts, ElementType states) {
+    ValueType result = formula.result().of(elements());
+    List<Operand> operands = new ArrayList<>();
+    int numbers = bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
+    for (int i = 0; i < numbers; i++) {
+      operands.add(Operand.of("r" + i, ValueType.real(states)));
+    }
+    Map<String, Number> scalars = new HashMap<>(call.scalars);
+    scalars.put("n", axes.stream().mapToLong(axis -> known.extents().extent(axis)).reduce(1, (a, b) -> a * b));
+    String text = typed(formula.finish(), result);
+    if (byParts) {
+      String imag = text;
+      for (int i = numbers / 2 - 1; i >= 0; i--) {
+        imag = imag.replaceAll("\\br" + i + "\\b", "r" + (i + numbers / 2));
+      }
+      text = "complex(%s, %s)".formatted(text, imag);
+    }
+    return ElementExpression.parse(text).translate(call.kind, operands, scalars);
+  }
+
+  private static String typed(String text, ValueType result) {
+    return result.isBool()
+        ? "(" + text + ") <> 0"
+        : "CAST(%s AS %s)"
+            .formatted(text, BlockSchema.sparkType(result.element()).sql());
+  }
+
+  // ---- plans of programs
+
+  private LogicalPlan plan(
+      List<Reduce.Base> bases, ElementType states, Translation finish) {
+    boolean isWhole = axes.stream().allMatch(known.whole()::get);
+    boolean isTiled = frame.blockShape().isPresent() && frame.extents().isPresent();
+    Shape grid = isWhole ? cells(known.largest()) : isTiled ? known.largest() : tiling();
+    LogicalPlan blocks =
+        isWhole || isTiled
+            ? input
+            : ReblockPlans.reblock(
+                input, call.kind, grid.toArray(), Missing.ERROR, call.operator);
+    Reduce reduce = new Reduce(axes, grid, bases, states);
+    ArrayProgram first =
+        new ArrayProgram(
+            known.extents(),
+            frame.blocks().elementType(),
+            frame.blocks().isComplex(),
+            List.<ArrayStep>of(reduce));
+    Shape ofStates = first.output().shape();
+    boolean isRegular = isTiled || !isWhole;
+    ArrayMetadata stated = ArrayMetadata.empty().withExtents(ofStates);
+    LogicalPlan at =
+        program(blocks, first, isRegular ? stated.withBlockShape(reduce.cell()) : stated);
+    if (!isWhole) {
+      long[] shape = reduce.cell().toArray();
+      axes.forEach(axis -> shape[axis] = ofStates.extent(axis));
+      at =
+          ReblockPlans.reblock(
+              at,
+              call.kind,
+              shape,
+              Missing.ERROR,
+              input,
+              call.operator + ", states of blocks of " + grid + " elements");
+    }
+    List<BaseReduction> merged = bases.stream().map(Reduce.Base::reduction).toList();
+    ArrayProgram second =
+        new ArrayProgram(
+            ofStates, states, false, List.of(new Merge(axes, merged, finish.program())));
+    LogicalPlan result = program(at, second, described(second, reduce, finish.type(), isRegular));
+    return call.axes.isPresent() ? result : asRows(result);
+  }
+
+  /** The shape of blocks that are whole along the axes. */
+  private Shape cells(Shape largest) {
+    long[] shape = largest.toArray();
+    axes.forEach(axis -> shape[axis] = known.extents().extent(axis));
+    return Shape.of(shape);
+  }
+
+  /** A tiling in blocks about as large as those that are there. */
+  private Shape tiling() {
+    long[] shape = known.largest().toArray();
+    int width = frame.blocks().elementType().bytes() * frame.blocks().planes().size();
+    while (Shape.of(shape).elements() > MOST_BLOCK_BYTES / width) {
+      int longest = 0;
+      for (int axis = 1; axis < shape.length; axis++) {
+        longest = shape[axis] > shape[longest] ? axis : longest;
+      }
+      shape[longest] = (shape[longest] + 1) / 2;
+    }
+    return Shape.of(shape);
+  }
+
+  private LogicalPlan program(LogicalPlan plan, ArrayProgram program, ArrayMetadata metadata) {
+    return ProgramBlocks.of(
+        plan,
+        call.kind,
+        program,
+        metadata.toMetadata(),
+        Optional.empty(),
+        Missing.ERROR,
+        call.operator);
+  }
+
+  /**
+   * The metadata of the result.
+   *
+   * @param isRegular true if its blocks are a tiling
+   */
+  private ArrayMetadata described(
+      ArrayProgram program, Reduce reduce, ValueType type, boolean isRegular) {
+    long[] shape = reduce.cell().toArray();
+    axes.forEach(axis -> shape[axis] = 1);
+    ArrayMetadata metadata =
+        frame.metadata().withSpectrum(Optional.empty()).withExtents(program.output().shape());
+    metadata =
+        isRegular ? metadata.withBlockShape(Shape.of(shape)) : metadata.withoutBlockShape();
+    if (type.isBool()) {
+      return metadata.withFileType(BOOL);
+    }
+    boolean isSame = type.equals(elements());
+    return isSame || metadata.fileType().isEmpty()
+        ? metadata
+        : type.element() == ElementType.INT64
+            ? metadata.withFileType("<i8")
+            : metadata.ofComputed(type.element(), type.isComplex());
+  }
+
+  /** The further columns and the only element of each block. */
+  private LogicalPlan asRows(LogicalPlan result) {
+    BlockFrame blocks = BlockFrame.of(result, call.kind, call.operator);
+    List<NamedExpression> columns = new ArrayList<>(blocks.further());
+    for (int plane = 0; plane < blocks.blocks().planes().size(); plane++) {
+      Attribute values = blocks.columns().get(blocks.blocks().planes().get(plane));
+      columns.add(
+          Attributes.alias(
+              new GetArrayItem(values, Literal.create(0, DataTypes.IntegerType), false),
+              plane == 0 ? VALUE : values.name(),
+              values.metadata()));
+    }
+    return new Project(ScalaInterop.seq(columns), result);
+  }
+}
