@@ -408,6 +408,18 @@ class BlockArray:
         tables = {"a": first._df, "b": second._df}
         return first._of(call(self._kind.function("add"), tables), self._labels, second._keep)
 
+    def map(self, expression: str) -> BlockArray:
+        """Each element computed from itself, ``v`` in an expression of SQL with numpy's types: ``x.map("sqrt(v) * 2 + 1")``."""
+        return self._called("map", self._labels, expression=expression)
+
+    def zip(self, other: Any, expression: str) -> BlockArray:
+        """Each element computed from those of two arrays of one shape, ``a`` and ``b``: ``x.zip(y, "a * b - 0.5")``."""
+        second = self._partner("zip", other)
+        if self._dropped != second._dropped:  # a row beside a column
+            second = second._stored_transpose()
+        tables = {"a": self._df, "b": second._df}
+        return self._of(call(self._kind.function("zip"), tables, expression=expression), self._labels, second._keep)
+
     def _partner(self, operator: str, other: Any) -> BlockArray:
         """The other operand of an elementwise operator, checked."""
         partner = as_array(other, self)

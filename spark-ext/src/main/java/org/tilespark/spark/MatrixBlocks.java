@@ -216,6 +216,53 @@ public final class MatrixBlocks {
   }
 
   /**
+   * Each element computed from itself: {@code map(df, "sqrt(v) * 2 + 1")}. The expression is
+   * written as in Spark SQL, and its types and values are numpy's; docs/elementwise.md has the
+   * rules. Beside {@code v} it may name the element's place in the matrix: row and col. Block by
+   * block, no shuffle; further columns are carried through.
+   *
+   * @param df blocks of any type, real or complex
+   * @return blocks of the expression's type. Truth values are TINYINT 0 and 1. Floating-point
+   *     numbers made of a spectrum are a spectrum still
+   * @throws IllegalArgumentException if {@code df} has no such blocks, or the expression is none
+   *     for their type; says which part of it, and what helps
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> map(Dataset<Row> df, String expression) {
+    return OperatorCall.of(TableFunctions.MATRIX_MAP, df, expression);
+  }
+
+  /** {@link #zip(Dataset, Dataset, String, Missing)} of matrices that miss nothing. */
+  public static Dataset<Row> zip(Dataset<Row> a, Dataset<Row> b, String expression) {
+    return zip(a, b, expression, Missing.ERROR);
+  }
+
+  /**
+   * Each element computed from the elements {@code a} and {@code b} of two matrices at the same
+   * place: {@code zip(a, b, "a * b - 0.5")}. Expressions are those of {@link #map}; the two may
+   * have different types. Cuts, missing and doubled blocks are as for {@link #add(Dataset, Dataset,
+   * Missing) add}.
+   *
+   * <p>Along an axis where one has extent 1 and the other more, it repeats its element, as in
+   * numpy: a row of 1 x N meets each of the other's. Where the metadata does not state the extents,
+   * one query over the places of the blocks finds them at once. The part that meets a block is
+   * brought there by a join; of several matrices, those of the repeated side that meet none are
+   * left out.
+   *
+   * @param a blocks of any type, real or complex
+   * @param b blocks of any type, with the same further columns
+   * @param missing what an element is that an array has in no block
+   * @return blocks of the expression's type, with the columns of {@code a}; of the array that is
+   *     not repeated, if one is
+   * @throws IllegalArgumentException if the columns, the extents or the expression do not fit
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> zip(
+      Dataset<Row> a, Dataset<Row> b, String expression, Missing missing) {
+    return OperatorCall.of(TableFunctions.MATRIX_ZIP, a, b, expression, missing);
+  }
+
+  /**
    * The matrix with the mean of each of its columns taken off the column's values. The blocks are
    * read twice (cache them if they are dear) and not shuffled: a first pass makes the means, which
    * are broadcast, 16 bytes for each column. Sums and means are made in double with compensation,

@@ -323,6 +323,53 @@ public final class VolumeBlocks {
   }
 
   /**
+   * Each element computed from itself: {@code map(df, "sqrt(v) * 2 + 1")}. The expression is
+   * written as in Spark SQL, and its types and values are numpy's; docs/elementwise.md has the
+   * rules. Beside {@code v} it may name the element's place in the volume: x, y and z. Block by
+   * block, no shuffle; further columns are carried through.
+   *
+   * @param df blocks of any type, real or complex
+   * @return blocks of the expression's type. Truth values are TINYINT 0 and 1. Floating-point
+   *     numbers made of a spectrum are a spectrum still
+   * @throws IllegalArgumentException if {@code df} has no such blocks, or the expression is none
+   *     for their type; says which part of it, and what helps
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> map(Dataset<Row> df, String expression) {
+    return OperatorCall.of(TableFunctions.VOLUME_MAP, df, expression);
+  }
+
+  /** {@link #zip(Dataset, Dataset, String, Missing)} of volumes that miss nothing. */
+  public static Dataset<Row> zip(Dataset<Row> a, Dataset<Row> b, String expression) {
+    return zip(a, b, expression, Missing.ERROR);
+  }
+
+  /**
+   * Each element computed from the elements {@code a} and {@code b} of two volumes at the same
+   * place: {@code zip(a, b, "a * b - 0.5")}. Expressions are those of {@link #map}; the two may
+   * have different types. Cuts, missing and doubled blocks are as for {@link #add(Dataset, Dataset,
+   * Missing) add}.
+   *
+   * <p>Along an axis where one has extent 1 and the other more, it repeats its element, as in
+   * numpy: a plane of 1 x N x K meets each of the other's. Where the metadata does not state the
+   * extents, one query over the places of the blocks finds them at once. The part that meets a
+   * block is brought there by a join; of several volumes, those of the repeated side that meet none
+   * are left out.
+   *
+   * @param a blocks of any type, real or complex
+   * @param b blocks of any type, with the same further columns
+   * @param missing what an element is that an array has in no block
+   * @return blocks of the expression's type, with the columns of {@code a}; of the array that is
+   *     not repeated, if one is
+   * @throws IllegalArgumentException if the columns, the extents or the expression do not fit
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> zip(
+      Dataset<Row> a, Dataset<Row> b, String expression, Missing missing) {
+    return OperatorCall.of(TableFunctions.VOLUME_ZIP, a, b, expression, missing);
+  }
+
+  /**
    * The products of the elements of two volumes or spectra at equal places, computed in double and
    * rounded once. Both may be in any tilings; the result is cut as that of {@link #add(Dataset,
    * Dataset)}. Where both come from {@link #fft} nothing is moved for it.

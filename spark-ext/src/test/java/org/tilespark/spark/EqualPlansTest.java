@@ -120,6 +120,11 @@ class EqualPlansTest extends SparkTest {
     Supplier<Dataset<Row>> bytes = () -> Transfers.pack(BlockKind.MATRIX, a);
     QUERIES.put("pack and unpack", () -> Transfers.unpack(BlockKind.MATRIX, bytes.get()));
     QUERIES.put("add", () -> MatrixBlocks.add(a, MatrixBlocks.scale(a, 2)));
+    QUERIES.put("map", () -> MatrixBlocks.map(a, "v * 2"));
+    QUERIES.put("map by another expression", () -> MatrixBlocks.map(a, "v * 3"));
+    QUERIES.put("zip", () -> MatrixBlocks.zip(a, MatrixBlocks.map(a, "v + 1"), "a - b"));
+    Dataset<Row> row = MatrixBlocks.withExtents(a.where("row = 0 AND false"), 1, 64);
+    QUERIES.put("zip with a row", () -> MatrixBlocks.zip(a, row, "a - b"));
     QUERIES.put("cuts", () -> cuts(a));
     QUERIES.put("add of another cut", () -> MatrixBlocks.add(a, MatrixBlocks.reblock(a, 24, 8)));
     QUERIES.put("center", () -> MatrixBlocks.center(a));

@@ -43,6 +43,9 @@ public final class ArrayMetadata {
    */
   public static final String SPECTRUM = "tilespark.spectrum";
 
+  /** The file type of truth values, which are 0 and 1 in TINYINT. */
+  public static final String BOOL = "|b1";
+
   private static final List<String> KEYS = List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM);
 
   private static final String DROP_IT =
@@ -229,14 +232,21 @@ public final class ArrayMetadata {
    * This metadata of numbers that were computed: where it states a file's type, which may no longer
    * hold them, it then states their own.
    *
-   * @param type FLOAT32 or FLOAT64
+   * @param isComplex true of complex numbers with parts of a floating-point type
    */
   public ArrayMetadata ofComputed(ElementType type, boolean isComplex) {
     Require.given(type, "ArrayMetadata.ofComputed", "type");
-    boolean isSingle = type == ElementType.FLOAT32;
     return fileType().isEmpty()
         ? this
-        : withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
+        : withFileType(
+            switch (type) {
+              case INT8 -> "|i1";
+              case INT16 -> "<i2";
+              case INT32 -> "<i4";
+              case INT64 -> "<i8";
+              case FLOAT32 -> isComplex ? "<c8" : "<f4";
+              case FLOAT64 -> isComplex ? "<c16" : "<f8";
+            });
   }
 
   /** This metadata without those of our keys that cannot be read. */

@@ -33,16 +33,16 @@ public record BlockFrame(
   }
 
   /**
-   * Blocks of FLOAT or DOUBLE that are combined.
+   * Blocks that are combined.
    *
    * @param which the operand, as {@code ", first volume"}, for messages
-   * @throws IllegalArgumentException if the plan is streaming, has no such blocks, or has further
-   *     columns that cannot tell arrays apart
+   * @throws IllegalArgumentException if the plan is streaming, has no blocks of this kind, or has
+   *     further columns that cannot tell arrays apart
    */
   public static BlockFrame combined(
       LogicalPlan plan, BlockKind kind, String operator, String which) {
     Streaming.refuse(operator, plan);
-    BlockFrame frame = of(plan, kind, operator + which).requireNumbers();
+    BlockFrame frame = of(plan, kind, operator + which);
     GroupingColumns.of(frame.blocks, frame.columns, frame.operator);
     return frame;
   }

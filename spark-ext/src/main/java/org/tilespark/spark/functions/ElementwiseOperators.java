@@ -10,12 +10,19 @@ import java.util.List;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
+import org.tilespark.spark.pointwise.ExpressionPlans;
 import org.tilespark.spark.pointwise.PointwisePlans;
 
 /** Operators whose elements are computed from elements at equal places. */
 final class ElementwiseOperators {
   private static final Parameter<Double> ALPHA =
       Parameter.required("alpha", Type.NUMBER, "the factor");
+
+  private static final Parameter<String> EXPRESSION =
+      Parameter.required(
+          "expression",
+          Type.text((what, text) -> text),
+          "an elementwise expression, see docs/elementwise.md");
 
   static final Operator CENTER =
       new Operator(
@@ -67,6 +74,42 @@ final class ElementwiseOperators {
                 call.blocks(kind, "a", "extentsA", ", first " + kind.label()),
                 call.blocks(kind, "b", "extentsB", ", second " + kind.label()),
                 kind,
+                call.get(MISSING),
+                call::asDataset,
+                call.operator()));
+  }
+
+  static Operator map(BlockKind kind, String table) {
+    return new Operator(
+        "(" + kind.label().charAt(0) + ", expression)",
+        "Each element computed from itself, `v` in the expression." + Operator.CARRIED,
+        "none",
+        List.of(blocks(table, kind), EXPRESSION, extents(kind)),
+        call ->
+            ExpressionPlans.map(call.blocks(kind), kind, call.get(EXPRESSION), call.operator()));
+  }
+
+  static Operator zip(BlockKind kind) {
+    return new Operator(
+        "(a, b, expression[, missing])",
+        "Each element computed from those of two %s at the same place, `a` and `b`."
+                .formatted(kind == MATRIX ? "matrices" : "volumes")
+            + " Along an axis, one may have extent 1."
+            + Operator.APART,
+        "each side once; none where both are partitioned alike",
+        List.of(
+            blocks("a", kind),
+            blocks("b", kind),
+            EXPRESSION,
+            MISSING,
+            extents("extentsA", kind, "all of a"),
+            extents("extentsB", kind, "all of b")),
+        call ->
+            ExpressionPlans.zip(
+                call.blocks(kind, "a", "extentsA", ", first " + kind.label()),
+                call.blocks(kind, "b", "extentsB", ", second " + kind.label()),
+                kind,
+                call.get(EXPRESSION),
                 call.get(MISSING),
                 call::asDataset,
                 call.operator()));

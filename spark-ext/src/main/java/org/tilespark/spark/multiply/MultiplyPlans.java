@@ -220,7 +220,8 @@ public final class MultiplyPlans {
 
   /** One side, whose further columns tell several matrices apart. */
   private static BlockFrame operand(LogicalPlan plan, String side, String operator) {
-    BlockFrame frame = BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side);
+    BlockFrame frame =
+        BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side).requireNumbers();
     if (frame.blocks().isComplex()) {
       throw new IllegalArgumentException(
           frame.operator()

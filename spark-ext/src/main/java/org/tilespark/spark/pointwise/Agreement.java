@@ -18,7 +18,7 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
   /**
    * The two operands of a call, in which messages tell them apart.
    *
-   * @throws IllegalArgumentException if one has no such blocks of FLOAT or DOUBLE
+   * @throws IllegalArgumentException if one has no blocks of this kind
    */
   static Agreement of(LogicalPlan a, LogicalPlan b, BlockKind kind, String operator) {
     return new Agreement(
@@ -29,6 +29,8 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
 
   /** Checks type, further columns, stated extents and the transforms that made them. */
   void require() {
+    first.requireNumbers();
+    second.requireNumbers();
     if (first.blocks().elementType() != second.blocks().elementType()) {
       throw differentTypes();
     }
@@ -93,7 +95,7 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
    * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum;
    * of one whose axes a transform has left in another order it must have the axes in that order.
    */
-  private void requireSpectraThatFit() {
+  void requireSpectraThatFit() {
     Optional<Spectrum.OfArray> one = spectrum(first);
     Optional<Spectrum.OfArray> other = spectrum(second);
     if (one.isPresent() && other.isPresent()) {

@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.ArrayStep;
-import org.tilespark.arrow.blocks.BlockProgram;
 import org.tilespark.arrow.blocks.Elementwise;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.ElementType;
@@ -59,7 +58,7 @@ public final class PointwisePlans {
         List.of(StageBranch.of(operand, operand.further(), Missing.ERROR, operator)),
         operand,
         new Elementwise(program, "v * " + alpha),
-        operand.metadata());
+        computed(operand));
   }
 
   /**
@@ -109,11 +108,7 @@ public final class PointwisePlans {
       String text) {
     CommonCut cut = CommonCut.of(agreement.first(), agreement.second(), missing, asDataset);
     BlockFrame a = cut.first();
-    BlockFrame b =
-        BlockFrame.of(
-            Attributes.distinctFrom(a.plan(), cut.second().plan()),
-            a.kind(),
-            cut.second().operator());
+    BlockFrame b = distinct(a, cut.second());
     Agreement cutAlike = new Agreement(a, b, agreement.operator());
     return of(
         List.of(
@@ -125,27 +120,38 @@ public final class PointwisePlans {
             List.of(),
             List.of(program(b, Extents.of(a.extents(), a.kind().rank()), List.of())),
             text),
-        cutAlike.combined());
+        cutAlike.combined().ofComputed(a.blocks().elementType(), isComplex(a) || isComplex(b)));
+  }
+
+  /** The second of two frames, with other columns than the first. */
+  static BlockFrame distinct(BlockFrame first, BlockFrame second) {
+    return BlockFrame.of(
+        Attributes.distinctFrom(first.plan(), second.plan()), first.kind(), second.operator());
+  }
+
+  private static boolean isComplex(BlockFrame frame) {
+    return frame.blocks().isComplex();
   }
 
   /**
    * One step.
    *
    * @param first what it changes
+   * @param metadata of the result
    */
-  private static LogicalPlan of(
-      List<StageBranch> branches, BlockFrame first, Elementwise step, ArrayMetadata known) {
-    ArrayProgram program =
-        program(first, Extents.of(first.extents(), first.kind().rank()), List.of(step));
-    BlockProgram.State output = program.output();
+  static LogicalPlan of(
+      List<StageBranch> branches, BlockFrame first, Elementwise step, ArrayMetadata metadata) {
+    Extents extents = Extents.of(first.extents(), first.kind().rank());
     return ProgramBlocks.of(
-        branches,
-        program,
-        known.ofComputed(output.type(), output.isComplex()).toMetadata(),
-        Optional.empty());
+        branches, program(first, extents, List.of(step)), metadata.toMetadata(), Optional.empty());
   }
 
-  private static ArrayProgram program(BlockFrame of, Extents extents, List<ArrayStep> steps) {
+  /** What is known of numbers that are computed of those of a frame, of the same type. */
+  private static ArrayMetadata computed(BlockFrame frame) {
+    return frame.metadata().ofComputed(frame.blocks().elementType(), isComplex(frame));
+  }
+
+  static ArrayProgram program(BlockFrame of, Extents extents, List<ArrayStep> steps) {
     return new ArrayProgram(extents, of.blocks().elementType(), of.blocks().isComplex(), steps);
   }
 
@@ -156,7 +162,7 @@ public final class PointwisePlans {
    * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
    */
   public static LogicalPlan center(LogicalPlan a, String operator) {
-    BlockFrame matrix = BlockFrame.combined(a, BlockKind.MATRIX, operator, "");
+    BlockFrame matrix = BlockFrame.combined(a, BlockKind.MATRIX, operator, "").requireNumbers();
     BlockArguments arguments = arguments(matrix);
     LogicalPlan joined = a;
     List<Attribute> high = new ArrayList<>();
@@ -200,7 +206,7 @@ public final class PointwisePlans {
                 List.of(),
                 List.of(means, means),
                 "v - means of columns"),
-            matrix.metadata());
+            computed(matrix));
     // The means miss a block that is not there; without any block, nobody reads them in the join.
     return matrix.further().isEmpty() && matrix.extents().isPresent()
         ? CheckedBlocks.of(centered, means(matrix, arguments, 0).plan())

@@ -66,10 +66,11 @@ final class BlockShapes {
 
   /** A shape like that of the input's blocks; see {@link ReblockPlans#shapeLike}. */
   static long[] like(BlockFrame input, KnownArray known, Shape target) {
-    long[] shape = known.largest().toArray();
-    if (input.blockShape().isEmpty()) {
-      halve(shape, input.blocks());
-    }
+    long[] largest = known.largest().toArray();
+    long[] shape =
+        input.blockShape().isPresent()
+            ? largest
+            : bounded(largest, elementBytes(input.blocks())).toArray();
     long[] whole = shape.clone();
     for (int axis = 0; axis < shape.length; axis++) {
       if (known.whole().get(axis)) {
@@ -79,15 +80,21 @@ final class BlockShapes {
     return bytes(whole, input.blocks()) < USUAL_BLOCK_BYTES ? whole : shape;
   }
 
-  /** Halves the longest axis of a block until it stays below {@link #USUAL_BLOCK_BYTES}. */
-  static void halve(long[] shape, BlockSchema blocks) {
-    while (bytes(shape, blocks) > USUAL_BLOCK_BYTES) {
+  /**
+   * A shape for blocks of which some may be long along one axis, and others along another: halved
+   * along its longest axis until blocks are not too large.
+   */
+  static Shape bounded(long[] shape, long elementBytes) {
+    long most = USUAL_BLOCK_BYTES / elementBytes;
+    long[] bounded = shape.clone();
+    while (Arrays.stream(bounded).reduce(1, Bytes::product) > most) {
       int longest = 0;
-      for (int axis = 1; axis < shape.length; axis++) {
-        longest = shape[axis] > shape[longest] ? axis : longest;
+      for (int axis = 1; axis < bounded.length; axis++) {
+        longest = bounded[axis] > bounded[longest] ? axis : longest;
       }
-      shape[longest] = shape[longest] / 2 + shape[longest] % 2;
+      bounded[longest] = bounded[longest] / 2 + bounded[longest] % 2;
     }
+    return Shape.of(bounded);
   }
 
   /** The shape of a block that is the whole array; 1 along axes that have no elements. */
@@ -95,8 +102,13 @@ final class BlockShapes {
     return Arrays.stream(known.extents().toArray()).map(extent -> Math.max(1, extent)).toArray();
   }
 
+  /** Bytes of an element, of all planes. */
+  static long elementBytes(BlockSchema blocks) {
+    return (long) blocks.elementType().bytes() * blocks.planes().size();
+  }
+
   private static long bytes(long[] shape, BlockSchema blocks) {
-    long bytes = (long) blocks.elementType().bytes() * blocks.planes().size();
+    long bytes = elementBytes(blocks);
     for (long extent : shape) {
       bytes = Bytes.product(bytes, extent);
     }

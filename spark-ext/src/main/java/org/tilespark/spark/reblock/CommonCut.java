@@ -114,8 +114,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
           frame.extents().isPresent() ? frame.extents().get().extent(axis) : Long.MAX_VALUE;
       shape[axis] = Math.max(1, Math.min(found.hasBlocks() ? found.largest[axis] : extent, extent));
     }
-    BlockShapes.halve(shape, frame.blocks());
-    return Shape.of(shape);
+    return BlockShapes.bounded(shape, BlockShapes.elementBytes(frame.blocks()));
   }
 
   /**

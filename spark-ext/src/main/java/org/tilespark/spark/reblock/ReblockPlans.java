@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.AxisImages;
 import org.tilespark.layout.Cuts;
@@ -50,6 +51,7 @@ import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.stage.ProgramBlocks;
 import scala.Option;
 
 /**
@@ -186,6 +188,11 @@ public final class ReblockPlans {
     return BlockShapes.like(input, known, target);
   }
 
+  /** A shape for blocks, halved along its longest axis until they are not too large. */
+  public static Shape bounded(long[] shape, long elementBytes) {
+    return BlockShapes.bounded(shape, elementBytes);
+  }
+
   /**
    * The same blocks, checked: they are whole cells of the tiling that their metadata states, each
    * once. Each block is checked as it goes by. All places together are checked by a look that runs
@@ -320,6 +327,9 @@ public final class ReblockPlans {
   }
 
   private LogicalPlan checked() {
+    if (isTiledByStage()) {
+      return frame.plan();
+    }
     List<Attribute> places = frame.block().subList(0, 2 * frame.kind().rank());
     GridCheck check =
         new GridCheck(frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
@@ -340,6 +350,27 @@ public final class ReblockPlans {
         checks.output(),
         frame.plan(),
         ScalaInterop.<LogicalPlan>seq(checks));
+  }
+
+  /**
+   * True if a stage of several arrays gives the blocks, which compares them with each other: the
+   * first was checked.
+   */
+  private boolean isTiledByStage() {
+    return Attributes.belowProjections(frame.plan(), frame.block())
+        .filter(
+            below ->
+                below.plan() instanceof ProgramBlocks made
+                    && made.comparesBlocks(below.columns())
+                    && isSaying(below.columns().get(2 * frame.kind().rank()).metadata()))
+        .isPresent();
+  }
+
+  private boolean isSaying(Metadata metadata) {
+    ArrayMetadata said = ArrayMetadata.of(metadata);
+    int rank = frame.kind().rank();
+    return said.extents(rank).equals(frame.extents())
+        && said.blockShape(rank).equals(frame.blockShape());
   }
 
   // ---- cut, shuffle, assemble

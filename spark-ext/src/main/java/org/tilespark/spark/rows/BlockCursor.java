@@ -36,7 +36,7 @@ public abstract class BlockCursor {
   abstract int length(int ordinal);
 
   /** Index of the first null in the array in column {@code ordinal}, or -1. */
-  abstract long firstNull(int ordinal);
+  public abstract long firstNull(int ordinal);
 
   /** The values of the array in column {@code ordinal}, which holds no nulls. */
   public abstract Plane values(int ordinal, ElementType type);
@@ -74,7 +74,7 @@ public abstract class BlockCursor {
     }
 
     @Override
-    long firstNull(int ordinal) {
+    public long firstNull(int ordinal) {
       return ArrayValues.firstNull(row.getArray(ordinal));
     }
 
@@ -118,7 +118,7 @@ public abstract class BlockCursor {
     }
 
     @Override
-    long firstNull(int ordinal) {
+    public long firstNull(int ordinal) {
       ColumnVector column = batch.column(ordinal);
       ListVector list = BlockValues.arrowList(column);
       if (list != null) {

@@ -241,13 +241,16 @@ abstract class ArraySource implements AutoCloseable {
         long bytes = boxBeside(beside).volume() * type.bytes();
         List<Plane> planes = new ArrayList<>();
         for (int ordinal : beside.planes()) {
-          if (blocks.row().isNullAt(ordinal)
-              || blocks.values(ordinal, type).values().bytes() != bytes) {
+          boolean isThere =
+              !blocks.row().isNullAt(ordinal)
+                  && blocks.firstNull(ordinal) < 0
+                  && blocks.values(ordinal, type).values().bytes() == bytes;
+          if (!isThere) {
             throw BoxList.bad(
                 in.kind(),
                 check.offset(),
-                "what is combined with it is not there; did the input give other blocks when it"
-                    + " was read again?",
+                "what is combined with it is not there, or holds nulls; expected %s elements"
+                    .formatted(boxBeside(beside).volume()),
                 columns.operator());
           }
           planes.add(blocks.values(ordinal, type));

@@ -307,7 +307,8 @@ public record BlockStage(
     ArrayProgram taken = program.inputs().get(number(at));
     boolean meets = program.inputs().size() > 1 || first.inputs().size() > 1;
     // Arrays that meet have extents that are known of all, or of none.
-    boolean areKnownAlike = first.extents().known().isPresent() == isKnown(taken);
+    boolean areKnownAlike =
+        isKnown(first) == isKnown(taken) || (isKnown(taken) && first.inputs().size() == 1);
     // They meet by the places that they have before their programs.
     boolean keepsPlaces = program.inputs().size() == 1 || first.cutAxes().sliced().isEmpty();
     return first.fits(taken) && (!meets || (areKnownAlike && keepsPlaces));

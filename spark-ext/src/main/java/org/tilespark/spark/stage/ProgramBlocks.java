@@ -138,6 +138,15 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         input == 0 ? child() : (LogicalPlan) others.apply(input - 1));
   }
 
+  /**
+   * True if these are the columns of its blocks, each of which was made of those of several arrays.
+   */
+  public boolean comparesBlocks(List<Attribute> block) {
+    List<Attribute> given = ScalaInterop.list(produced());
+    return !others.isEmpty()
+        && StageBranch.positions(given, block).equals(spec().out().blockColumns());
+  }
+
   // ---- what is the same in the child and in the output
 
   @Override
