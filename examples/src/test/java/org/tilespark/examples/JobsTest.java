@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -120,6 +121,36 @@ class JobsTest {
     for (String picture : List.of("volume.png", "spectrum.png", "lowpass.png")) {
       assertTrue(Files.size(output.resolve(picture)) > 0, picture);
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void registersAVolume(boolean fortranOrder) throws IOException {
+    ByteBuffer random = ByteBuffer.allocate(8 * 7 * 5 * 6).order(ByteOrder.LITTLE_ENDIAN);
+    Random numbers = new Random(11);
+    while (random.hasRemaining()) {
+      random.putDouble(numbers.nextGaussian());
+    }
+    Path input = file("in.npy", NpyBytes.of("<f8", fortranOrder, "(7, 5, 6)", random.array()));
+    Path output = directory.resolve("out.npy");
+
+    int status =
+        run(
+            CorrelateVolumesJob::run,
+            input,
+            input,
+            output,
+            "--roll=2,-1,3",
+            "--block-shape=4,3,6");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    assertPrinted("shift      [-2, 1, -3] elements", "a * conj(b)", "check      right");
+    byte[] expected =
+        fortranOrder
+            ? NpyBytes.permuted(random.array(), 8, new int[] {6, 5, 7}, 2, 1, 0)
+            : random.array();
+    assertArrayEquals(
+        NpyBytes.of("<f8", false, "(7, 5, 6)", expected), Files.readAllBytes(output));
   }
 
   @Test
