@@ -283,7 +283,8 @@ public final class ReductionPlans {
               shape,
               Missing.ERROR,
               input,
-              call.operator + ", states of blocks of " + grid + " elements");
+              "%s, where places count the blocks of a tiling in blocks of %s"
+                  .formatted(call.operator, grid));
     }
     List<BaseReduction> merged = bases.stream().map(Reduce.Base::reduction).toList();
     ArrayProgram second =
