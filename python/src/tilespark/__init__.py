@@ -7,7 +7,7 @@ and scipy's names. All of it is calls of tilespark's SQL functions, so it works 
 from importlib import metadata as _metadata
 
 from . import fft, linalg
-from ._array import BlockArray, from_numpy
+from ._array import BlockArray, concatenate, from_numpy, stack
 from ._makers import from_dataframe, from_xarray, read_npy
 from ._session import check, configure, jar_path
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
@@ -24,6 +24,7 @@ __all__ = [
     "TileSparkError",
     "UnsupportedError",
     "check",
+    "concatenate",
     "configure",
     "fft",
     "from_dataframe",
@@ -32,4 +33,5 @@ __all__ = [
     "jar_path",
     "linalg",
     "read_npy",
+    "stack",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _transfer
+from . import _blocks, _slices, _transfer
 from ._arguments import flag, integer, integers, location, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
@@ -285,6 +285,59 @@ class BlockArray:
         along = _LETTERS[self._axis(axis)]
         return self._called("pencils", self._labels, axis=along, first=first, second=second, missing=missing)
 
+    # Parts
+
+    def __getitem__(self, key: Any) -> BlockArray:
+        """numpy's basic slicing: ``x[100:200, ::2]``, ``x[..., -1]``. Only blocks that hold some of the elements are read.
+
+        Of a batch of matrices, the matrices are sliced alike. A number drops its axis.
+
+        Raises:
+            InvalidInputError: if nothing is left: there are no empty arrays here.
+            IndexError: if a number lies outside its axis.
+            UnsupportedError: for masks, arrays of places and new axes, and for some of the matrices of a batch.
+        """
+        entries = _slices.entries(key, self.shape)
+        stored = list(entries)
+        if self._is_batch:
+            if stored[0] != slice(None) or any(isinstance(entry, int) for entry in stored):
+                raise UnsupportedError(
+                    f"Some matrices of a batch, or a row of each. Nearest: x[:, 3:4] keeps the axis, x.df.where(...) on {self._batch}"
+                )
+            del stored[0]
+        for axis in self._dropped:
+            stored.insert(axis, slice(None))
+        labels = self._labels.sliced(entries)
+        part = self._called("slice", labels, slices=", ".join(map(_slices.text, stored)))
+        dropped = [axis for axis, entry in enumerate(stored) if isinstance(entry, int)]
+        if not dropped:
+            return part
+        df = part._df
+        if self._kind is VOLUME:  # what is left is a matrix, or a vector in one
+            first = dropped.pop(0)
+            df = _blocks.without_axis(df, first)
+            dropped = [axis - 1 for axis in dropped]
+        return BlockArray(df, dropped=tuple(sorted({*self._dropped, *dropped})), labels=labels, keep=part._keep)
+
+    def flip(self, axis: int | str | Sequence[int | str] | None = None) -> BlockArray:
+        """The elements along some axes in reverse order, as numpy.flip; without ``axis`` along all.
+
+        Raises:
+            InvalidInputError: if ``axis`` names what is no axis, or an axis twice.
+        """
+        if axis is None:
+            chosen = list(range(self.ndim))
+        else:
+            chosen = [self._axis(each) for each in (axis if isinstance(axis, Sequence) and not isinstance(axis, str) else [axis])]
+        if len(set(chosen)) != len(chosen):
+            raise InvalidInputError(f"flip along the axes {axis}; expected each once")
+        own = [each for each in range(self._kind.rank) if each not in self._dropped]
+        if self._is_batch and 0 in chosen:
+            raise UnsupportedError("flip of the matrices of a batch; only elements of the matrices can change places")
+        names = [self._kind.offsets[own[each - self._is_batch]] for each in chosen]
+        labels = self._labels.sliced([slice(None, None, -1 if each in chosen else None) for each in range(self.ndim)])
+        return self._called("flip", labels, axes=",".join(names)) if names else self
+
     @staticmethod
     def _section(section: Any) -> tuple[int, ...]:
         sizes = integers("section", section)
@@ -407,18 +460,6 @@ class BlockArray:
             second = second._stored_transpose()
         tables = {"a": first._df, "b": second._df}
         return first._of(call(self._kind.function("add"), tables), self._labels, second._keep)
-
-    def map(self, expression: str) -> BlockArray:
-        """Each element computed from itself, ``v`` in an expression of SQL with numpy's types: ``x.map("sqrt(v) * 2 + 1")``."""
-        return self._called("map", self._labels, expression=expression)
-
-    def zip(self, other: Any, expression: str) -> BlockArray:
-        """Each element computed from those of two arrays of one shape, ``a`` and ``b``: ``x.zip(y, "a * b - 0.5")``."""
-        second = self._partner("zip", other)
-        if self._dropped != second._dropped:  # a row beside a column
-            second = second._stored_transpose()
-        tables = {"a": self._df, "b": second._df}
-        return self._of(call(self._kind.function("zip"), tables, expression=expression), self._labels, second._keep)
 
     def _partner(self, operator: str, other: Any) -> BlockArray:
         """The other operand of an elementwise operator, checked."""
@@ -706,9 +747,6 @@ class BlockArray:
         name = ("a scalar", "a vector", "a matrix", "a volume")[self._kind.rank - len(self._dropped)]
         return f"{'a batch of matrices' if self._is_batch else name} of shape {self.shape}"
 
-    def __getitem__(self, key: Any) -> BlockArray:
-        raise gap("__getitem__")
-
     def __getattr__(self, name: str) -> Any:
         raise gap(name)
 
@@ -855,3 +893,59 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
         check(value.sparkSession)
         return BlockArray(value)
     raise InvalidInputError(f"Expected a BlockArray, a numpy array or a DataFrame of blocks, found {type(value).__name__}")
+
+
+def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | str = 0) -> BlockArray:
+    """Arrays of one dtype behind each other along an axis, as numpy.concatenate. A union of their blocks: no block is sent.
+
+    Args:
+        arrays: all of the same kind, and of the same extents along the other axes.
+        axis: a number, or a letter.
+
+    Raises:
+        InvalidInputError: if they do not fit each other.
+    """
+    found = _same_kind("concatenate", arrays)
+    first = found[0]
+    along = first._axis(axis)
+    if first._is_batch and along == 0:
+        raise UnsupportedError("concatenate of the matrices of batches; the matrices themselves can be put behind each other")
+    own = [each for each in range(first._kind.rank) if each not in first._dropped]
+    letter = first._kind.offsets[own[along - first._is_batch]]
+    whole = first
+    for other in found[1:]:
+        df = call(first._kind.function("concat"), {"a": whole._df, "b": other._df}, axis=letter)
+        whole = whole._of(df, first._labels.of_axes(), other._keep)
+    return whole
+
+
+def stack(arrays: Sequence[BlockArray | NDArray | DataFrame]) -> BlockArray:
+    """Matrices of one dtype and shape as the planes of a volume, along its first axis, as numpy.stack.
+
+    Raises:
+        InvalidInputError: if they are no matrices, or do not fit each other.
+    """
+    found = _same_kind("stack", arrays)
+    first = found[0]
+    if first.ndim != 2:
+        raise InvalidInputError(f"stack of {first._what}; expected matrices, which become a volume")
+    planes = [call("matrix_stack", {"a": each._df}) for each in found]
+    df = planes[0] if len(found) == 1 else call("matrix_stack", {"a": first._df, "b": found[1]._df})
+    for plane in planes[2:]:
+        df = call("volume_concat", {"a": df, "b": plane}, axis="x")
+    return BlockArray(df, keep=tuple(kept for each in found for kept in each._keep))
+
+
+def _same_kind(operator: str, arrays: Sequence[Any]) -> list[BlockArray]:
+    """BlockArrays that one operator takes, with vectors stored alike."""
+    if not isinstance(arrays, Sequence) or not arrays:
+        raise InvalidInputError(f"{operator} of {type(arrays).__name__}; expected a list or tuple of one array or more")
+    like = next((array for array in arrays if isinstance(array, BlockArray)), None)
+    found = [as_array(array, like) for array in arrays]
+    first = found[0]
+    for other in found[1:]:
+        if (first._kind, first.ndim, first._batch) != (other._kind, other.ndim, other._batch) or not first.ndim:
+            raise InvalidInputError(f"{operator} of {first._what} and {other._what}; expected arrays of the same kind")
+        if first.dtype != other.dtype:
+            raise InvalidInputError(f"{operator} of {first.dtype.name} and {other.dtype.name} values; expected one dtype (astype)")
+    return [each if each._dropped == first._dropped else each._stored_transpose() for each in found]

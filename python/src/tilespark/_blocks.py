@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arguments import integers, numpy_dtype
-from ._sql import numbers
+from ._sql import numbers, quoted
 from .errors import InvalidInputError, UnsupportedError, translated
 
 if TYPE_CHECKING:
@@ -250,6 +250,27 @@ def with_shapes(df: DataFrame, extents: tuple[int, ...], block_shape: tuple[int,
     for key in (_AXES, _SPECTRUM):
         metadata.pop(key, None)
     return with_metadata(df, metadata)
+
+
+def without_axis(df: DataFrame, axis: int) -> DataFrame:
+    """Volume blocks of extent 1 along an axis as blocks of a matrix."""
+    kept = [each for each in range(VOLUME.rank) if each != axis]
+    names = df.schema.fieldNames()
+    metadata = _metadata(df.schema)
+    for key in (_EXTENTS, _BLOCK_SHAPE):
+        stated = _stated_shape(df.schema, key, VOLUME.rank)
+        if stated is not None:
+            metadata[key] = numbers(tuple(stated[each] for each in kept))
+    for key in (_AXES, _SPECTRUM):
+        metadata.pop(key, None)
+    columns = [
+        f"{quoted(column_of(names, old) or old)} AS {new}"
+        for of_volume, of_matrix in ((VOLUME.offsets, MATRIX.offsets), (VOLUME.sizes, MATRIX.sizes))
+        for old, new in zip((of_volume[each] for each in kept), of_matrix, strict=True)
+    ]
+    columns += [quoted(name) for name in (column_of(names, "values"), column_of(names, "imag")) if name]
+    with translated():
+        return with_metadata(df.selectExpr(*columns), metadata)
 
 
 def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

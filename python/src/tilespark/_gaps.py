@@ -22,7 +22,6 @@ OPERATORS = {
 }
 
 _NEAREST = {
-    "__getitem__": "x.compute()[...] after making it small, or x.df.where(...) on the places of blocks",
     "__setitem__": "arrays never change; x.map_blocks(f) makes a new one",
     "__mul__": "a @ b is the matrix product, x * number scales; elementwise products exist for volumes",
     "__truediv__": f"x / number; {_IN_NUMPY}",
@@ -44,7 +43,6 @@ _NEAREST = {
 }
 
 _WHAT = {
-    "__getitem__": "Slicing",
     "__setitem__": "Assignment to elements",
     "__mul__": "The elementwise product of matrices",
     "__truediv__": "Division by an array",

@@ -42,6 +42,21 @@ class Labels:
             spacing=self.spacing and tuple(self.spacing[axis] for axis in axes),
         )
 
+    def sliced(self, entries: Sequence[slice | int]) -> Labels:
+        """The labels of a part: a slice or a number for each axis, of which numbers drop their axes."""
+        kept = [axis for axis, entry in enumerate(entries) if isinstance(entry, slice)]
+        dims, spacing = self.dims, self.spacing
+        coords = self.coords
+        if dims is not None:
+            of = dict(zip(dims, entries, strict=True))
+            coords = {name: each.isel({dim: of[dim] for dim in each.dims if dim in of}) for name, each in coords.items()}
+        return replace(
+            self,
+            dims=dims and tuple(dims[axis] for axis in kept),
+            coords=coords,
+            spacing=spacing and tuple(spacing[axis] * abs(entries[axis].step or 1) for axis in kept),  # type: ignore[union-attr]
+        )
+
     def of_axes(self) -> Labels:
         """Names and spacing of the axes alone: a spectrum has other coordinates, and is another quantity."""
         return Labels(self.dims, spacing=self.spacing)

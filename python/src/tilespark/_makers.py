@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _transfer
-from ._arguments import integers, location, numpy_dtype
+from ._arguments import flag, integers, location, numpy_dtype
 from ._array import BlockArray, from_numpy, is_dataframe
 from ._labels import Labels, checked_spacing, labels_of
 from ._session import check, session
@@ -83,7 +83,12 @@ def _vector(path: Path | None) -> NDArray | None:
 
 
 def from_dataframe(
-    df: DataFrame, *, batch: str | None = None, shape: Sequence[int] | None = None, spacing: float | Sequence[float] | None = None
+    df: DataFrame,
+    *,
+    batch: str | None = None,
+    shape: Sequence[int] | None = None,
+    spacing: float | Sequence[float] | None = None,
+    with_origin: bool = False,
 ) -> BlockArray:
     """A DataFrame of blocks as a BlockArray.
 
@@ -93,6 +98,8 @@ def from_dataframe(
         batch: the column that tells the matrices of a batch apart.
         shape: extents of the whole array, in place of what the DataFrame states; of a batch, of each matrix.
         spacing: distance between neighbours along the axes.
+        with_origin: whether the lowest place along each axis becomes 0, as after a filter on places; a small aggregate over the
+            places finds it now.
 
     Raises:
         InvalidInputError: if the columns are none of blocks, or there are further ones that ``batch`` does not name.
@@ -110,6 +117,8 @@ def from_dataframe(
             f"The DataFrame has the further columns {further}, batch is {batch!r}; expected none, or one that batch names"
             " (drop the others; operators on .df take any)"
         )
+    if flag("with_origin", with_origin):
+        df = call(kind.function("with_origin"), {"input": df})
     array = BlockArray(df, batch=batch)
     array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
     return array

@@ -1,0 +1,55 @@
+"""numpy's basic slicing: what stands in brackets, and how the SQL function ``slice`` is told of it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from .errors import InvalidInputError, UnsupportedError
+
+
+def entries(key: Any, shape: tuple[int, ...]) -> list[slice | int]:
+    """One slice or number for each axis of an array.
+
+    Args:
+        key: what stands in the brackets.
+        shape: of the array.
+
+    Raises:
+        UnsupportedError: for masks, arrays of places and new axes.
+        InvalidInputError: if there are more entries than axes.
+        IndexError: if a number lies outside its axis, as numpy does: a loop over an array ends by it.
+    """
+    given = list(key) if isinstance(key, tuple) else [key]
+    dots = [at for at, entry in enumerate(given) if entry is Ellipsis]
+    if len(dots) > 1:
+        raise InvalidInputError("Two of '...' in brackets; expected at most one")
+    if len(given) - len(dots) > len(shape):
+        raise InvalidInputError(f"{len(given)} entries in brackets of an array of {len(shape)} axes")
+    at = dots[0] if dots else len(given)
+    given[at : at + len(dots)] = [slice(None)] * (len(shape) - len(given) + len(dots))
+    return [_entry(entry, axis, extent) for axis, (entry, extent) in enumerate(zip(given, shape, strict=True))]
+
+
+def _entry(entry: Any, axis: int, extent: int) -> slice | int:
+    if isinstance(entry, slice):
+        return slice(*(None if part is None else operator.index(part) for part in (entry.start, entry.stop, entry.step)))
+    try:
+        index = None if isinstance(entry, bool) else operator.index(entry)
+    except TypeError:
+        index = None
+    if index is None:
+        raise UnsupportedError(
+            f"{type(entry).__name__} in brackets; expected slices, whole numbers and '...'. Nearest: x.compute()[...] after making"
+            " it small"
+        )
+    if not -extent <= index < extent:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
+    return index % extent
+
+
+def text(entry: slice | int) -> str:
+    """An entry as the SQL function takes it."""
+    if isinstance(entry, int):
+        return str(entry)
+    return ":".join("" if part is None else str(part) for part in (entry.start, entry.stop, entry.step))
