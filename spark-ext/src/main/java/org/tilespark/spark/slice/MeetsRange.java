@@ -17,15 +17,18 @@ import scala.collection.immutable.Seq;
  * size is null or bad: whoever reads the block says what is wrong with it.
  *
  * <p>It stands in a filter below a slice, so that blocks which the slice drops are not even read.
- * The slice drops them too, so it may be left out anywhere.
+ * The slice drops them too, so it may be left out; but not on one side only of an operator that
+ * takes several arrays, whose blocks must meet.
  */
 public final class MeetsRange extends BlockExpression {
   private final AxisRange range;
+  private final boolean isOfSeveral;
 
   /** For Catalyst, which copies expressions through this constructor; others call {@link #of}. */
-  public MeetsRange(AxisRange range, Seq<Expression> children) {
+  public MeetsRange(AxisRange range, boolean isOfSeveral, Seq<Expression> children) {
     super(children);
     this.range = range;
+    this.isOfSeveral = isOfSeveral;
   }
 
   /**
@@ -35,7 +38,23 @@ public final class MeetsRange extends BlockExpression {
    * @param size INT
    */
   static MeetsRange of(AxisRange range, Expression offset, Expression size) {
-    return new MeetsRange(range, ScalaInterop.<Expression>seq(offset, size));
+    return new MeetsRange(range, false, ScalaInterop.<Expression>seq(offset, size));
+  }
+
+  /** The same of other columns. */
+  MeetsRange with(AxisRange others, Expression offset, Expression size) {
+    return new MeetsRange(others, isOfSeveral, ScalaInterop.<Expression>seq(offset, size));
+  }
+
+  /** The same on the blocks of one of several arrays that meet: it must not be left out. */
+  MeetsRange ofSeveral() {
+    return new MeetsRange(
+        range, true, ScalaInterop.<Expression>seq(childList().get(0), childList().get(1)));
+  }
+
+  /** True if it must not be left out. */
+  boolean isOfSeveral() {
+    return isOfSeveral;
   }
 
   /** The elements that are wanted. */
@@ -84,7 +103,7 @@ public final class MeetsRange extends BlockExpression {
 
   @Override
   protected List<Object> fields() {
-    return List.of(range);
+    return List.of(range, isOfSeveral);
   }
 
   /** As EXPLAIN shows it: {@code "row#1, rows#3 meet 0:100"}. */

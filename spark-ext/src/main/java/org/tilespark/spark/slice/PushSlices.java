@@ -1,5 +1,6 @@
 package org.tilespark.spark.slice;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -11,6 +12,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.ArrayProgram.Along;
 import org.tilespark.layout.AxisRange;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -20,7 +22,7 @@ import org.tilespark.spark.stage.StageSpec;
 /**
  * Moves the conditions of slices below programs that treat each block by itself, in terms of their
  * input: below a slice as those of both slices, below a transform as those of the axes that are not
- * transformed.
+ * transformed, below a program of several arrays for all of them.
  */
 public final class PushSlices extends Rule<LogicalPlan> {
   @Override
@@ -28,23 +30,57 @@ public final class PushSlices extends Rule<LogicalPlan> {
     return plan.transformDown(
         ScalaInterop.partialFunction(
             node ->
-                node instanceof Filter filter
-                        && filter.child() instanceof ProgramBlocks program
-                        && program.spec().takesEachBlock()
-                    ? PushedConditions.push(
-                        filter,
-                        condition -> moved(condition, program),
-                        below ->
-                            program.withNewChildren(
-                                ScalaInterop.<LogicalPlan>seq(new Filter(below, program.child()))))
+                node instanceof Filter filter && filter.child() instanceof ProgramBlocks program
+                    ? pushed(filter, program)
                     : Optional.empty()));
   }
 
-  private static Optional<Expression> moved(Expression condition, ProgramBlocks node) {
-    return condition instanceof MeetsRange meets ? moved(meets, node) : Optional.empty();
+  private static Optional<LogicalPlan> pushed(Filter filter, ProgramBlocks program) {
+    if (program.spec().takesEachBlock()) {
+      return PushedConditions.push(
+          filter,
+          condition -> moved(condition, program, 0),
+          below -> over(program, List.of(new Filter(below, program.child()))));
+    }
+    return program.spec().takesBlocksThatMeet() ? pushedToAll(filter, program) : Optional.empty();
   }
 
-  private static Optional<Expression> moved(MeetsRange meets, ProgramBlocks node) {
+  /** Below all inputs of a program alike: their blocks are cut alike, and must meet. */
+  private static Optional<LogicalPlan> pushedToAll(Filter filter, ProgramBlocks program) {
+    List<Expression> conditions = PushedConditions.conjuncts(filter.condition());
+    List<Expression> above = new ArrayList<>();
+    List<LogicalPlan> children = ScalaInterop.list(program.children());
+    for (Expression condition : conditions) {
+      List<LogicalPlan> filtered = new ArrayList<>();
+      for (int input = 0; input < children.size(); input++) {
+        Optional<Expression> below =
+            condition instanceof MeetsRange meets
+                ? moved(meets.ofSeveral(), program, input)
+                : Optional.empty();
+        LogicalPlan child = children.get(input);
+        below.ifPresent(each -> filtered.add(new Filter(each, child)));
+      }
+      if (filtered.size() == children.size()) {
+        children = filtered;
+      } else {
+        above.add(condition);
+      }
+    }
+    return above.size() == conditions.size()
+        ? Optional.empty()
+        : Optional.of(PushedConditions.filtered(over(program, children), above));
+  }
+
+  private static LogicalPlan over(ProgramBlocks program, List<LogicalPlan> children) {
+    return program.withNewChildren(ScalaInterop.<LogicalPlan>seq(children));
+  }
+
+  private static Optional<Expression> moved(
+      Expression condition, ProgramBlocks node, int input) {
+    return condition instanceof MeetsRange meets ? moved(meets, node, input) : Optional.empty();
+  }
+
+  private static Optional<Expression> moved(MeetsRange meets, ProgramBlocks node, int input) {
     StageSpec spec = node.spec();
     List<Attribute> produced = ScalaInterop.list(node.produced());
     int axis = axis(meets.offset(), produced, spec.out().offsets());
@@ -58,15 +94,19 @@ public final class PushSlices extends Rule<LogicalPlan> {
     }
     int from = needed.get().axis();
     AxisRange range = needed.get().range();
+    if (meets.isOfSeveral() && program.cutAxes().whole().contains(from)) {
+      return Optional.empty(); // no block would be left out here
+    }
     boolean isAll =
         program.extents().known().map(known -> range.isAll(known.extent(from))).orElse(false);
+    BlockSchema blocks = spec.inputs().get(input).blocks();
     return Optional.of(
         isAll
             ? Literal.TrueLiteral()
-            : MeetsRange.of(
+            : meets.with(
                 range,
-                node.inputs().apply(spec.first().blocks().offsets().get(from)),
-                node.inputs().apply(spec.first().blocks().sizes().get(from))));
+                node.inputs().apply(blocks.offsets().get(from)),
+                node.inputs().apply(blocks.sizes().get(from))));
   }
 
   private static int axis(

@@ -37,7 +37,8 @@ import org.tilespark.spark.source.StoredArrays;
  * <tr><td>over another source
  *   <td>the condition, and that a block begins before the slice ends, which files can be skipped by
  * <tr><td>over one of our own nodes
- *   <td>nothing: the slice drops the blocks, in one stage with the node
+ *   <td>nothing: the slice drops the blocks, in one stage with the node. But the condition stays
+ *       where it is of one of several arrays that meet
  * </table>
  *
  * <p>This rule runs once, before Spark hands filters to sources.
@@ -71,7 +72,7 @@ public final class ReadSlices extends Rule<LogicalPlan> {
 
   private static List<Expression> over(LogicalPlan plan, MeetsRange meets) {
     Optional<Attribute> offset = meets.offset();
-    if (plan instanceof LogicalBlockNode) {
+    if (plan instanceof LogicalBlockNode && !meets.isOfSeveral()) {
       return List.of();
     }
     if (offset.isEmpty()) {

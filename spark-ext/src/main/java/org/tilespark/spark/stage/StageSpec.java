@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
@@ -63,6 +64,18 @@ public record StageSpec(
   /** True if each block is taken by itself. */
   public boolean takesEachBlock() {
     return inputs.size() == 1 && first().assembled().isEmpty() && gathered.isEmpty();
+  }
+
+  /**
+   * True if each block is taken with those of other arrays at the same place, which come to it as
+   * they are.
+   */
+  public boolean takesBlocksThatMeet() {
+    return inputs.size() > 1
+        && inputs.stream().allMatch(input -> input.assembled().isEmpty())
+        && gathered.isEmpty()
+        && program.inputs().stream().skip(1).allMatch(other -> other.steps().isEmpty())
+        && program.meetings().stream().allMatch(Permutation::isIdentity);
   }
 
   /** True if each block is taken by itself, and stays what it is in shape but for its axes. */

@@ -13,6 +13,7 @@ import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
 import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -219,11 +220,17 @@ class SliceBlocksTest extends SparkTest {
 
   /** Blocks that the only source gives. */
   private static long rowsRead(Dataset<Row> df) {
+    List<Long> read = scans(df);
+    assertEquals(1, read.size());
+    return read.get(0);
+  }
+
+  /** Blocks that each source gives. */
+  private static List<Long> scans(Dataset<Row> df) {
     df.collectAsList();
-    var scans =
-        PlanNodes.all(plan(df), org.apache.spark.sql.execution.datasources.v2.BatchScanExec.class);
-    assertEquals(1, scans.size());
-    return (Long) scans.get(0).metrics().apply("numOutputRows").value();
+    return PlanNodes.all(plan(df), BatchScanExec.class).stream()
+        .map(scan -> (Long) scan.metrics().apply("numOutputRows").value())
+        .toList();
   }
 
   @Test
@@ -257,6 +264,40 @@ class SliceBlocksTest extends SparkTest {
         stored.orderBy("x").selectExpr("x", "values", "imag").collectAsList(),
         after.orderBy("x").selectExpr("x", "values", "imag").collectAsList());
     spark.catalog().clearCache();
+  }
+
+  @Test
+  void slicesOfSumsReadWhatTheyNeed(@TempDir Path dir) {
+    TestArray array = TestArray.matrix(ElementType.FLOAT64, 40, 36, 8, 9);
+    Dataset<Row> a = npy(array, dir);
+    String text = "9:15, 20::3";
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> sum = MatrixBlocks.slice(MatrixBlocks.add(a, MatrixBlocks.scale(a, -0.5)), text);
+            assertSlice(array, text, MatrixBlocks.scale(sum, 2));
+            // All places are checked, without their values.
+            assertEquals(
+                List.of(2L, 2L, 20L), scans(sum).stream().sorted().toList(), () -> explained(sum));
+            // One side comes from an exchange, or from a slice, a cache, or blocks of a permutation.
+            for (Dataset<Row> other :
+                List.of(
+                    MatrixBlocks.reblock(array.toDataFrame(spark, 2).drop("tag"), 8, 9),
+                    MatrixBlocks.slice(a, ":, :"),
+                    MatrixBlocks.flip(MatrixBlocks.flip(a)),
+                    MatrixBlocks.transpose(MatrixBlocks.transpose(a)),
+                    a.cache())) {
+              Dataset<Row> both = MatrixBlocks.slice(MatrixBlocks.add(other, a), text);
+              assertSlice(array, text, MatrixBlocks.scale(both, 0.5));
+              assertSlice(
+                  array,
+                  text,
+                  MatrixBlocks.scale(MatrixBlocks.slice(MatrixBlocks.add(a, other), text), 0.5));
+            }
+            spark.catalog().clearCache();
+          });
+    }
   }
 
   @Test
