@@ -352,18 +352,31 @@ public final class ReblockPlans {
         ScalaInterop.<LogicalPlan>seq(checks));
   }
 
-  /**
-   * True if a stage of several arrays gives the blocks, which compares them with each other: the
-   * first was checked.
-   */
+  /** True if what gives the blocks has made them cells of the tiling that it states. */
   private boolean isTiledByStage() {
     return Attributes.belowProjections(frame.plan(), frame.block())
         .filter(
             below ->
-                below.plan() instanceof ProgramBlocks made
-                    && made.comparesBlocks(below.columns())
-                    && isSaying(below.columns().get(2 * frame.kind().rank()).metadata()))
+                isSaying(below.columns().get(2 * frame.kind().rank()).metadata())
+                    && isTiled(below.plan(), below.columns()))
         .isPresent();
+  }
+
+  /**
+   * True of blocks that are put together of pieces or made of whole arrays, or compared with those
+   * of another array, and of what becomes of such blocks one by one.
+   */
+  private static boolean isTiled(LogicalPlan plan, List<Attribute> block) {
+    if (plan instanceof AssembleBlocks assembled) {
+      return assembled.spec().images().isEmpty();
+    }
+    return plan instanceof ProgramBlocks made
+        && made.gives(block)
+        && (made.meetsOrGathers()
+            || made.readsBlocks()
+                .flatMap(read -> Attributes.belowProjections(made.child(), read))
+                .filter(below -> isTiled(below.plan(), below.columns()))
+                .isPresent());
   }
 
   private boolean isSaying(Metadata metadata) {

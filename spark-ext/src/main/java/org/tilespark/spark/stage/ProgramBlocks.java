@@ -138,13 +138,23 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         input == 0 ? child() : (LogicalPlan) others.apply(input - 1));
   }
 
-  /**
-   * True if these are the columns of its blocks, each of which was made of those of several arrays.
-   */
-  public boolean comparesBlocks(List<Attribute> block) {
-    List<Attribute> given = ScalaInterop.list(produced());
-    return !others.isEmpty()
-        && StageBranch.positions(given, block).equals(spec().out().blockColumns());
+  /** True if these are the columns of its blocks, in their usual order. */
+  public boolean gives(List<Attribute> block) {
+    return StageBranch.positions(ScalaInterop.list(produced()), block)
+        .equals(spec().out().blockColumns());
+  }
+
+  /** True if blocks of several arrays meet, or each array is taken as a whole. */
+  public boolean meetsOrGathers() {
+    return !others.isEmpty() || spec().gathered().isDefined();
+  }
+
+  /** The columns of the blocks that become others one by one; empty if others are made. */
+  public Optional<List<Attribute>> readsBlocks() {
+    ArrayProgram program = spec().program();
+    return program.cutAxes().sliced().isEmpty() && !program.takesCells()
+        ? Optional.of(branch(0).block())
+        : Optional.empty();
   }
 
   // ---- what is the same in the child and in the output

@@ -2,7 +2,6 @@ package org.tilespark.spark.pointwise;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -362,7 +361,6 @@ class MapAndZipTest extends SparkTest {
         .write()
         .format("npy")
         .option("dtype", "uint8")
-        .option("order", "F")
         .save(file);
     Dataset<Row> read = spark.read().format("npy").option("blockShape", "2,9").load(file).cache();
     try {
@@ -424,7 +422,7 @@ class MapAndZipTest extends SparkTest {
     assertEquals(4, mapped.select("row", "sample").collectAsList().size());
     Dataset<Row> few = mapped.where("row = 2").select("values");
     String plan = optimized(few);
-    assertTrue(plan.indexOf("ProgramBlocks") < plan.indexOf("Filter"), plan);
+    assertFalse(plan.substring(0, plan.indexOf("ProgramBlocks")).contains("Filter"), plan);
     assertFalse(plan.contains("sample#"), plan);
     assertEquals(2, few.collectAsList().size());
   }
