@@ -240,6 +240,7 @@ two([(t, t) for t in REAL], "0z", {
 })
 two([(t, t) for t in FLOATS], "2", {
     "atan2(a, b)": lambda a, b: wide(np.arctan2, a, b),
+    "hypot(a, b)": lambda a, b: wide(np.hypot, a, b),
     "pow(a, b)": lambda a, b: wide(np.power, a, b),
 })
 two([("bool", "bool")], "0", {

@@ -91,6 +91,7 @@ IN_DOUBLE(tan, tan(x))
 IN_DOUBLE(sigmoid, sigmoid(x))
 IN_DOUBLE2(pow, pow(x, y))
 IN_DOUBLE2(atan2, atan2(x, y))
+IN_DOUBLE2(hypot, hypot(x, y))
 
 FUNCTION(sign, s32, int, sign(x))
 FUNCTION(sign, s64, long long, sign(x))

@@ -43,6 +43,8 @@ public enum BinaryFunction {
   POW(HostFunction.inDouble(HostMath::pow), PtxFunction.call2("pow")),
   /** The angle of the point {@code (y, x)}: the first operand is the ordinate. */
   ATAN2(HostFunction.inDouble((y, x) -> Math.atan2(y, x)), PtxFunction.call2("atan2")),
+  /** {@code sqrt(x^2 + y^2)}; infinite if one is, even if the other is NaN. */
+  HYPOT(HostFunction.inDouble((x, y) -> Math.hypot(x, y)), PtxFunction.call2("hypot")),
   /** The lesser; NaN if one is; -0 is less than 0. */
   MINIMUM(
       HostFunction.numbers(Math::min, Math::min, Math::min, Math::min),

@@ -228,9 +228,10 @@ public final class ElementwiseCases {
   private static BinaryFunction exactBinary(Random random) {
     BinaryFunction[] all = BinaryFunction.values();
     BinaryFunction function = all[random.nextInt(all.length)];
-    return function == BinaryFunction.POW || function == BinaryFunction.ATAN2
-        ? BinaryFunction.ADD
-        : function;
+    return switch (function) {
+      case POW, ATAN2, HYPOT -> BinaryFunction.ADD;
+      default -> function;
+    };
   }
 
   /** A block of random and special numbers for a program. */

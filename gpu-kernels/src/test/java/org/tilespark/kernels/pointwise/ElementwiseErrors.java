@@ -68,7 +68,8 @@ public final class ElementwiseErrors {
   private static final Map<BinaryFunction, Check> BINARY =
       Map.of(
           BinaryFunction.POW, new Check(ManyDigits::pow, HostMath::pow, 2, true, 30),
-          BinaryFunction.ATAN2, new Check(ManyDigits::atan2, StrictMath::atan2, 2, false, 1e30));
+          BinaryFunction.ATAN2, new Check(ManyDigits::atan2, StrictMath::atan2, 2, false, 1e30),
+          BinaryFunction.HYPOT, new Check(ManyDigits::hypot, StrictMath::hypot, 2, false, 1e150));
 
   private ElementwiseErrors() {}
 

@@ -110,6 +110,8 @@ class ElementwiseFunctionsTest {
       assertBinary(BinaryFunction.POW, type, -1, -INF, 1);
       assertBinary(BinaryFunction.POW, type, -8, 1.0 / 3, NAN);
       assertBinary(BinaryFunction.ATAN2, type, -0.0, 1, -0.0);
+      assertBinary(BinaryFunction.HYPOT, type, -3, 4, 5);
+      assertBinary(BinaryFunction.HYPOT, type, NAN, -INF, INF);
       assertUnary(UnaryFunction.SIGMOID, type, -INF, 0);
       assertUnary(UnaryFunction.SIGMOID, type, INF, 1);
       assertUnary(UnaryFunction.SIGMOID, type, 0, 0.5);

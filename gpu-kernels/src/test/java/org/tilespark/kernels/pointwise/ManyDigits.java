@@ -131,6 +131,10 @@ final class ManyDigits {
     return ONE.divide(ONE.add(exp(x.negate()), DIGITS), DIGITS);
   }
 
+  static BigDecimal hypot(BigDecimal x, BigDecimal y) {
+    return x.multiply(x).add(y.multiply(y)).sqrt(DIGITS);
+  }
+
   /** A guess is turned on by the angle that is left, whose tangent is tiny. */
   static BigDecimal atan2(BigDecimal y, BigDecimal x) {
     BigDecimal guess = new BigDecimal(Math.atan2(y.doubleValue(), x.doubleValue()));

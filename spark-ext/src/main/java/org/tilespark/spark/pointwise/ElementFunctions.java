@@ -36,6 +36,7 @@ final class ElementFunctions {
           floating("expm1", UnaryFunction.EXPM1),
           rounding("floor", UnaryFunction.FLOOR),
           ofAll("greatest", BinaryFunction.MAXIMUM),
+          floating("hypot", BinaryFunction.HYPOT),
           of("if", 3, ElementFunctions::choose),
           of("imag", 1, ElementFunctions::imag),
           number("inf", Double.POSITIVE_INFINITY),
