@@ -55,7 +55,8 @@ public final class ExchangeBenchmark {
             --cases A,B,...        reblock, alone (its pieces cut, exchanged and counted; what
                                    is compared is the whole re-block), fft, filter (fft, low
                                    pass, ifft), average (fft, low pass, radial average),
-                                   multiply (default: all)
+                                   map (v * 2 + 1 of the cube), sum (along x), multiply
+                                   (default: all)
             --modes A,B            memory, spark (default: both)
             --extent N             of the square FLOAT matrix that is re-blocked (default: 8192)
             --volume N             of the cube of complex FLOAT (default: 256)
@@ -136,11 +137,11 @@ public final class ExchangeBenchmark {
     report.line("seed", "%d", arguments.seed());
     boolean right = true;
     try {
-      for (String name : words("cases", "reblock,alone,fft,filter,average,multiply")) {
+      for (String name : words("cases", "reblock,alone,fft,filter,average,map,sum,multiply")) {
         right &=
             switch (name) {
               case "reblock", "alone" -> reblock(name);
-              case "fft", "filter", "average" -> fft(name);
+              case "fft", "filter", "average", "map", "sum" -> volume(name);
               case "multiply" -> multiply();
               default -> throw new IllegalArgumentException("--cases: there is no " + name);
             };
@@ -157,7 +158,7 @@ public final class ExchangeBenchmark {
     return measured(name, MatrixBlocks.reblock(blocks, BLOCK_COLS, BLOCK_ROWS), blocks);
   }
 
-  private boolean fft(String name) throws InterruptedException {
+  private boolean volume(String name) throws InterruptedException {
     int extent = number("volume", 256);
     int thickness = Math.max(1, extent / (4 * spark.sparkContext().defaultParallelism()));
     GeneratedMatrix planes =
@@ -175,6 +176,8 @@ public final class ExchangeBenchmark {
     Dataset<Row> spectrum = VolumeBlocks.fft(slabs, options);
     Dataset<Row> query =
         switch (name) {
+          case "map" -> VolumeBlocks.map(slabs, "v * 2 + 1");
+          case "sum" -> VolumeBlocks.sum(slabs, "x");
           case "filter" -> VolumeBlocks.ifft(VolumeBlocks.lowPass(spectrum, CUTOFF), options);
           case "average" -> VolumeBlocks.radialAverage(VolumeBlocks.lowPass(spectrum, CUTOFF));
           default -> spectrum;
