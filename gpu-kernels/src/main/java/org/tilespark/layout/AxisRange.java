@@ -75,8 +75,7 @@ public record AxisRange(long start, long step, long count) implements Serializab
     long last = step > 0 ? floorSteps(to - 1 - start, step) : floorSteps(start - from, -step);
     long end = Math.min(count, last + 1);
     return first < end
-        ? Optional.of(
-            new Piece(first, new AxisRange(at(first) - from, step, end - first)))
+        ? Optional.of(new Piece(first, new AxisRange(at(first) - from, step, end - first)))
         : Optional.empty();
   }
 

@@ -102,8 +102,7 @@ class AxisRangeTest {
     long far = Long.MAX_VALUE;
     for (long[] bad :
         new long[][] {{-1, 1, 1}, {0, 0, 2}, {0, 1, 0}, {3, -2, 3}, {1, far, 3}, {1, -far, 3}}) {
-      assertThrows(
-          IllegalArgumentException.class, () -> new AxisRange(bad[0], bad[1], bad[2]));
+      assertThrows(IllegalArgumentException.class, () -> new AxisRange(bad[0], bad[1], bad[2]));
     }
     assertEquals(far, new AxisRange(1, far - 1, 2).high());
   }

@@ -21,8 +21,8 @@ import org.tilespark.layout.Shape;
 
 /**
  * What happens to a whole array between two exchanges, and to each part of it. Parts may be cut in
- * any way along the axes that {@link #cutAxes} does not name. Steps may take further arrays, of which
- * programs of their own say what becomes of them first; see {@link #inputs}.
+ * any way along the axes that {@link #cutAxes} does not name. Steps may take further arrays, of
+ * which programs of their own say what becomes of them first; see {@link #inputs}.
  *
  * @param extents of the whole array as it comes; unknown ones suffice for steps that say so
  * @param type of its elements, or of their parts
@@ -276,8 +276,8 @@ public record ArrayProgram(
     /**
      * What happens to a part.
      *
-     * @param parts where it lies, one that is kept, and whole along the axes of {@link CutAxes}; then
-     *     where the parts of the other {@link ArrayProgram#inputs} lie that meet it
+     * @param parts where it lies, one that is kept, and whole along the axes of {@link CutAxes};
+     *     then where the parts of the other {@link ArrayProgram#inputs} lie that meet it
      * @param trend the numbers of a trend that come with the part; null where none come
      * @throws IllegalArgumentException if two parts do not meet, or what is left of one after a
      *     slice is not whole along an axis along which a later step needs it whole
@@ -380,7 +380,8 @@ public record ArrayProgram(
     }
     List<ArrayStep> all = new ArrayList<>(steps);
     next.steps.forEach(step -> append(all, step));
-    return new ArrayProgram(known(next), type, isComplex || (takesComplex() && next.isComplex), all);
+    return new ArrayProgram(
+        known(next), type, isComplex || (takesComplex() && next.isComplex), all);
   }
 
   /**

@@ -33,8 +33,7 @@ public record Embed(Shape shape, List<Long> low) implements ArrayStep {
   @Override
   public Set<Integer> sliced(State before) {
     return IntStream.range(0, low.size())
-        .filter(
-            axis -> low.get(axis) != 0 || shape.extent(axis) != before.shape().extent(axis))
+        .filter(axis -> low.get(axis) != 0 || shape.extent(axis) != before.shape().extent(axis))
         .boxed()
         .collect(Collectors.toSet());
   }

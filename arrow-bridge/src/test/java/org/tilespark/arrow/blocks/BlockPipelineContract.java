@@ -230,7 +230,8 @@ abstract class BlockPipelineContract extends PipelineFixture {
             Shape.of(smaller),
             Arrays.stream(shape.toArray()).mapToObj(n -> n > 2 ? 1L : 0L).toList()));
     steps.add(
-        new Slice(Arrays.stream(shape.toArray()).mapToObj(n -> new AxisRange(n - 1, -1, n)).toList()));
+        new Slice(
+            Arrays.stream(shape.toArray()).mapToObj(n -> new AxisRange(n - 1, -1, n)).toList()));
     steps.add(
         new Slice(
             Arrays.stream(shape.toArray())

@@ -102,7 +102,8 @@ class ProgramSlicesTest {
         List.of(new Crop(Shape.of(2, 3, 7), List.of(0L, 4L, 0L))), slice.program().steps());
     Slice backwards =
         new Slice(List.of(new AxisRange(5, -1, 6), AxisRange.all(5), new AxisRange(0, 2, 2)));
-    assertEquals(1, ProgramSlices.cut(program(Shape.of(6, 5, 4), backwards), 30).orElseThrow().axis());
+    assertEquals(
+        1, ProgramSlices.cut(program(Shape.of(6, 5, 4), backwards), 30).orElseThrow().axis());
     BlockProgram rolled = program(Shape.of(6, 5, 4), new Roll(List.of(2L, 0L, 1L)));
     assertEquals(1, ProgramSlices.cut(rolled, 30).orElseThrow().axis());
   }

@@ -90,8 +90,7 @@ class SliceTest {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     for (int n = 0; n < 300; n++) {
-      Shape shape =
-          Shape.of(1 + random.nextInt(9), 1 + random.nextInt(12), 1 + random.nextInt(15));
+      Shape shape = Shape.of(1 + random.nextInt(9), 1 + random.nextInt(12), 1 + random.nextInt(15));
       List<ArrayStep> steps = new ArrayList<>();
       ArrayProgram joined = program(shape, List.of());
       Shape at = shape;
@@ -136,10 +135,7 @@ class SliceTest {
     Fourier transform = new Fourier(List.of(0, 1), Form.COMPLEX, Direction.FORWARD, 0, 1);
     ArrayProgram program =
         new ArrayProgram(
-            shape,
-            TYPE,
-            true,
-            List.of(slice, new Permute(Permutation.parse("yxz")), transform));
+            shape, TYPE, true, List.of(slice, new Permute(Permutation.parse("yxz")), transform));
     assertEquals(new ArrayProgram.CutAxes(Set.of(0), Set.of(1, 2)), program.cutAxes());
     ArrayProgram.Binding binding = program.binding();
     Box holdsTheSlice = Box.at(new long[] {0, 3, 10}, new long[] {10, 12, 5});

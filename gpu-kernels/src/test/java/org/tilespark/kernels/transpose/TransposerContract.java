@@ -263,15 +263,16 @@ public abstract class TransposerContract {
   @ValueSource(ints = {1, 2, 4, 8, 16})
   void stepsAndAxesReadBackwards(int width) {
     long[] steps = {1, -1, 3, -2};
-    Shape[] shapes = {Shape.of(9, 7, 20), Shape.of(1, 35, 64), Shape.of(40, 2, 3), Shape.of(5, 1, 1)};
+    Shape[] shapes = {
+      Shape.of(9, 7, 20), Shape.of(1, 35, 64), Shape.of(40, 2, 3), Shape.of(5, 1, 1)
+    };
     for (Shape shape : shapes) {
       for (long x : steps) {
         for (long y : steps) {
           for (long z : steps) {
             Shape from = Shape.of(9 * 3, 35 * 3, 64 * 3);
             Strides dense = Strides.rowMajor(from);
-            Strides in =
-                Strides.of(x * dense.stride(0), y * dense.stride(1), z * dense.stride(2));
+            Strides in = Strides.of(x * dense.stride(0), y * dense.stride(1), z * dense.stride(2));
             check(
                 new TransposeProblem(
                     shape, Permutation.identity(3), width, in, Strides.rowMajor(shape)));

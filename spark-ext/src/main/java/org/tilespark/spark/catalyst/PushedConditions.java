@@ -36,7 +36,9 @@ public final class PushedConditions {
       Optional<Expression> inBelow = movable ? moved.apply(condition) : Optional.empty();
       inBelow.ifPresentOrElse(below::add, () -> above.add(condition));
     }
-    return below.isEmpty() ? Optional.empty() : Optional.of(filtered(onto.apply(all(below)), above));
+    return below.isEmpty()
+        ? Optional.empty()
+        : Optional.of(filtered(onto.apply(all(below)), above));
   }
 
   /** What a condition is true of: all of these. */

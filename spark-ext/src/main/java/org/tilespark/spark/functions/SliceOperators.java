@@ -31,9 +31,7 @@ final class SliceOperators {
           List.of(blocks("a", MATRIX), SECOND),
           call ->
               ConcatPlans.stack(
-                  Stream.concat(
-                          Stream.of(call.table("a")), call.find(SECOND).stream())
-                      .toList(),
+                  Stream.concat(Stream.of(call.table("a")), call.find(SECOND).stream()).toList(),
                   call::asDataset,
                   call.operator()));
 
@@ -83,16 +81,18 @@ final class SliceOperators {
             + Operator.CARRIED,
         "places and sizes",
         List.of(blocks("input", kind)),
-        call ->
-            SlicePlans.withOrigin(
-                call.table("input"), kind, call::asDataset, call.operator()));
+        call -> SlicePlans.withOrigin(call.table("input"), kind, call::asDataset, call.operator()));
   }
 
   static Operator concat(BlockKind kind) {
     Parameter<Integer> axis =
         required(
             "axis",
-            Type.of("STRING or INT", "a constant axis, as '" + kind.offsetColumns().get(0) + "' or 0", false, kind::axis),
+            Type.of(
+                "STRING or INT",
+                "a constant axis, as '" + kind.offsetColumns().get(0) + "' or 0",
+                false,
+                kind::axis),
             "along which they lie behind each other: %s, or its number"
                 .formatted(String.join(", ", kind.offsetColumns())));
     return new Operator(

@@ -195,7 +195,9 @@ public final class ConcatPlans {
         boolean isSame = own.get().extent(each) == shape[each];
         boolean isLast = i == frames.size() - 1;
         boolean isRest = isLast && extent(i) <= shape[axis] && own.get().extent(axis) >= extent(i);
-        if (each != axis ? !isSame : !isRest && (!isSame || (!isLast && extent(i) % shape[axis] != 0))) {
+        if (each != axis
+            ? !isSame
+            : !isRest && (!isSame || (!isLast && extent(i) % shape[axis] != 0))) {
           return Optional.empty();
         }
       }
@@ -209,7 +211,8 @@ public final class ConcatPlans {
     BlockFrame first = frames.get(0);
     BlockFrame other = frames.get(index);
     if (!typeOf(first).equals(typeOf(other))) {
-      throw bad(index, "values are " + typeOf(first), "are " + typeOf(other), "one type (CAST one)");
+      throw bad(
+          index, "values are " + typeOf(first), "are " + typeOf(other), "one type (CAST one)");
     }
     Shape extents = first.extents().orElseThrow();
     Shape others = other.extents().orElseThrow();

@@ -75,8 +75,7 @@ public final class PushSlices extends Rule<LogicalPlan> {
     return program.withNewChildren(ScalaInterop.<LogicalPlan>seq(children));
   }
 
-  private static Optional<Expression> moved(
-      Expression condition, ProgramBlocks node, int input) {
+  private static Optional<Expression> moved(Expression condition, ProgramBlocks node, int input) {
     return condition instanceof MeetsRange meets ? moved(meets, node, input) : Optional.empty();
   }
 

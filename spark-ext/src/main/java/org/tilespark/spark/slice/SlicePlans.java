@@ -71,11 +71,9 @@ public final class SlicePlans {
     }
     ArrayProgram program =
         new ArrayProgram(
-            extents,
-            frame.blocks().elementType(),
-            frame.blocks().isComplex(),
-            List.of(slice));
-    ArrayMetadata metadata = frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
+            extents, frame.blocks().elementType(), frame.blocks().isComplex(), List.of(slice));
+    ArrayMetadata metadata =
+        frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
     Optional<Shape> blockShape = blockShape(frame, slice);
     return ProgramBlocks.of(
         PushedConditions.filtered(frame.plan(), conditions),
@@ -137,10 +135,7 @@ public final class SlicePlans {
         asDataset
             .apply(
                 new Aggregate(
-                    ScalaInterop.seq(groups),
-                    ScalaInterop.seq(bounds),
-                    input,
-                    ScalaInterop.none()))
+                    ScalaInterop.seq(groups), ScalaInterop.seq(bounds), input, ScalaInterop.none()))
             .selectExpr(all.toArray(String[]::new))
             .first();
     List<AxisRange> ranges = new ArrayList<>();
@@ -151,8 +146,7 @@ public final class SlicePlans {
       }
       long low = found.getLong(4 * axis);
       long end = found.getLong(4 * axis + 3);
-      boolean areAlike =
-          low == found.getLong(4 * axis + 1) && found.getLong(4 * axis + 2) == end;
+      boolean areAlike = low == found.getLong(4 * axis + 1) && found.getLong(4 * axis + 2) == end;
       if (!areAlike) {
         throw new IllegalArgumentException(
             ("%s: the blocks of the arrays that further columns tell apart cover different parts"
@@ -173,8 +167,7 @@ public final class SlicePlans {
   }
 
   /** The extents of the only array, or of each of several. */
-  private static Shape extents(
-      BlockFrame frame, Function<LogicalPlan, Dataset<Row>> asDataset) {
+  private static Shape extents(BlockFrame frame, Function<LogicalPlan, Dataset<Row>> asDataset) {
     String operator = frame.operator();
     // Holes stay holes: nobody here looks at them.
     KnownArray known =

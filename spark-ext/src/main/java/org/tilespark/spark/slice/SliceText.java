@@ -21,8 +21,7 @@ import org.tilespark.spark.block.BlockKind;
  */
 public record SliceText(String text, List<Entry> entries) {
   private static final String NUMBER = "([+-]?\\d+)";
-  private static final Pattern RANGE =
-      Pattern.compile("%1$s?:%1$s?(?::%1$s?)?".formatted(NUMBER));
+  private static final Pattern RANGE = Pattern.compile("%1$s?:%1$s?(?::%1$s?)?".formatted(NUMBER));
   private static final Pattern INDEX = Pattern.compile(NUMBER);
 
   /** Copies the list. */

@@ -66,6 +66,7 @@ public final class PushThroughUnion extends Rule<LogicalPlan> {
               branches.isEmpty() ? node.produced() : Attributes.fresh(node.produced()),
               branch));
     }
-    return Optional.of(new Union(ScalaInterop.seq(branches), union.byName(), union.allowMissingCol()));
+    return Optional.of(
+        new Union(ScalaInterop.seq(branches), union.byName(), union.allowMissingCol()));
   }
 }

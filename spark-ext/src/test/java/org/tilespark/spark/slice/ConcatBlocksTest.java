@@ -26,7 +26,9 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** Arrays behind each other, matrices as planes of a volume, and parts with an origin of their own. */
+/**
+ * Arrays behind each other, matrices as planes of a volume, and parts with an origin of their own.
+ */
 class ConcatBlocksTest extends SparkTest {
   private static ArrayMetadata metadata(Dataset<Row> df) {
     return ArrayMetadata.of(df.schema().apply("values").metadata());
@@ -84,9 +86,8 @@ class ConcatBlocksTest extends SparkTest {
                 1 + random.nextInt(5),
                 1 + random.nextInt(5));
         int axis = random.nextInt(3);
-        long first = 1 + random.nextInt((int) array.extents().extent(axis) - 2);
-        long second =
-            first + 1 + random.nextInt((int) (array.extents().extent(axis) - first - 1));
+        long first = 1L + random.nextInt((int) array.extents().extent(axis) - 2);
+        long second = first + 1L + random.nextInt((int) (array.extents().extent(axis) - first - 1));
         try {
           with(mode, () -> assertWhole(array, cutAndJoined(array, axis, first, second)));
         } catch (AssertionError e) {
@@ -105,10 +106,13 @@ class ConcatBlocksTest extends SparkTest {
     Dataset<Row> three =
         MatrixBlocks.transpose(
             MatrixBlocks.concat(
-                "row", MatrixBlocks.transpose(df), MatrixBlocks.transpose(df), MatrixBlocks.transpose(df)));
-    array.assertElements(
-        Shape.of(24, 60), at -> new long[] {at[0], at[1] % 20}, three);
-    assertEquals(3, PlanNodes.all(plan(three), BlockStageExec.class).size(), () -> explained(three));
+                "row",
+                MatrixBlocks.transpose(df),
+                MatrixBlocks.transpose(df),
+                MatrixBlocks.transpose(df)));
+    array.assertElements(Shape.of(24, 60), at -> new long[] {at[0], at[1] % 20}, three);
+    assertEquals(
+        3, PlanNodes.all(plan(three), BlockStageExec.class).size(), () -> explained(three));
     assertEquals(List.of(), PlanNodes.all(plan(three), Exchange.class));
     // A slice reads only the arrays, and the blocks of them, that it needs.
     Dataset<Row> sliced = MatrixBlocks.slice(MatrixBlocks.concat("col", df, df, df), "9, 38:43");
@@ -140,8 +144,7 @@ class ConcatBlocksTest extends SparkTest {
     Dataset<Row> both =
         MatrixBlocks.concat("row", stated(first, blocks), stated(second, otherBlocks));
     assertEquals(
-        expected == null ? "" : expected,
-        metadata(both).blockShape(2).map(Shape::text).orElse(""));
+        expected == null ? "" : expected, metadata(both).blockShape(2).map(Shape::text).orElse(""));
   }
 
   private static Dataset<Row> stated(String extents, String blocks) {
@@ -150,8 +153,7 @@ class ConcatBlocksTest extends SparkTest {
     TestArray array =
         TestArray.matrix(ElementType.FLOAT32, shape[0], shape[1], (int) block[0], (int) block[1]);
     Dataset<Row> df = MatrixBlocks.withExtents(blocks(array), shape[0], shape[1]);
-    return df.withMetadata(
-        "values", metadata(df).withBlockShape(Shape.of(block)).toMetadata());
+    return df.withMetadata("values", metadata(df).withBlockShape(Shape.of(block)).toMetadata());
   }
 
   @Test
@@ -190,7 +192,8 @@ class ConcatBlocksTest extends SparkTest {
     assertTrue(reasonOf(() -> MatrixBlocks.concat("x", a, a)).contains("axis is 'x'"));
     assertTrue(
         reasonOf(() -> MatrixBlocks.stack(a, wider))
-            .contains("the first volume's extents are (1, 8, 6), the second volume's are (1, 8, 7)"));
+            .contains(
+                "the first volume's extents are (1, 8, 6), the second volume's are (1, 8, 7)"));
   }
 
   @Test
@@ -221,17 +224,20 @@ class ConcatBlocksTest extends SparkTest {
     Dataset<Row> npy = spark.read().format("npy").option("blockShape", "8,5").load(path);
     for (Dataset<Row> df : List.of(npy, blocks(array))) {
       Dataset<Row> part = MatrixBlocks.withOrigin(df.where("row >= 8 AND col BETWEEN 5 AND 10"));
-      array.assertElements(
-          Shape.of(22, 10), at -> new long[] {at[0] + 8, at[1] + 5}, part);
+      array.assertElements(Shape.of(22, 10), at -> new long[] {at[0] + 8, at[1] + 5}, part);
       assertEquals(Shape.of(22, 10), metadata(part).extents(2).orElseThrow());
       assertWhole(array, MatrixBlocks.withOrigin(df));
     }
     assertTrue(
-        reasonOf(() -> MatrixBlocks.withOrigin(npy.where("row > 99"))).contains("there are no blocks"));
+        reasonOf(() -> MatrixBlocks.withOrigin(npy.where("row > 99")))
+            .contains("there are no blocks"));
     Dataset<Row> stale = MatrixBlocks.withExtents(npy, 20, 25).where("row >= 8");
-    assertFails(() -> MatrixBlocks.withOrigin(stale).collectAsList(), "block at row 16, col", "says [20, 25]");
-    Dataset<Row> batch =
-        npy.withColumn("sample", functions.expr("CAST(row / 8 AS INT)"));
-    assertTrue(reasonOf(() -> MatrixBlocks.withOrigin(batch)).contains("different parts along row"));
+    assertFails(
+        () -> MatrixBlocks.withOrigin(stale).collectAsList(),
+        "block at row 16, col",
+        "says [20, 25]");
+    Dataset<Row> batch = npy.withColumn("sample", functions.expr("CAST(row / 8 AS INT)"));
+    assertTrue(
+        reasonOf(() -> MatrixBlocks.withOrigin(batch)).contains("different parts along row"));
   }
 }

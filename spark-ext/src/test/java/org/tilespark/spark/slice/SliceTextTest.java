@@ -75,7 +75,8 @@ class SliceTextTest {
     }
     List<AxisRange> ranges = parsed.of(Shape.of(3, 10), BlockKind.MATRIX, "test").ranges();
     assertEquals(AxisRange.all(3), ranges.get(0));
-    assertEquals(expected, String.join(" ", listed(ranges.get(1)).stream().map(String::valueOf).toList()));
+    assertEquals(
+        expected, String.join(" ", listed(ranges.get(1)).stream().map(String::valueOf).toList()));
   }
 
   private static List<Long> listed(AxisRange range) {
