@@ -9,18 +9,26 @@
 //
 // What is combined is the number, or ("match") its place t if it equals best[r], else a place behind all others.
 //
-// Threads to elements, by the form of a kernel:
+// A sequence of n <= 1024 numbers needs the levels below the power of two at or above n alone: the levels above it add
+// -0. Threads to elements, by the form of a kernel:
 //
 //   rows           a warp has a tree: lane l numbers l + 32 j, so steps down to 32 stay in a thread, others shuffle;
 //                  sequences lie along the innermost axis, and neighbouring lanes read neighbouring elements
-//   rows_short     a group of lanes has a sequence of at most 32 numbers
-//   columns        a thread block has the trees of 32 neighbouring results: a warp takes the branches b of which a
-//                  number's index has the remainder b by 32, lane l those of result l; branches meet in shared memory
-//   columns_short  a thread has a sequence of at most 32 numbers
+//   packed         sequences lie behind each other, each without a gap. A group of g lanes has a tree: lane l takes the
+//                  vectors l + g j of V elements, 0 <= j < J, where g J V is the power of two above. Steps down to g V
+//                  stay in a thread, then lanes shuffle, then the elements of a vector meet. A warp has 32 / g groups,
+//                  and a group as many trees side by side as its lanes' loads suffice for.
+//   columns        a thread block has the trees of 32 or more neighbouring results: a warp takes the branches b, of which
+//                  a number's index has the remainder b by the count of branches, and lane l those of result l;
+//                  branches meet in shared memory
+//   columns_short  a thread has a sequence
+//
+// Sums of integers, extremes and places have one value in whatever order they are combined: in packed the elements of a
+// vector meet at once.
 //
 // Bytes: each element is read once, each tree's result written once.
 //
-// Shared memory: columns 32 * 32 results, else none.
+// Shared memory: columns 1024 partial results, else none.
 //
 // Source: nothing borrowed.
 
@@ -29,9 +37,8 @@
 namespace tilespark {
 
 constexpr u32 ALL_LANES = 0xffffffffu;
-constexpr int LANES = 32;
-constexpr int LEVELS = 5;  // of a tree of as many
-constexpr int TREE = 1024;  // ReductionProblem.TREE
+constexpr u32 LANES = 32;
+constexpr u32 TREE = 1024;  // ReductionProblem.TREE
 constexpr i64 BEHIND_ALL = 0x7fffffffffffffffLL;
 
 // Fields in the order of ReductionPlanner.words.
@@ -48,7 +55,8 @@ struct ReduceArguments {
   u64 reduced_extent;  // the same of the axes that are reduced
   u64 reduced_stride;
   u64 reduced_outer_stride;
-  u64 group;  // lanes of a sequence in rows_short: the power of two at or above its length
+  u64 group_log;  // logarithm of the lanes of a tree in packed, of the branches of a tree in columns
+  u64 loads_log;  // logarithm of the loads of a lane for a tree in packed
 };
 
 // ---- what numbers become
@@ -109,63 +117,133 @@ struct Maximum {
   }
 };
 
-// ---- what is combined: a number in the type of the result, or its place
+// ---- what is combined: a number in the type in which a tree is computed, or its place in the tree
 
-template <typename T, typename ACCUMULATOR, typename COMBINE>
+// An element in a register: narrow ones as the int that a load makes of them.
+template <typename T>
+struct Widened {
+  using type = T;
+};
+template <>
+struct Widened<signed char> {
+  using type = int;
+};
+template <>
+struct Widened<short> {
+  using type = int;
+};
+
+template <typename T, typename RESULT, typename PARTIAL, typename COMBINE>
 struct Numbers {
   using Element = T;
-  using A = ACCUMULATOR;
+  using Held = typename Widened<T>::type;
+  using Result = RESULT;
+  using Partial = PARTIAL;  // an int holds sums of 1024 numbers of 16 bits
   using Combine = COMBINE;
+  static constexpr bool ORDERED = false;
   __device__ __forceinline__ Numbers(const ReduceArguments&, u64) {}
-  __device__ __forceinline__ A of(T x, u64) const { return static_cast<A>(x); }
+  __device__ __forceinline__ Partial of(Held x, u32) const { return static_cast<Partial>(x); }
+  static __device__ __forceinline__ Partial none() { return Combine::template none<Partial>(); }
+  static __device__ __forceinline__ Result result(Partial x, u64) { return static_cast<Result>(x); }
+};
+
+// Sums of floating-point numbers: their bits depend on the order.
+template <typename T>
+struct OrderedSum : Numbers<T, double, double, Sum> {
+  static constexpr bool ORDERED = true;
+  using Numbers<T, double, double, Sum>::Numbers;
 };
 
 template <typename T>
 struct Places {
   using Element = T;
-  using A = i64;
+  using Held = typename Widened<T>::type;
+  using Result = i64;
+  using Partial = int;
   using Combine = Minimum;
-  T best;
+  static constexpr bool ORDERED = false;
+  Held best;
   __device__ __forceinline__ Places(const ReduceArguments& arguments, u64 result)
       : best(static_cast<const T*>(arguments.best)[result]) {}
-  __device__ __forceinline__ A of(T x, u64 place) const {
-    return x == best || (x != x && best != best) ? static_cast<i64>(place) : BEHIND_ALL;
+  __device__ __forceinline__ int of(Held x, u32 place) const {
+    return x == best || (x != x && best != best) ? static_cast<int>(place) : none();
+  }
+  static __device__ __forceinline__ int none() { return Bounds<int>::most(); }
+  // The tree's first number has this place in the sequence.
+  static __device__ __forceinline__ i64 result(int place, u64 first) {
+    return place == none() ? BEHIND_ALL : static_cast<i64>(first) + place;
   }
 };
 
 // ---- where it lies
 
 __device__ __forceinline__ u64 kept_offset(const ReduceArguments& arguments, u64 result) {
+  if (arguments.kept_outer_stride == 0) {
+    return result * arguments.kept_stride;
+  }
   u64 inner = result;
   const u64 outer = divide(inner, arguments.kept_extent);
   return outer * arguments.kept_outer_stride + inner * arguments.kept_stride;
 }
 
-// Goes along a sequence in equal steps: one division at the start, none later.
+// How many numbers a tree has.
+__device__ __forceinline__ u32 tree_length(const ReduceArguments& arguments, u64 tree) {
+  const u64 left = arguments.length - tree * TREE;
+  return left < TREE ? static_cast<u32>(left) : TREE;
+}
+
+// The sequence of an item, items being trees one sequence after another; leaves the tree's number in the item.
+__device__ __forceinline__ u64 locate_sequence(const ReduceArguments& arguments, u64& item) {
+  if (arguments.trees == 1) {
+    const u64 result = item;
+    item = 0;
+    return result;
+  }
+  return divide(item, arguments.trees);
+}
+
+// Goes along a tree in equal steps: divisions at the start at most, none later.
 struct Walk {
-  u64 extent;
-  u64 inner;
+  static constexpr u32 FAR = 1u << 31;  // further than any tree
+
   u64 offset;
-  u64 inner_step;
   u64 offset_step;
   u64 wrap;  // what the offset changes by where the inner index begins anew; modulo 2^64
+  u32 extent;  // of the inner axis, or FAR
+  u32 ahead;  // elements before the inner index begins anew, or FAR if they are more
+  u32 inner_step;
 
-  __device__ __forceinline__ Walk(const ReduceArguments& arguments, u64 first, u64 step) {
-    extent = arguments.reduced_extent;
-    inner = first;
-    const u64 outer = divide(inner, extent);
-    offset = outer * arguments.reduced_outer_stride + inner * arguments.reduced_stride;
+  __device__ __forceinline__ Walk(const ReduceArguments& arguments, u64 first, u32 step) {
     inner_step = step;
-    const u64 outer_step = divide(inner_step, extent);
+    if (arguments.reduced_outer_stride == 0) {
+      offset = first * arguments.reduced_stride;
+      offset_step = step * arguments.reduced_stride;
+      wrap = 0;
+      extent = FAR;
+      ahead = FAR;
+      return;
+    }
+    const u64 whole = arguments.reduced_extent;
+    u64 inner = first;
+    const u64 outer = divide(inner, whole);
+    offset = outer * arguments.reduced_outer_stride + inner * arguments.reduced_stride;
+    wrap = arguments.reduced_outer_stride - whole * arguments.reduced_stride;
+    extent = whole < FAR ? static_cast<u32>(whole) : FAR;
+    ahead = whole - inner < FAR ? static_cast<u32>(whole - inner) : FAR;
+    u64 outer_step = 0;
+    if (step >= extent) {
+      outer_step = step / extent;
+      inner_step = step % extent;
+    }
     offset_step = outer_step * arguments.reduced_outer_stride + inner_step * arguments.reduced_stride;
-    wrap = arguments.reduced_outer_stride - extent * arguments.reduced_stride;
   }
 
   __device__ __forceinline__ void next() {
-    inner += inner_step;
     offset += offset_step;
-    if (inner >= extent) {
-      inner -= extent;
+    if (inner_step < ahead) {
+      ahead -= inner_step;
+    } else {
+      ahead += extent - inner_step;
       offset += wrap;
     }
   }
@@ -173,183 +251,318 @@ struct Walk {
 
 // ---- trees
 
-// Combines every STEPth number of a sequence from the first on, 32 at most, of those before the end.
-template <typename W, int STEP>
-__device__ __forceinline__ typename W::A combine_32(
-    const ReduceArguments& arguments, const typename W::Element* __restrict__ sequence, const W& what, u64 first,
-    u64 end) {
-  using A = typename W::A;
-  using Combine = typename W::Combine;
-  constexpr u64 SPAN = static_cast<u64>(LANES - 1) * STEP;
-  A values[LANES];
-  Walk walk(arguments, first, STEP);
-  // All loads before the first addition: what hides the latency of memory is how many are under way.
-  if (first + SPAN < end && walk.inner + SPAN < walk.extent) {
-    const typename W::Element* from = sequence + walk.offset;
-    const u64 stride = STEP * arguments.reduced_stride;
-    typename W::Element held[LANES];
+// Combines a power of two of values in the order of a tree; the first becomes the result.
+template <typename W, int COUNT>
+__device__ __forceinline__ void combine_all(typename W::Partial (&values)[COUNT]) {
 #pragma unroll
-    for (int j = 0; j < LANES; j++) {
-      held[j] = from[j * stride];
-    }
+  for (int half = COUNT / 2; half > 0; half /= 2) {
 #pragma unroll
-    for (int j = 0; j < LANES; j++) {
-      values[j] = what.of(held[j], first + static_cast<u32>(j * STEP));
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < LANES; j++) {
-      const u64 place = first + static_cast<u32>(j * STEP);
-      const bool is_there = place < end;
-      const typename W::Element x = sequence[is_there ? walk.offset : 0];  // a load without a branch
-      values[j] = is_there ? what.of(x, place) : Combine::template none<A>();
-      walk.next();
-    }
-  }
-#pragma unroll
-  for (int level = 1; level <= LEVELS; level++) {
-    const int half = LANES >> level;
-#pragma unroll
-    for (int j = 0; j < LANES / 2; j++) {
+    for (int j = 0; j < COUNT / 2; j++) {
       if (j < half) {
-        values[j] = Combine::of(values[j], values[j + half]);
+        values[j] = W::Combine::of(values[j], values[j + half]);
       }
     }
   }
+}
+
+// Combines the numbers branch + step j of a tree that has so many, COUNT of them at most.
+template <typename W, int COUNT>
+__device__ __forceinline__ typename W::Partial combine_branch(
+    const ReduceArguments& arguments, const typename W::Element* __restrict__ sequence, const W& what, u64 tree,
+    u32 tree_numbers, u32 branch, u32 step_log) {
+  using Element = typename W::Element;
+  typename W::Partial values[COUNT];
+  typename W::Held held[COUNT];
+  const u32 step = 1u << step_log;
+  const u32 count = branch < tree_numbers ? ((tree_numbers - branch - 1) >> step_log) + 1 : 0;
+  Walk walk(arguments, tree * TREE + branch, step);
+  // All loads before the first addition: what hides the latency of memory is how many are under way.
+  const bool is_straight = walk.ahead > (COUNT - 1) * step;
+  const Element* from = sequence + (count > 0 ? walk.offset : 0);
+  const u64 stride = step * arguments.reduced_stride;
+  if (is_straight && count == COUNT) {
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) {
+      held[j] = from[j * stride];
+    }
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) {
+      values[j] = what.of(held[j], branch + (j << step_log));
+    }
+  } else {
+    // Loads without branches: of numbers that are not there the first one.
+    if (is_straight) {
+#pragma unroll
+      for (int j = 0; j < COUNT; j++) {
+        held[j] = from[j < count ? j * stride : 0];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < COUNT; j++) {
+        held[j] = sequence[j < count ? walk.offset : 0];
+        walk.next();
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) {
+      values[j] = j < count ? what.of(held[j], branch + (j << step_log)) : W::none();
+    }
+  }
+  combine_all<W, COUNT>(values);
   return values[0];
 }
 
-template <typename A>
-__device__ __forceinline__ A from_lane_behind(A value, int distance) {
-  if constexpr (sizeof(A) < sizeof(int)) {
-    return static_cast<A>(__shfl_down_sync(ALL_LANES, static_cast<int>(value), distance));
-  } else {
-    return __shfl_down_sync(ALL_LANES, value, distance);
-  }
-}
-
-template <typename W, int THREADS>
+template <typename W, int ROWS, int COLUMNS, int THREADS>
 __device__ __forceinline__ void reduce_rows(const ReduceArguments& arguments) {
-  using A = typename W::A;
+  constexpr u32 WARPS = THREADS / LANES;
+  constexpr u32 LANES_LOG = 5;
   const u32 lane = threadIdx.x % LANES;
   const u64 items = arguments.results * arguments.trees;
-  const u64 warps = static_cast<u64>(gridDim.x) * (THREADS / LANES);
-  for (u64 item = static_cast<u64>(blockIdx.x) * (THREADS / LANES) + threadIdx.x / LANES; item < items; item += warps) {
+  const u64 step = static_cast<u64>(gridDim.x) * WARPS;
+  for (u64 item = static_cast<u64>(blockIdx.x) * WARPS + threadIdx.x / LANES; item < items; item += step) {
     u64 tree = item;
-    const u64 result = divide(tree, arguments.trees);
+    const u64 result = locate_sequence(arguments, tree);
     const W what(arguments, result);
     const auto* sequence = static_cast<const typename W::Element*>(arguments.in) + kept_offset(arguments, result);
-    A value = combine_32<W, LANES>(arguments, sequence, what, tree * TREE + lane, arguments.length);
+    auto value = combine_branch<W, COLUMNS / LANES>(
+        arguments, sequence, what, tree, tree_length(arguments, tree), lane, LANES_LOG);
 #pragma unroll
-    for (int level = 1; level <= LEVELS; level++) {
-      const int half = LANES >> level;
-      value = W::Combine::of(value, from_lane_behind(value, half));
+    for (u32 half = LANES / 2; half > 0; half /= 2) {
+      value = W::Combine::of(value, __shfl_down_sync(ALL_LANES, value, half));
     }
     if (lane == 0) {
-      static_cast<A*>(arguments.out)[item] = value;
+      static_cast<typename W::Result*>(arguments.out)[item] = W::result(value, tree * TREE);
     }
   }
 }
 
-template <typename W, int THREADS>
-__device__ __forceinline__ void reduce_rows_short(const ReduceArguments& arguments) {
-  using A = typename W::A;
-  const u32 group = static_cast<u32>(arguments.group);
-  const u32 lane = threadIdx.x % LANES;
-  const u32 place = lane % group;
-  const u32 per_warp = LANES / group;
-  const u64 step = static_cast<u64>(gridDim.x) * (THREADS / LANES) * per_warp;
-  u64 first = (static_cast<u64>(blockIdx.x) * (THREADS / LANES) + threadIdx.x / LANES) * per_warp;
-  for (; first < arguments.results; first += step) {
-    const u64 result = first + lane / group;
-    A value = W::Combine::template none<A>();
-    if (result < arguments.results && place < arguments.length) {
-      const W what(arguments, result);
-      const Walk walk(arguments, place, 1);
-      const auto* sequence = static_cast<const typename W::Element*>(arguments.in) + kept_offset(arguments, result);
-      value = what.of(sequence[walk.offset], place);
-    }
-    for (int half = static_cast<int>(group) / 2; half > 0; half /= 2) {
-      value = W::Combine::of(value, from_lane_behind(value, half));
-    }
-    if (place == 0 && result < arguments.results) {
-      static_cast<A*>(arguments.out)[result] = value;
-    }
-  }
-}
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Vector {
+  T element[V];
+};
 
-template <typename W, int THREADS>
-__device__ __forceinline__ void reduce_columns(const ReduceArguments& arguments) {
-  using A = typename W::A;
+template <typename W, int LOADS, int V, int THREADS>
+__device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) {
+  using Partial = typename W::Partial;
+  using Combine = typename W::Combine;
+  using Load = Vector<typename W::Element, V>;
   constexpr u32 WARPS = THREADS / LANES;
-  __shared__ A branches[LANES][LANES];
+  constexpr int KEPT = W::ORDERED ? V : 1;  // values of a vector that wait for other vectors
+  constexpr int LOADS_LOG = LOADS == 8 ? 3 : 4;
+  static_assert(LOADS == 1 << LOADS_LOG, "other counts of loads want another logarithm");
+
   const u32 lane = threadIdx.x % LANES;
+  const u32 group_log = static_cast<u32>(arguments.group_log);
+  const u32 trees_log = LOADS_LOG - static_cast<u32>(arguments.loads_log);  // of a lane, side by side
+  const u32 groups = LANES >> group_log;
+  const u32 group = lane >> group_log;
+  const u32 place = lane & ((1u << group_log) - 1);
+  const auto* in = static_cast<const typename W::Element*>(arguments.in);
+  auto* out = static_cast<typename W::Result*>(arguments.out);
+  const u64 items = arguments.results * arguments.trees;
+  const u64 per_warp = static_cast<u64>(groups) << trees_log;
+  const u64 step = static_cast<u64>(gridDim.x) * WARPS * per_warp;
+  u64 first = (static_cast<u64>(blockIdx.x) * WARPS + threadIdx.x / LANES) * per_warp;
+  for (; first < items; first += step) {
+    // Locate. Of sequences of several trees a lane has one tree at a time, so that slots differ by whole sequences.
+    const u64 item = first + group;
+    u64 tree = item;
+    const u64 result = locate_sequence(arguments, tree);
+    const u64 offset = result * arguments.kept_stride + tree * TREE;
+    const u64 next_offset = groups * arguments.kept_stride;
+    const u32 end = item < items ? tree_length(arguments, tree) : 0;
+    const u64 items_left = items - first;
+    const u32 left = items_left < per_warp ? static_cast<u32>(items_left) : static_cast<u32>(per_warp);
+
+    // Load: slot s has the vector s / 2^trees_log of the tree s % 2^trees_log.
+    Load held[LOADS];
+    u32 there = 0;  // a bit for each slot
+#pragma unroll
+    for (int s = 0; s < LOADS; s++) {
+      const u32 beside = s & ((1u << trees_log) - 1);
+      const u32 at = (((s >> trees_log) << group_log) + place) * V;
+      if (at < end && beside * groups + group < left) {
+        held[s] = *reinterpret_cast<const Load*>(in + offset + beside * next_offset + at);
+        there |= 1u << s;
+      }
+    }
+    Partial values[LOADS][KEPT];
+#pragma unroll
+    for (int s = 0; s < LOADS; s++) {
+      const u32 beside = s & ((1u << trees_log) - 1);
+      const u32 at = (((s >> trees_log) << group_log) + place) * V;
+      const bool is_there = (there >> s & 1) != 0;
+      const W what(arguments, is_there ? result + beside * groups : 0);
+      Partial elements[V];
+#pragma unroll
+      for (int v = 0; v < V; v++) {
+        elements[v] = is_there ? what.of(held[s].element[v], at + v) : W::none();
+      }
+      if constexpr (!W::ORDERED) {
+        combine_all<W, V>(elements);
+      }
+#pragma unroll
+      for (int k = 0; k < KEPT; k++) {
+        values[s][k] = elements[k];
+      }
+    }
+
+    // Combine the vectors of a lane, then those of a group, then the elements of a vector.
+#pragma unroll
+    for (int half = LOADS / 2; half > 0; half /= 2) {
+      if (half >> trees_log != 0) {  // else other trees' vectors
+#pragma unroll
+        for (int s = 0; s < LOADS / 2; s++) {
+          if (s < half) {
+#pragma unroll
+            for (int k = 0; k < KEPT; k++) {
+              values[s][k] = Combine::of(values[s][k], values[s + half][k]);
+            }
+          }
+        }
+      }
+    }
+#pragma unroll 1
+    for (u32 half = (1u << group_log) / 2; half > 0; half /= 2) {
+      // Slots 0, 1, 2 to 3, 4 to 7 and so on: shuffles without a branch between them overlap.
+#pragma unroll
+      for (int level = 0; level <= LOADS_LOG; level++) {
+        if (level <= trees_log) {
+#pragma unroll
+          for (int s = 0; s < LOADS; s++) {
+            if (s >= (1 << level) / 2 && s < 1 << level) {
+#pragma unroll
+              for (int k = 0; k < KEPT; k++) {
+                values[s][k] = Combine::of(values[s][k], __shfl_down_sync(ALL_LANES, values[s][k], half));
+              }
+            }
+          }
+        }
+      }
+    }
+
+    // Store: neighbouring groups write neighbouring results.
+#pragma unroll
+    for (int s = 0; s < LOADS; s++) {
+      if (s >> trees_log == 0 && place == 0 && s * groups + group < left) {
+        combine_all<W, KEPT>(values[s]);
+        out[item + s * groups] = W::result(values[s][0], tree * TREE);
+      }
+    }
+  }
+}
+
+template <typename W, int ROWS, int COLUMNS, int THREADS>
+__device__ __forceinline__ void reduce_columns(const ReduceArguments& arguments) {
+  constexpr u32 WARPS = THREADS / LANES;
+  constexpr u32 MOST_BRANCHES = 32;
+  __shared__ typename W::Partial branches[MOST_BRANCHES * LANES];  // (branches, columns)
+  const u32 branches_log = static_cast<u32>(arguments.group_log);
+  const u32 count = 1u << branches_log;
+  const u32 warps = count < WARPS ? count : WARPS;  // of a column
+  const u32 columns = LANES * (WARPS / warps);
   const u32 warp = threadIdx.x / LANES;
-  const u64 tiles = (arguments.results + LANES - 1) / LANES;
+  const u32 column = warp / warps * LANES + threadIdx.x % LANES;
+  const u64 tiles = (arguments.results + columns - 1) / columns;
   const u64 items = tiles * arguments.trees;
   for (u64 item = blockIdx.x; item < items; item += gridDim.x) {
     u64 tile = item;
-    const u64 tree = divide(tile, tiles);
-    const u64 result = tile * LANES + lane;
+    const u64 tree = arguments.trees == 1 ? 0 : divide(tile, tiles);
+    const u64 result = tile * columns + column;
     const bool is_there = result < arguments.results;
     const u64 readable = is_there ? result : 0;
     const W what(arguments, readable);
     const auto* sequence = static_cast<const typename W::Element*>(arguments.in) + kept_offset(arguments, readable);
-    const u64 end = is_there ? arguments.length : 0;
+    const u32 end = is_there ? tree_length(arguments, tree) : 0;
 #pragma unroll 1
-    for (u32 branch = warp; branch < LANES; branch += WARPS) {
-      branches[branch][lane] = combine_32<W, LANES>(arguments, sequence, what, tree * TREE + branch, end);
+    for (u32 branch = warp % warps; branch < count; branch += warps) {
+      branches[branch * columns + column] =
+          combine_branch<W, ROWS / MOST_BRANCHES>(arguments, sequence, what, tree, end, branch, branches_log);
     }
     __syncthreads();
-    for (u32 half = LANES / 2; half > 0; half /= 2) {
-      for (u32 branch = warp; branch < half; branch += WARPS) {
-        branches[branch][lane] = W::Combine::of(branches[branch][lane], branches[branch + half][lane]);
+    for (u32 half = count / 2; half > 0; half /= 2) {
+      for (u32 at = threadIdx.x; at < half * columns; at += THREADS) {
+        branches[at] = W::Combine::of(branches[at], branches[at + half * columns]);
       }
       __syncthreads();
     }
-    if (warp == 0 && is_there) {
-      static_cast<A*>(arguments.out)[tree * arguments.results + result] = branches[0][lane];
+    if (threadIdx.x < columns && tile * columns + threadIdx.x < arguments.results) {
+      static_cast<typename W::Result*>(arguments.out)[tree * arguments.results + tile * columns + threadIdx.x] =
+          W::result(branches[threadIdx.x], tree * TREE);
     }
     __syncthreads();
   }
 }
 
-template <typename W, int THREADS>
+template <typename W, int ROWS, int COLUMNS, int THREADS>
 __device__ __forceinline__ void reduce_columns_short(const ReduceArguments& arguments) {
-  using A = typename W::A;
   const u64 step = static_cast<u64>(gridDim.x) * THREADS;
   for (u64 result = static_cast<u64>(blockIdx.x) * THREADS + threadIdx.x; result < arguments.results; result += step) {
     const W what(arguments, result);
     const auto* sequence = static_cast<const typename W::Element*>(arguments.in) + kept_offset(arguments, result);
-    static_cast<A*>(arguments.out)[result] = combine_32<W, 1>(arguments, sequence, what, 0, arguments.length);
+    static_cast<typename W::Result*>(arguments.out)[result] = W::result(
+        combine_branch<W, ROWS>(arguments, sequence, what, 0, static_cast<u32>(arguments.length), 0, 0), 0);
   }
 }
 
 }  // namespace tilespark
 
-// reduce_<form>_<what>_<int|float>_w<width>_<rows>x<columns of a tree>x<threads>
-#define REDUCE_FORM(FORM, WHAT, KIND, BYTES, TILE, ...)                          \
-  extern "C" __global__ void __launch_bounds__(256, 2)                          \
-      reduce_##FORM##_##WHAT##_##KIND##_w##BYTES##_##TILE##x256(                \
-          const __grid_constant__ tilespark::ReduceArguments arguments) {       \
-    tilespark::reduce_##FORM<tilespark::__VA_ARGS__, 256>(arguments);            \
+// Thread blocks of a multiprocessor. Narrow loads want more, so that enough bytes are under way; a thread with many
+// numbers wants registers for them.
+#define LEAST_BLOCKS_OF(BYTES, NUMBERS) ((NUMBERS) > 16 || (BYTES) > 4 ? 2 : (BYTES) <= 2 ? 4 : 3)
+#define LEAST_BLOCKS_rows(BYTES, ROWS, COLUMNS) 2
+#define LEAST_BLOCKS_packed(BYTES, ROWS, COLUMNS) ((BYTES) < 8 && (COLUMNS) == 1 ? 3 : 2)
+#define LEAST_BLOCKS_columns(BYTES, ROWS, COLUMNS) LEAST_BLOCKS_OF(BYTES, (ROWS) / 32)
+#define LEAST_BLOCKS_columns_short(BYTES, ROWS, COLUMNS) LEAST_BLOCKS_OF(BYTES, ROWS)
+
+// reduce_<form>_<what>_<int|float>_w<width>_<rows>x<columns>x<threads>: numbers and results of a tree's thread block in
+// columns, loads of a lane and elements of a load in packed.
+#define REDUCE_FORM(FORM, WHAT, KIND, BYTES, ROWS, COLUMNS, ...)                      \
+  extern "C" __global__ void __launch_bounds__(256, LEAST_BLOCKS_##FORM(BYTES, ROWS, COLUMNS)) \
+      reduce_##FORM##_##WHAT##_##KIND##_w##BYTES##_##ROWS##x##COLUMNS##x256(          \
+          const __grid_constant__ tilespark::ReduceArguments arguments) {             \
+    tilespark::reduce_##FORM<tilespark::__VA_ARGS__, ROWS, COLUMNS, 256>(arguments);  \
   }
 
-#define REDUCE_FORMS(WHAT, KIND, BYTES, ...)                          \
-  REDUCE_FORM(rows, WHAT, KIND, BYTES, 1x1024, __VA_ARGS__)           \
-  REDUCE_FORM(rows_short, WHAT, KIND, BYTES, 1x32, __VA_ARGS__)       \
-  REDUCE_FORM(columns, WHAT, KIND, BYTES, 1024x32, __VA_ARGS__)       \
-  REDUCE_FORM(columns_short, WHAT, KIND, BYTES, 32x1, __VA_ARGS__)
+#define REDUCE_FORMS(WHAT, KIND, BYTES, PACKED, ...)                  \
+  REDUCE_FORM(rows, WHAT, KIND, BYTES, 1, 1024, __VA_ARGS__)          \
+  PACKED(WHAT, KIND, BYTES, __VA_ARGS__)                              \
+  REDUCE_FORM(columns, WHAT, KIND, BYTES, 512, 32, __VA_ARGS__)       \
+  REDUCE_FORM(columns, WHAT, KIND, BYTES, 1024, 32, __VA_ARGS__)      \
+  REDUCE_FORM(columns_short, WHAT, KIND, BYTES, 8, 1, __VA_ARGS__)    \
+  REDUCE_FORM(columns_short, WHAT, KIND, BYTES, 16, 1, __VA_ARGS__)   \
+  REDUCE_FORM(columns_short, WHAT, KIND, BYTES, 32, 1, __VA_ARGS__)
 
-#define REDUCE(TYPE, SUMMED, KIND, BYTES)                                                 \
-  REDUCE_FORMS(sum, KIND, BYTES, Numbers<TYPE, SUMMED, tilespark::Sum>)                   \
-  REDUCE_FORMS(minimum, KIND, BYTES, Numbers<TYPE, TYPE, tilespark::Minimum>)             \
-  REDUCE_FORMS(maximum, KIND, BYTES, Numbers<TYPE, TYPE, tilespark::Maximum>)             \
-  REDUCE_FORMS(match, KIND, BYTES, Places<TYPE>)
+// No spills: fewer loads of 8 bytes, and no 16 places a load.
+#define PACKED_1(WHAT, KIND, BYTES, ...)                              \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 16, __VA_ARGS__)          \
+  PLACES_1(WHAT, KIND, BYTES, __VA_ARGS__)
+#define PLACES_1(WHAT, KIND, BYTES, ...)                              \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 4, __VA_ARGS__)           \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 16, 1, __VA_ARGS__)
+#define PACKED_2(WHAT, KIND, BYTES, ...)                              \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 8, __VA_ARGS__)           \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 2, __VA_ARGS__)           \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 16, 1, __VA_ARGS__)
+#define PLACES_2 PACKED_2
+#define PACKED_4(WHAT, KIND, BYTES, ...)                              \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 4, __VA_ARGS__)           \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 16, 1, __VA_ARGS__)
+#define PLACES_4 PACKED_4
+#define PACKED_8(WHAT, KIND, BYTES, ...)                              \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 2, __VA_ARGS__)           \
+  REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 1, __VA_ARGS__)
+#define PLACES_8 PACKED_8
 
-REDUCE(signed char, long long, int, 1)
-REDUCE(short, long long, int, 2)
-REDUCE(int, long long, int, 4)
-REDUCE(long long, long long, int, 8)
-REDUCE(float, double, float, 4)
-REDUCE(double, double, float, 8)
+#define REDUCE(TYPE, PARTIAL, KIND, BYTES, ...)                                                              \
+  REDUCE_FORMS(sum, KIND, BYTES, PACKED_##BYTES, __VA_ARGS__)                                                \
+  REDUCE_FORMS(minimum, KIND, BYTES, PACKED_##BYTES, Numbers<TYPE, TYPE, PARTIAL, tilespark::Minimum>)       \
+  REDUCE_FORMS(maximum, KIND, BYTES, PACKED_##BYTES, Numbers<TYPE, TYPE, PARTIAL, tilespark::Maximum>)       \
+  REDUCE_FORMS(match, KIND, BYTES, PLACES_##BYTES, Places<TYPE>)
+
+REDUCE(signed char, int, int, 1, Numbers<signed char, long long, int, tilespark::Sum>)
+REDUCE(short, int, int, 2, Numbers<short, long long, int, tilespark::Sum>)
+REDUCE(int, int, int, 4, Numbers<int, long long, long long, tilespark::Sum>)
+REDUCE(long long, long long, int, 8, Numbers<long long, long long, long long, tilespark::Sum>)
+REDUCE(float, float, float, 4, OrderedSum<float>)
+REDUCE(double, double, float, 8, OrderedSum<double>)

@@ -19,15 +19,21 @@ public final class DeviceReducer {
   private static final int PLANS = 256;
 
   private final CudaDevice device;
-  private final PlanCache<ReductionProblem, ReductionPlan> plans = new PlanCache<>(PLANS);
+  private final PlanCache<Asked, ReductionPlan> plans = new PlanCache<>(PLANS);
+
+  /** A reduction of an array that begins at a multiple of the widest load's bytes, or does not. */
+  private record Asked(ReductionProblem problem, boolean isAligned) {}
 
   /** Reductions on a device, which is borrowed. */
   public DeviceReducer(CudaDevice device) {
     this.device = device;
   }
 
-  private ReductionPlan plan(ReductionProblem problem) {
-    return plans.get(problem, asked -> ReductionPlanner.plan(asked, device.ownKernels()));
+  private ReductionPlan plan(ReductionProblem problem, boolean isAligned) {
+    return plans.get(
+        new Asked(problem, isAligned),
+        asked ->
+            ReductionPlanner.plan(asked.problem(), asked.isAligned(), device.ownKernels()));
   }
 
   /**
@@ -37,7 +43,7 @@ public final class DeviceReducer {
    *     once neighbours are one
    */
   public long workspaceBytes(ReductionProblem problem) {
-    return plan(problem).workspaceBytes();
+    return plan(problem, true).workspaceBytes(); // the same for both alignments
   }
 
   /**
@@ -51,9 +57,10 @@ public final class DeviceReducer {
    * @throws IndexOutOfBoundsException if an array does not fit its buffer
    */
   public void reduce(ReductionProblem problem, At in, At out, At workspace, CudaStream stream) {
-    ReductionPlan plan = plan(problem);
+    long array = address(in, problem.shape(), problem.type());
+    ReductionPlan plan = plan(problem, array % ReductionPlanner.VECTOR_BYTES == 0);
     long[] sides = { // by ordinal of ReductionPlan.Side
-      address(in, problem.shape(), problem.type()),
+      array,
       address(out, problem.outputShape(), problem.outputType()),
       plan.workspaceBytes() == 0 ? 0 : workspace(workspace, plan)
     };

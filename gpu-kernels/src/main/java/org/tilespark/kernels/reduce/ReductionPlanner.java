@@ -1,8 +1,10 @@
 package org.tilespark.kernels.reduce;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex.Kernel;
@@ -20,20 +22,35 @@ import org.tilespark.layout.ElementType;
  * is found by a second look: the least place of an element that equals the best one.
  */
 public final class ReductionPlanner {
-  /** Numbers that one thread combines, and lanes of a warp. */
+  /** Lanes of a warp, and the most branches of a tree in columns. */
   private static final int LANES = 32;
+
+  /** The longest sequence across rows that one thread takes. */
+  private static final int SHORT = 32;
+
+  /**
+   * Neighbouring lanes of a tree in packed, unless a lane has no more loads: 8 lanes that load 16
+   * bytes read a whole line of the cache, and fewer lanes shuffle less.
+   */
+  private static final int PACKED_LANES = 8;
+
+  /** Wide elements of long sequences along rows are read at the limit of memory one by one. */
+  private static final int NARROW_BYTES = 2;
 
   /** Axes of either sort that a kernel knows. */
   private static final int MOST_AXES = 2;
 
-  private static final int WORKSPACE_ALIGNMENT = 16;
+  /** Bytes of the widest loads. */
+  public static final int VECTOR_BYTES = 16;
 
   private final DeviceKernels device;
+  private final boolean arrayIsAligned;
   private final List<Step> steps = new ArrayList<>();
   private long workspaceBytes;
 
-  private ReductionPlanner(DeviceKernels device) {
+  private ReductionPlanner(DeviceKernels device, boolean arrayIsAligned) {
     this.device = device;
+    this.arrayIsAligned = arrayIsAligned;
   }
 
   /**
@@ -58,14 +75,54 @@ public final class ReductionPlanner {
     }
   }
 
+  /** What a launch combines, and where it lies. */
+  private record Work(
+      Combination combination, ReducedAxes axes, boolean isAligned, long count, long length) {
+    Work(Combination combination, ReducedAxes axes, boolean isAligned) {
+      this(
+          combination,
+          axes,
+          isAligned,
+          ReducedAxes.count(axes.kept()),
+          ReducedAxes.count(axes.reduced()));
+    }
+
+    long trees() {
+      return Ceil.div(length, ReductionProblem.TREE);
+    }
+
+    /** The numbers of a tree, filled up to a power of two. */
+    int treeSize() {
+      int most = (int) Math.min(length, ReductionProblem.TREE);
+      return most == 1 ? 1 : Integer.highestOneBit(most - 1) * 2;
+    }
+
+    boolean alongRows() {
+      return axes.isInnermost(axes.reduced());
+    }
+
+    /** True if neither sequences nor what lies between their starts have gaps. */
+    boolean isPacked() {
+      return alongRows() && axes.kept().size() <= 1 && axes.reduced().size() == 1;
+    }
+
+    /** Whether vectors of so many elements begin at multiples of their size. */
+    boolean takesVectors(int elements) {
+      return elements == 1
+          || (isAligned && length % elements == 0 && inner(axes.kept()).stride() % elements == 0);
+    }
+  }
+
   /**
    * The plan of a reduction.
    *
+   * @param isAligned whether the array begins at a multiple of {@link #VECTOR_BYTES} bytes
    * @throws IllegalArgumentException if there are no elements, or more than two axes of either sort
    *     once neighbours are one
    * @throws UnsupportedOperationException if the jar has no kernel for the device
    */
-  public static ReductionPlan plan(ReductionProblem problem, DeviceKernels device) {
+  public static ReductionPlan plan(
+      ReductionProblem problem, boolean isAligned, DeviceKernels device) {
     ReducedAxes axes = ReducedAxes.of(problem);
     if (problem.shape().elements() == 0
         || axes.kept().size() > MOST_AXES
@@ -74,7 +131,7 @@ public final class ReductionPlanner {
           "%s on a device; expected elements, and at most %s axes of either sort between others"
               .formatted(problem, MOST_AXES));
     }
-    ReductionPlanner planner = new ReductionPlanner(device);
+    ReductionPlanner planner = new ReductionPlanner(device, isAligned);
     ElementType type = problem.type();
     Place array = new Place(Side.IN, 0);
     Place results = new Place(Side.OUT, 0);
@@ -116,7 +173,7 @@ public final class ReductionPlanner {
   }
 
   private static long bytes(long elements, ElementType type) {
-    return Ceil.to(Math.multiplyExact(elements, (long) type.bytes()), WORKSPACE_ALIGNMENT);
+    return Ceil.to(Math.multiplyExact(elements, (long) type.bytes()), VECTOR_BYTES);
   }
 
   private Place workspace(long elements, ElementType type) {
@@ -128,21 +185,18 @@ public final class ReductionPlanner {
   /** Adds launches until each sequence is one number. */
   private void reduce(
       Combination combination, ReducedAxes axes, Place in, Place best, Place results) {
-    long count = ReducedAxes.count(axes.kept());
-    long length = ReducedAxes.count(axes.reduced());
-    boolean alongRows = axes.isInnermost(axes.reduced());
-    long trees = Ceil.div(length, ReductionProblem.TREE);
+    Work work =
+        new Work(combination, axes, in.side() == Side.WORKSPACE || arrayIsAligned);
+    long count = work.count();
+    long trees = work.trees();
     Place out =
         trees == 1
             ? results
             : workspace(Math.multiplyExact(count, trees), combination.result());
     steps.add(
-        new Step(
-            launch(combination, axes, count, length, trees, alongRows),
-            in,
-            combination.what().equals("match") ? best : in,
-            out));
+        new Step(launch(work), in, combination.what().equals("match") ? best : in, out));
     if (trees > 1) {
+      boolean alongRows = work.alongRows();
       Axis kept = new Axis(count, alongRows ? trees : 1);
       Axis reduced = new Axis(trees, alongRows ? 1 : count);
       ReducedAxes next =
@@ -151,59 +205,95 @@ public final class ReductionPlanner {
     }
   }
 
-  private KernelLaunch launch(
-      Combination combination,
-      ReducedAxes axes,
-      long count,
-      long length,
-      long trees,
-      boolean alongRows) {
-    boolean isShort = length <= LANES;
-    String form = (alongRows ? "rows" : "columns") + (isShort ? "_short" : "");
-    String family = combination.family(form);
-    Kernel kernel =
-        device
-            .find(family, combination.element().bytes())
-            .orElseThrow(
-                () ->
-                    new UnsupportedOperationException(
-                        "This jar has no kernel %s for %s"
-                            .formatted(family, device.limits().architecture())));
-    int threads = kernel.shape().threads();
-    long group = length <= 1 ? 1 : Long.highestOneBit(length - 1) * 2;
-    int warps = threads / LANES;
-    long threadBlocks;
-    if (!alongRows) {
-      threadBlocks =
-          isShort
-              ? Ceil.div(count, threads)
-              : Math.multiplyExact(Ceil.div(count, LANES), trees);
-    } else {
-      threadBlocks =
-          isShort
-              ? Ceil.div(count, warps * (LANES / group))
-              : Ceil.div(Math.multiplyExact(count, trees), warps);
+  private KernelLaunch launch(Work work) {
+    Optional<Kernel> packed = packed(work);
+    if (packed.isPresent()) {
+      return packed(work, packed.get());
     }
+    if (work.alongRows()) {
+      Kernel kernel = kernel(work, "rows", 1);
+      long trees = Math.multiplyExact(work.count(), work.trees());
+      return launch(work, kernel, Ceil.div(trees, kernel.shape().threads() / LANES), 1, 1);
+    }
+    if (work.length() <= SHORT) {
+      Kernel kernel = kernel(work, "columns_short", work.length());
+      return launch(work, kernel, Ceil.div(work.count(), kernel.shape().threads()), 1, 1);
+    }
+    Kernel kernel = kernel(work, "columns", work.treeSize());
+    int branches = work.treeSize() / (kernel.shape().rows() / LANES);
+    int warps = kernel.shape().threads() / LANES;
+    int columns = LANES * (warps / Math.min(branches, warps));
+    long threadBlocks =
+        Math.multiplyExact(Ceil.div(work.count(), columns), work.trees());
+    return launch(work, kernel, threadBlocks, branches, 1);
+  }
+
+  /** The packed kernel with the widest loads that fits. */
+  private Optional<Kernel> packed(Work work) {
+    int width = work.combination().element().bytes();
+    if (!work.isPacked() || (work.trees() > 1 && width > NARROW_BYTES)) {
+      return Optional.empty();
+    }
+    return device.findAll(work.combination().family("packed"), width).stream()
+        .filter(kernel -> work.takesVectors(kernel.shape().cols()))
+        .filter(
+            kernel -> LANES * kernel.shape().rows() * kernel.shape().cols() >= work.treeSize())
+        .max(Comparator.comparingInt(kernel -> kernel.shape().cols()));
+  }
+
+  private KernelLaunch packed(Work work, Kernel kernel) {
+    int vectors = work.treeSize() / kernel.shape().cols();
+    int loads = Math.min(Math.max(1, vectors / PACKED_LANES), kernel.shape().rows());
+    int group = vectors / loads;
+    long ofWarp = (long) (LANES / group) * (kernel.shape().rows() / loads);
+    long trees = Math.multiplyExact(work.count(), work.trees());
+    long threadBlocks = Ceil.div(trees, kernel.shape().threads() / LANES * ofWarp);
+    return launch(work, kernel, threadBlocks, group, loads);
+  }
+
+  /** The kernel of a form with the fewest rows that suffice. */
+  private Kernel kernel(Work work, String form, long rows) {
+    String family = work.combination().family(form);
+    return device.findAll(family, work.combination().element().bytes()).stream()
+        .filter(kernel -> kernel.shape().rows() >= rows)
+        .min(Comparator.comparingInt(kernel -> kernel.shape().rows()))
+        .orElseThrow(
+            () ->
+                new UnsupportedOperationException(
+                    "This jar has no kernel %s for %s"
+                        .formatted(family, device.limits().architecture())));
+  }
+
+  /**
+   * A launch.
+   *
+   * @param group a power of two, as the field of {@code ReduceArguments}
+   * @param loads likewise
+   */
+  private KernelLaunch launch(
+      Work work, Kernel kernel, long threadBlocks, int group, int loads) {
+    int threads = kernel.shape().threads();
     return new KernelLaunch(
         kernel.name(),
         LaunchConfig.forPieces(threadBlocks, threads, 0, device.limits()),
-        words(axes, count, length, trees, isShort ? group : 0));
+        words(work, group, loads));
   }
 
   /** The fields of {@code ReduceArguments} after the pointers. */
-  private static long[] words(
-      ReducedAxes axes, long count, long length, long trees, long group) {
+  private static long[] words(Work work, int group, int loads) {
+    ReducedAxes axes = work.axes();
     return new long[] {
-      count,
-      length,
-      trees,
+      work.count(),
+      work.length(),
+      work.trees(),
       inner(axes.kept()).extent(),
       inner(axes.kept()).stride(),
       outerStride(axes.kept()),
       inner(axes.reduced()).extent(),
       inner(axes.reduced()).stride(),
       outerStride(axes.reduced()),
-      group
+      Integer.numberOfTrailingZeros(group),
+      Integer.numberOfTrailingZeros(loads)
     };
   }
 

@@ -98,6 +98,60 @@ class DeviceReducerIT {
     }
   }
 
+  /** Lengths about those at which lanes, loads, vectors and branches of the kernels change. */
+  private static final int[] LENGTHS = {
+    1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24, 31, 32, 33, 47, 48, 63, 64, 65, 96, 100, 127,
+    128, 129, 160, 255, 256, 257, 300, 384, 500, 511, 512, 513, 640, 768, 1000, 1008, 1023, 1024,
+    1025, 1040, 1100
+  };
+
+  /** Sequences of at most little more than a tree: behind each other, and side by side. */
+  @Test
+  void shortSequences() {
+    Random random = new Random(4);
+    ElementType[] types = ElementType.values();
+    for (int length : LENGTHS) {
+      for (ElementType type : types) {
+        assertShort(length, type, Reduction.SUM, random);
+      }
+      for (Reduction reduction : Reduction.values()) {
+        assertShort(length, types[random.nextInt(types.length)], reduction, random);
+        assertShort(length, types[random.nextInt(types.length)], reduction, random);
+      }
+    }
+  }
+
+  private static void assertShort(
+      int length, ElementType type, Reduction reduction, Random random) {
+    int results = 1 + random.nextInt(Math.max(150, Math.min(1500, 30_000 / length)));
+    for (boolean alongRows : new boolean[] {true, false}) {
+      Shape shape = alongRows ? Shape.of(results, length) : Shape.of(length, results);
+      assertReduces(
+          new ReductionProblem(shape, Set.of(alongRows ? 1 : 0), type, reduction), random);
+    }
+    int inner = 1 + random.nextInt(40);
+    Shape between = Shape.of(1 + results / inner, length, inner);
+    assertReduces(new ReductionProblem(between, Set.of(1), type, reduction), random);
+  }
+
+  /** Short sequences along two axes with another between: offsets of two strides. */
+  @Test
+  void shortSequencesAlongTwoAxes() {
+    Random random = new Random(5);
+    for (int inner : new int[] {2, 3, 7, 8, 16, 31, 32, 33, 100, 512}) {
+      for (ElementType type : ElementType.values()) {
+        Reduction reduction = Reduction.values()[random.nextInt(Reduction.values().length)];
+        int outer = 2 + random.nextInt(Math.max(1, 1100 / inner));
+        Shape rows = Shape.of(outer, 37, inner);
+        assertReduces(new ReductionProblem(rows, Set.of(0, 2), type, reduction), random);
+        assertReduces(new ReductionProblem(rows, Set.of(0, 2), type, Reduction.SUM), random);
+        Shape columns = Shape.of(outer, 3, inner, 19);
+        assertReduces(new ReductionProblem(columns, Set.of(0, 2), type, reduction), random);
+        assertReduces(new ReductionProblem(columns, Set.of(0, 2), type, Reduction.SUM), random);
+      }
+    }
+  }
+
   @Test
   void treesOfTrees() {
     Random random = new Random(3);
@@ -114,6 +168,14 @@ class DeviceReducerIT {
             new ReductionProblem(Shape.of(40, 2100, 7, 3), Set.of(1, 3), type, reduction), random);
         assertReduces(
             new ReductionProblem(Shape.of(3000, 1000), Set.of(0), type, reduction), random);
+      }
+    }
+    for (long length : new long[] {2048, 5008, 5012, 5001}) { // narrow elements, by their vectors
+      for (ElementType type : new ElementType[] {ElementType.INT8, ElementType.INT16}) {
+        for (Reduction reduction : Reduction.values()) {
+          assertReduces(
+              new ReductionProblem(Shape.of(77, length), Set.of(1), type, reduction), random);
+        }
       }
     }
   }
@@ -171,17 +233,24 @@ class DeviceReducerIT {
         new byte[(int) problem.outputShape().elements() * problem.outputType().bytes()];
     new HostReducer().reduce(problem, HostMemory.ofArray(array), HostMemory.ofArray(expected));
     int shift = 16 * random.nextInt(3);
-    byte[] found = run(problem, array, expected.length, shift);
-    assertArrayEquals(comparable(problem, expected), comparable(problem, found), problem::toString);
+    // Vectors are loaded from multiples of their size alone; elsewhere another kernel runs.
+    int inShift = random.nextBoolean() ? 0 : problem.type().bytes() * random.nextInt(16);
+    byte[] found = run(problem, array, expected.length, shift, inShift);
+    assertArrayEquals(
+        comparable(problem, expected),
+        comparable(problem, found),
+        () -> problem + " at " + inShift);
   }
 
-  private static byte[] run(ReductionProblem problem, byte[] array, int resultBytes, int shift) {
+  private static byte[] run(
+      ReductionProblem problem, byte[] array, int resultBytes, int shift, int inShift) {
     int before = GUARD + shift;
+    int inBefore = before + inShift;
     int outBytes = before + resultBytes + GUARD;
     long workspaceBytes = Math.max(1, reducer.workspaceBytes(problem));
     try (CudaStream stream = device.newStream();
         PinnedBuffer host = device.allocatePinned(Math.max(array.length, outBytes));
-        DeviceBuffer in = device.allocate(before + array.length, stream);
+        DeviceBuffer in = device.allocate(inBefore + array.length, stream);
         DeviceBuffer out = device.allocate(outBytes, stream);
         DeviceBuffer workspace = device.allocate(workspaceBytes, stream)) {
       HostMemory part = host.memory().slice(0, outBytes);
@@ -189,9 +258,9 @@ class DeviceReducerIT {
       stream.upload(part, out, 0);
       stream.synchronize();
       HostMemory.ofArray(array).copyTo(host.memory().slice(0, array.length));
-      stream.upload(host.memory().slice(0, array.length), in, before);
+      stream.upload(host.memory().slice(0, array.length), in, inBefore);
       reducer.reduce(
-          problem, new At(in, before), new At(out, before), new At(workspace, 0), stream);
+          problem, new At(in, inBefore), new At(out, before), new At(workspace, 0), stream);
       stream.synchronize();
       stream.download(out, 0, part);
       stream.synchronize();

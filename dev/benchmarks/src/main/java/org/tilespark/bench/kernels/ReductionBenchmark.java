@@ -97,6 +97,11 @@ public final class ReductionBenchmark {
     shapes.put(Shape.of(elements / 16, 16), List.of(Set.of(1)));
     shapes.put(Shape.of(16, elements / 16), List.of(Set.of(0)));
     shapes.put(Shape.of(elements / 128, 128), List.of(Set.of(1)));
+    // No powers of two; a few bytes less than the others.
+    shapes.put(Shape.of(elements / 25, 25), List.of(Set.of(1)));
+    shapes.put(Shape.of(25, elements / 25), List.of(Set.of(0)));
+    shapes.put(Shape.of(elements / 300, 300), List.of(Set.of(1)));
+    shapes.put(Shape.of(300, elements / 300), List.of(Set.of(0)));
     return shapes;
   }
 
