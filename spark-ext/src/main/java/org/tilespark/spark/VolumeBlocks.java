@@ -108,6 +108,63 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_ROLL, df, shift);
   }
 
+  /** {@link #halo(Dataset, String, String)} with zeros beyond the volume. */
+  public static Dataset<Row> halo(Dataset<Row> df, String widths) {
+    return halo(df, widths, "constant");
+  }
+
+  /**
+   * The volume in blocks that have elements of their neighbours around their own: what stencils and
+   * deconvolution need. One exchange. Places and sizes count the halo: the place {@code x}, {@code
+   * y}, {@code z} is that of the first element with its halo, and may be negative. Beyond the
+   * volume the halo has what {@code edge} says; with {@code "none"} blocks end where the volume
+   * does. A halo may be wider than a block, but for the edge {@code "none"}.
+   *
+   * <p>{@link #map}, {@link #scale}, the caller's own functions of a block, caches and tables of
+   * Spark take such blocks. All other operators refuse them: blocks that overlap are no volume.
+   * {@link #trim(Dataset)} takes the halo off; column metadata of places and values says how wide
+   * it is.
+   *
+   * <p>Own elements are cut as the blocks of {@code df} are, and extents are found as by {@link
+   * #pad(Dataset, String, String, double)}.
+   *
+   * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
+   *     tiling
+   * @param widths elements on both sides of each axis, {@code "1,2,0"}; before and after each,
+   *     {@code "1,2; 0,1; 0,0"}; {@code "2"} on all sides
+   * @param edge constant (zeros), edge, reflect, symmetric, wrap or none
+   * @throws IllegalArgumentException if {@code df} has no volume blocks, or the widths or the edge
+   *     are none
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> halo(Dataset<Row> df, String widths, String edge) {
+    return OperatorCall.of(TableFunctions.VOLUME_HALO, df, widths, edge);
+  }
+
+  /**
+   * The blocks without the halo that {@link #halo(Dataset, String, String)} gave them. No shuffle;
+   * further columns are carried through. The volume has the extents that it had before the halo.
+   *
+   * @param df blocks of any element type; {@code values} may be others than {@code halo} gave, of
+   *     as many elements
+   * @throws IllegalArgumentException if no column metadata says that the blocks have a halo; it is
+   *     lost where places are computed anew, see {@link #trim(Dataset, String)}
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> trim(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.VOLUME_TRIM, df);
+  }
+
+  /**
+   * As {@link #trim(Dataset)}, of blocks whose column metadata was lost, as by {@code map} of a
+   * typed Dataset.
+   *
+   * @param widths as {@code halo} was given them; its edge was not {@code "none"}
+   */
+  public static Dataset<Row> trim(Dataset<Row> df, String widths) {
+    return OperatorCall.of(TableFunctions.VOLUME_TRIM, df, widths);
+  }
+
   /**
    * The same volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
    * already and have less than 256 MiB of values each stay as they are, unless the whole volume is
@@ -169,10 +226,10 @@ public final class VolumeBlocks {
   }
 
   /**
-   * Some elements along each axis, with the meaning of numpy's basic slicing: {@code start:stop:step}
-   * for each axis with commas between, bounds below 0 from the end, parts left out, steps below 0,
-   * {@code ...} for the axes that are not named. Unlike numpy's, a single number keeps its axis, with
-   * extent 1.
+   * Some elements along each axis, with the meaning of numpy's basic slicing: {@code
+   * start:stop:step} for each axis with commas between, bounds below 0 from the end, parts left
+   * out, steps below 0, {@code ...} for the axes that are not named. Unlike numpy's, a single
+   * number keeps its axis, with extent 1.
    *
    * <p>Block by block, no shuffle; blocks that hold nothing of the slice are dropped, and not even
    * read by our sources. Extents are those that the column metadata states; where it states none, a
@@ -692,7 +749,7 @@ public final class VolumeBlocks {
    * As {@link #norm(Dataset, String)}, with one of numpy's other norms.
    *
    * @param ord along one axis 1 (sum of absolute values), 2 or inf (greatest absolute value); along
-   * two axes fro, 1 (greatest sum along the first of them) or inf (along the second)
+   *     two axes fro, 1 (greatest sum along the first of them) or inf (along the second)
    */
   public static Dataset<Row> norm(Dataset<Row> df, String axis, String ord) {
     return OperatorCall.of(TableFunctions.VOLUME_NORM, df, axis, ord);

@@ -89,6 +89,8 @@ class BrokenBlocksTest extends SparkTest {
           new Operator("pad", Looks.AT_ALL, (x, good) -> MatrixBlocks.pad(x, "3,2", "wrap")),
           new Operator("pad with a number", Looks.AT_ALL, (x, good) -> MatrixBlocks.pad(x, "9")),
           new Operator("roll", Looks.AT_ALL, (x, good) -> MatrixBlocks.roll(x, "3,-2")),
+          new Operator(
+              "halo", Looks.AT_ALL, (x, good) -> MatrixBlocks.trim(MatrixBlocks.halo(x, "1"))),
           new Operator("gram", Looks.AT_ALL, (x, good) -> MatrixBlocks.gram(x)),
           new Operator("multiply A", Looks.AT_ALL, MatrixBlocks::multiply),
           new Operator("multiply B", Looks.AT_ALL, (x, good) -> MatrixBlocks.multiply(good, x)),
@@ -114,6 +116,10 @@ class BrokenBlocksTest extends SparkTest {
           new Operator("reblock", Looks.AT_ALL, (x, good) -> VolumeBlocks.reblock(x, 4, 5, 3)),
           new Operator("pad", Looks.AT_ALL, (x, good) -> VolumeBlocks.pad(x, "3", "reflect")),
           new Operator("roll", Looks.AT_ALL, (x, good) -> VolumeBlocks.roll(x, "3,-2,0")),
+          new Operator(
+              "halo",
+              Looks.AT_ALL,
+              (x, good) -> VolumeBlocks.trim(VolumeBlocks.halo(x, "1,2,0", "symmetric"))),
           new Operator("slabs", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "y")),
           new Operator("slabs of 5", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "x", 5)),
           new Operator("pencils", Looks.AT_ALL, (x, good) -> VolumeBlocks.pencils(x, "z")),

@@ -133,6 +133,9 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("reblock of what lies right", () -> MatrixBlocks.reblock(a, 16, 64));
     QUERIES.put("pad", () -> MatrixBlocks.pad(a, "3", "reflect"));
     QUERIES.put("pad otherwise", () -> MatrixBlocks.pad(a, "3", "wrap"));
+    QUERIES.put("halo", () -> MatrixBlocks.halo(a, "3", "reflect"));
+    QUERIES.put("trim", () -> MatrixBlocks.trim(MatrixBlocks.halo(a, "3")));
+    QUERIES.put("trim of another halo", () -> MatrixBlocks.trim(MatrixBlocks.halo(a, "2")));
     QUERIES.put("roll", () -> MatrixBlocks.roll(a, "3,0"));
     QUERIES.put(
         "reblock without extents",

@@ -23,6 +23,7 @@ class StreamingTest extends SparkTest {
     Map<String, Supplier<Dataset<Row>>> operators = new LinkedHashMap<>();
     operators.put("MatrixBlocks.reblock", () -> MatrixBlocks.reblock(m, 1, 1));
     operators.put("MatrixBlocks.pad", () -> MatrixBlocks.pad(stated, "1"));
+    operators.put("MatrixBlocks.halo", () -> MatrixBlocks.halo(stated, "1"));
     operators.put("MatrixBlocks.roll", () -> MatrixBlocks.roll(m, "1,0"));
     operators.put("MatrixBlocks.multiply", () -> MatrixBlocks.multiply(m, m));
     operators.put(

@@ -46,7 +46,11 @@ public final class ArrayMetadata {
   /** The file type of truth values, which are 0 and 1 in TINYINT. */
   public static final String BOOL = "|b1";
 
-  private static final List<String> KEYS = List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM);
+  /** How blocks overlap their neighbours, see {@link Halo}; of the values and the places. */
+  public static final String HALO = "tilespark.halo";
+
+  private static final List<String> KEYS =
+      List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM, HALO);
 
   private static final String DROP_IT =
       ". If it is not yours, drop it with withoutExtents(df), or state the extents with"
@@ -95,8 +99,8 @@ public final class ArrayMetadata {
 
   /**
    * What holds of rows that come from several places, as in a union: what all say. Where they do
-   * not say the same, the extents are {@link #UNKNOWN}, a spectrum is {@link #MIXED}, and all else
-   * is left out.
+   * not say the same, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link #MIXED},
+   * and all else is left out.
    *
    * @param all of each place, at least one; other people's keys are those of the first
    */
@@ -109,6 +113,8 @@ public final class ArrayMetadata {
         agreed.remove(key);
         if (key.equals(EXTENTS)) {
           agreed.putString(key, UNKNOWN);
+        } else if (key.equals(HALO)) {
+          agreed.putString(key, MIXED);
         }
       }
     }
@@ -162,6 +168,19 @@ public final class ArrayMetadata {
   /** What transforms made these values, if stated. */
   public Optional<String> spectrum() {
     return text(SPECTRUM);
+  }
+
+  /** How blocks overlap, if stated; {@link Halo} reads it. */
+  Optional<String> halo() {
+    return text(HALO);
+  }
+
+  /** This metadata of blocks with a halo, or of blocks without. */
+  public ArrayMetadata withHalo(Optional<Halo> halo) {
+    Require.given(halo, "ArrayMetadata.withHalo", "halo");
+    return halo.isPresent()
+        ? with(HALO, halo.get().text())
+        : new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(HALO).build());
   }
 
   /** This metadata with other transforms, or without any. */

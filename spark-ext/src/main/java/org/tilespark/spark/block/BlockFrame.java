@@ -25,9 +25,21 @@ public record BlockFrame(
   /**
    * The blocks of a plan.
    *
-   * @throws IllegalArgumentException if it has no blocks of this kind
+   * @throws IllegalArgumentException if it has no blocks of this kind, or blocks with a halo
    */
   public static BlockFrame of(LogicalPlan plan, BlockKind kind, String operator) {
+    BlockFrame frame = maybeHaloed(plan, kind, operator);
+    frame.blocks().requireNoHalo(operator);
+    return frame;
+  }
+
+  /**
+   * The blocks of a plan, which may have a halo, for who takes each block by itself and leaves it
+   * where it is.
+   *
+   * @throws IllegalArgumentException if it has no blocks of this kind
+   */
+  public static BlockFrame maybeHaloed(LogicalPlan plan, BlockKind kind, String operator) {
     BlockSchema blocks = BlockSchema.find(plan.schema(), kind, operator);
     return new BlockFrame(operator, plan, ScalaInterop.list(plan.output()), blocks);
   }
@@ -70,7 +82,7 @@ public record BlockFrame(
         blocks.values(),
         Attributes.as(
             values, (Attribute) values.newInstance().withMetadata(metadata.toMetadata())));
-    return of(new Project(ScalaInterop.seq(list), plan), kind(), operator);
+    return maybeHaloed(new Project(ScalaInterop.seq(list), plan), kind(), operator);
   }
 
   /**

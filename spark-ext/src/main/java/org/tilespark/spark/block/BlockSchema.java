@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -14,6 +15,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.Option;
 
 /**
  * Where the columns of a block lie in a row, and what type its values have.
@@ -27,20 +30,32 @@ import org.tilespark.layout.ElementType;
  * @param planes ordinals of the value columns: of {@code values}, and of {@code imag} behind it for
  *     complex blocks
  * @param elementType type of the values
+ * @param halo how blocks overlap their neighbours, if they do
  */
 public record BlockSchema(
     BlockKind kind,
     List<Integer> offsets,
     List<Integer> sizes,
     List<Integer> planes,
-    ElementType elementType)
+    ElementType elementType,
+    Option<Halo> halo)
     implements java.io.Serializable {
+  /** Columns of blocks that do not overlap. */
+  public BlockSchema(
+      BlockKind kind,
+      List<Integer> offsets,
+      List<Integer> sizes,
+      List<Integer> planes,
+      ElementType elementType) {
+    this(kind, offsets, sizes, planes, elementType, ScalaInterop.none());
+  }
+
   /**
    * Finds a block's columns in a schema.
    *
    * @param operator who asks, for messages: {@code "matrix_transpose"}
-   * @throws IllegalArgumentException if a column is missing, doubled or of another type, or the
-   *     values have a type that blocks cannot hold
+   * @throws IllegalArgumentException if a column is missing, doubled or of another type, the values
+   *     have a type that blocks cannot hold, or columns say different things of a halo
    */
   public static BlockSchema find(StructType schema, BlockKind kind, String operator) {
     String expected = kind.columnsText();
@@ -58,8 +73,18 @@ public record BlockSchema(
                 .formatted(operator, sql(schema.fields()[imag].dataType()), sql(real)));
       }
     }
+    Optional<Halo> halo =
+        Halo.of(
+            Stream.concat(Stream.of(values), offsets.stream())
+                .map(ordinal -> schema.fields()[ordinal].metadata()),
+            kind.rank());
     return new BlockSchema(
-        kind, offsets, sizes, imag >= 0 ? List.of(values, imag) : List.of(values), type);
+        kind,
+        offsets,
+        sizes,
+        imag >= 0 ? List.of(values, imag) : List.of(values),
+        type,
+        ScalaInterop.option(halo));
   }
 
   /**
@@ -90,9 +115,35 @@ public record BlockSchema(
         type);
   }
 
+  /** The same columns of blocks with a halo. */
+  public BlockSchema withHalo(Halo other) {
+    return new BlockSchema(kind, offsets, sizes, planes, elementType, Option.apply(other));
+  }
+
+  /**
+   * Refuses blocks that overlap their neighbours.
+   *
+   * @param operator who asks, for the message
+   * @throws IllegalArgumentException if they do
+   */
+  public void requireNoHalo(String operator) {
+    if (halo.isDefined()) {
+      throw new IllegalArgumentException(
+          ("%s: the blocks have a halo of %s elements before and after each axis (column metadata"
+                  + " %s), so that they overlap; expected blocks without. Take it off before: in"
+                  + " SQL with %s_trim(TABLE(t)), in Java with %s.trim(df)")
+              .formatted(
+                  operator,
+                  halo.get().widths(),
+                  ArrayMetadata.HALO,
+                  kind.label(),
+                  kind == BlockKind.MATRIX ? "MatrixBlocks" : "VolumeBlocks"));
+    }
+  }
+
   /** The same columns with values of another type. */
   public BlockSchema withElementType(ElementType type) {
-    return new BlockSchema(kind, offsets, sizes, planes, type);
+    return new BlockSchema(kind, offsets, sizes, planes, type, halo);
   }
 
   private static List<Integer> offsets(
@@ -152,7 +203,8 @@ public record BlockSchema(
         offsets.stream().map(ordinal::applyAsInt).toList(),
         sizes.stream().map(ordinal::applyAsInt).toList(),
         planes.stream().map(ordinal::applyAsInt).toList(),
-        elementType);
+        elementType,
+        halo);
   }
 
   /**

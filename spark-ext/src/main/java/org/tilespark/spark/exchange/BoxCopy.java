@@ -9,7 +9,7 @@ import sun.misc.Unsafe;
  * Copies a box of elements from one dense block to another: run by run, where a run is all that
  * lies together in both. Stateless.
  */
-final class BoxCopy {
+public final class BoxCopy {
   /** Runs up to here are copied word by word, which is faster than a call. */
   private static final long SHORT_RUN_BYTES = 32;
 
@@ -23,7 +23,7 @@ final class BoxCopy {
    * @param size its elements along each axis
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
-  record Block(HostMemory values, long[] low, long[] size) {}
+  public record Block(HostMemory values, long[] low, long[] size) {}
 
   /**
    * Where the elements of a box come from.
@@ -48,7 +48,7 @@ final class BoxCopy {
    *
    * @param width bytes of an element
    */
-  static void copy(Block source, Block target, long[] low, long[] high, int width) {
+  public static void copy(Block source, Block target, long[] low, long[] high, int width) {
     copy(source, Origin.same(low), target, low, high, width);
   }
 

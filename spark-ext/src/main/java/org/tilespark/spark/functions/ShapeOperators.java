@@ -9,10 +9,11 @@ import java.util.List;
 import java.util.Optional;
 import org.tilespark.layout.Edge;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
+import org.tilespark.spark.reshape.HaloPlans;
 import org.tilespark.spark.reshape.PadPlans;
-import org.tilespark.spark.reshape.Widths;
 
 /** Operators that change the shape of arrays. */
 final class ShapeOperators {
@@ -31,6 +32,13 @@ final class ShapeOperators {
                       Edge.WRAP)),
           Edge.CONSTANT,
           "'constant', 'edge', 'reflect', 'symmetric' or 'wrap', as numpy.pad has them");
+  private static final Parameter<Edge> EDGE =
+      Parameter.optional(
+          "edge",
+          Type.text((what, text) -> Edge.parse(what, text, Edge.values())),
+          Edge.CONSTANT,
+          "what a halo has beyond the array: 'constant' (zeros), 'edge', 'reflect', 'symmetric' or"
+              + " 'wrap', as numpy.pad has them; or 'none': blocks end where the array does");
   private static final Parameter<Double> VALUE =
       new Parameter<>(
           "value",
@@ -84,6 +92,52 @@ final class ShapeOperators {
         call ->
             PadPlans.roll(
                 call.blocks(kind), kind, call.get(shift), call::asDataset, call.operator()));
+  }
+
+  static Operator halo(BlockKind kind) {
+    Parameter<Widths> widths =
+        Parameter.required(
+            "widths",
+            Type.list((what, text) -> Widths.ofHalo(what, text, kind.rank())),
+            "elements on both sides of each axis, '%s'; before and after each, '%s'; '2' on all sides"
+                .formatted(
+                    kind == BlockKind.MATRIX ? "1,2" : "1,2,0",
+                    String.join("; ", Collections.nCopies(kind.rank(), "1,2"))));
+    return new Operator(
+        "(%s, widths[, edge])".formatted(kind.label().charAt(0)),
+        ("The %1$s in blocks with elements of their neighbours around their own, for stencils."
+                    + " Places and sizes count the halo, and the first places may be negative."
+                    + " Elementwise operators and functions of one block take these blocks, and"
+                    + " %1$s_trim takes the halo off.")
+                .formatted(kind.label())
+            + Operator.APART,
+        "each element once, and copies of those in a halo",
+        List.of(blocks("input", kind), widths, EDGE, extents(kind)),
+        call ->
+            HaloPlans.halo(
+                call.blocks(kind),
+                kind,
+                call.get(widths),
+                call.get(EDGE),
+                call::asDataset,
+                call.operator()));
+  }
+
+  static Operator trim(BlockKind kind) {
+    Parameter<Widths> widths =
+        Parameter.found(
+            "widths",
+            Type.list((what, text) -> Widths.ofHalo(what, text, kind.rank())),
+            Parameter.STATED,
+            "those of the halo, as %s_halo takes them, where no metadata states them"
+                .formatted(kind.label()));
+    return new Operator(
+        "(%s[, widths])".formatted(kind.label().charAt(0)),
+        "The blocks without the halo that %s_halo gave them.".formatted(kind.label())
+            + Operator.CARRIED,
+        "none",
+        List.of(blocks("input", kind), widths),
+        call -> HaloPlans.trim(call.table("input"), kind, call.find(widths), call.operator()));
   }
 
   private static List<Long> shifts(String what, String text, BlockKind kind) {

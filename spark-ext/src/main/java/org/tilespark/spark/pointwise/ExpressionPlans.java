@@ -45,7 +45,7 @@ public final class ExpressionPlans {
    */
   public static LogicalPlan map(LogicalPlan a, BlockKind kind, String text, String operator) {
     ExpressionPlans plans = new ExpressionPlans(kind, operator, text);
-    BlockFrame frame = BlockFrame.of(a, kind, operator);
+    BlockFrame frame = BlockFrame.maybeHaloed(a, kind, operator);
     Translation translation = plans.translated(List.of(plans.operand("v", frame, Set.of())));
     return PointwisePlans.of(
         List.of(plans.branch(frame, frame.further())),

@@ -52,7 +52,7 @@ public final class PointwisePlans {
    * @throws IllegalArgumentException if {@code a} has no such blocks of FLOAT or DOUBLE
    */
   public static LogicalPlan scale(LogicalPlan a, BlockKind kind, double alpha, String operator) {
-    BlockFrame operand = BlockFrame.of(a, kind, operator).requireNumbers();
+    BlockFrame operand = BlockFrame.maybeHaloed(a, kind, operator).requireNumbers();
     ElementwiseProgram program = PointwisePrograms.scale(operand.blocks(), alpha);
     return of(
         List.of(StageBranch.of(operand, operand.further(), Missing.ERROR, operator)),

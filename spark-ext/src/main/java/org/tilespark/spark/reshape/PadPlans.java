@@ -12,6 +12,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Images;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 

@@ -11,8 +11,8 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.StaleMetadata;
 
 /**
- * Checks what one row shows of a block: nulls, sizes, the array's length, and that the block lies
- * inside the stated extents. Holds the current block's place and sizes.
+ * Checks what one row shows of a block: nulls, sizes, the array's length, and that the block, but
+ * for a halo, lies inside the stated extents. Holds the current block's place and sizes.
  *
  * <p>Every failure is an {@link IllegalArgumentException} that begins with the block: {@code block
  * at row 4096, col 0: ...}.
@@ -112,13 +112,15 @@ public final class BlockCheck implements Serializable {
   private void checkPlace(BlockKind kind) {
     for (int axis = 0; axis < kind.rank(); axis++) {
       String name = kind.offsetColumns().get(axis);
-      if (offset[axis] < 0) {
-        throw bad(name + " is " + offset[axis] + "; expected 0 or more");
+      long before = blocks.halo().isEmpty() ? 0 : blocks.halo().get().widths().before().get(axis);
+      long after = blocks.halo().isEmpty() ? 0 : blocks.halo().get().widths().after().get(axis);
+      if (offset[axis] < -before) {
+        throw bad(name + " is " + offset[axis] + "; expected " + -before + " or more");
       }
       if (offset[axis] > Long.MAX_VALUE - size[axis]) {
         throw bad(name + " is " + offset[axis] + "; the block would end beyond 2^63 - 1");
       }
-      if (extents != null && offset[axis] + size[axis] > extents[axis]) {
+      if (extents != null && offset[axis] + size[axis] - after > extents[axis]) {
         throw bad(
             "it ends at %s %s, the column metadata %s says %s; %s"
                 .formatted(

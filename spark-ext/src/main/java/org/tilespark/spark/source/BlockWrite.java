@@ -229,6 +229,7 @@ public final class BlockWrite {
   public static BlockSchema requireBlocks(StructType columns, BlockFormat format) {
     String who = who(format);
     BlockSchema schema = BlockSchema.find(columns, kind(columns, who), who);
+    schema.requireNoHalo(who);
     List<String> further = schema.further(List.of(columns.fieldNames()));
     if (!further.isEmpty()) {
       throw new IllegalArgumentException(

@@ -74,6 +74,7 @@ public final class BlockValidator {
     this.kind = kind;
     this.rank = kind.rank();
     this.schema = BlockSchema.find(input.schema(), kind, operator);
+    schema.requireNoHalo(operator);
     this.input = input;
     this.asDataset = asDataset;
     this.columns = ScalaInterop.list(input.output());

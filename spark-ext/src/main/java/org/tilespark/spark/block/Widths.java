@@ -1,5 +1,6 @@
-package org.tilespark.spark.reshape;
+package org.tilespark.spark.block;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -11,7 +12,7 @@ import java.util.stream.Stream;
  * @param before one number for each axis, 0 or more
  * @param after likewise
  */
-public record Widths(List<Long> before, List<Long> after) {
+public record Widths(List<Long> before, List<Long> after) implements Serializable {
   /** Copies the lists. */
   public Widths {
     before = List.copyOf(before);
