@@ -353,6 +353,28 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_ROLL, df, shift);
   }
 
+  /**
+   * The elements of the matrix, in row-major order, in another shape, as by numpy.reshape: a matrix
+   * for two extents, a volume for three. A vector is a matrix of one row or column.
+   *
+   * <p>The matrix is cut so that each block is a block of the other shape too, which costs one
+   * exchange, or none where its blocks are so already: those of a volume that are whole along y, or
+   * one element thick along x, are blocks of the matrix {@code (nx * ny, nz)}. Where no blocks of a
+   * useful size are blocks of both shapes, the matrix becomes a vector between, for an exchange
+   * more. Extents are found as by {@link #pad(Dataset, String, String, double)}. The result is no
+   * spectrum any more.
+   *
+   * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
+   *     tiling; further columns tell several matrice of the same extents apart
+   * @param shape two or three extents, {@code "20,6"}; one may be -1, which is then what is left
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, the shape has another
+   *     count of elements, or a further column has the name of one of the result's block columns
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> reshape(Dataset<Row> df, String shape) {
+    return OperatorCall.of(TableFunctions.MATRIX_RESHAPE, df, shape);
+  }
+
   /** {@link #halo(Dataset, String, String)} with zeros beyond the matrix. */
   public static Dataset<Row> halo(Dataset<Row> df, String widths) {
     return halo(df, widths, "constant");

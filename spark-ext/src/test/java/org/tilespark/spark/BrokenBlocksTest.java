@@ -91,6 +91,7 @@ class BrokenBlocksTest extends SparkTest {
           new Operator("roll", Looks.AT_ALL, (x, good) -> MatrixBlocks.roll(x, "3,-2")),
           new Operator(
               "halo", Looks.AT_ALL, (x, good) -> MatrixBlocks.trim(MatrixBlocks.halo(x, "1"))),
+          new Operator("reshape", Looks.AT_ALL, (x, good) -> MatrixBlocks.reshape(x, "1,-1")),
           new Operator("gram", Looks.AT_ALL, (x, good) -> MatrixBlocks.gram(x)),
           new Operator("multiply A", Looks.AT_ALL, MatrixBlocks::multiply),
           new Operator("multiply B", Looks.AT_ALL, (x, good) -> MatrixBlocks.multiply(good, x)),
@@ -120,6 +121,7 @@ class BrokenBlocksTest extends SparkTest {
               "halo",
               Looks.AT_ALL,
               (x, good) -> VolumeBlocks.trim(VolumeBlocks.halo(x, "1,2,0", "symmetric"))),
+          new Operator("reshape", Looks.AT_ALL, (x, good) -> VolumeBlocks.reshape(x, "1,-1")),
           new Operator("slabs", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "y")),
           new Operator("slabs of 5", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "x", 5)),
           new Operator("pencils", Looks.AT_ALL, (x, good) -> VolumeBlocks.pencils(x, "z")),

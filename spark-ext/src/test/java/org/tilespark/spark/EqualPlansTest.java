@@ -136,6 +136,7 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("halo", () -> MatrixBlocks.halo(a, "3", "reflect"));
     QUERIES.put("trim", () -> MatrixBlocks.trim(MatrixBlocks.halo(a, "3")));
     QUERIES.put("trim of another halo", () -> MatrixBlocks.trim(MatrixBlocks.halo(a, "2")));
+    QUERIES.put("reshape", () -> MatrixBlocks.reshape(a, "1,-1"));
     QUERIES.put("roll", () -> MatrixBlocks.roll(a, "3,0"));
     QUERIES.put(
         "reblock without extents",

@@ -24,6 +24,7 @@ class StreamingTest extends SparkTest {
     operators.put("MatrixBlocks.reblock", () -> MatrixBlocks.reblock(m, 1, 1));
     operators.put("MatrixBlocks.pad", () -> MatrixBlocks.pad(stated, "1"));
     operators.put("MatrixBlocks.halo", () -> MatrixBlocks.halo(stated, "1"));
+    operators.put("MatrixBlocks.reshape", () -> MatrixBlocks.reshape(m, "1,1,1"));
     operators.put("MatrixBlocks.roll", () -> MatrixBlocks.roll(m, "1,0"));
     operators.put("MatrixBlocks.multiply", () -> MatrixBlocks.multiply(m, m));
     operators.put(

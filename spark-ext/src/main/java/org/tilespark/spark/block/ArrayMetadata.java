@@ -309,6 +309,15 @@ public final class ArrayMetadata {
     return out;
   }
 
+  /** What is known after the elements were put into another shape: neither axes nor transforms. */
+  public ArrayMetadata reshaped(Shape extents, Shape blockShape) {
+    Require.given(extents, "ArrayMetadata.reshaped", "extents");
+    Require.given(blockShape, "ArrayMetadata.reshaped", "blockShape");
+    Metadata rest =
+        new MetadataBuilder().withMetadata(metadata).remove(AXES).remove(SPECTRUM).build();
+    return new ArrayMetadata(rest).withExtents(extents).withBlockShape(blockShape);
+  }
+
   private Optional<Shape> shape(String key, int rank) {
     return text(key)
         .filter(text -> !text.equals(UNKNOWN))

@@ -14,6 +14,7 @@ import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 import org.tilespark.spark.reshape.HaloPlans;
 import org.tilespark.spark.reshape.PadPlans;
+import org.tilespark.spark.reshape.ReshapePlans;
 
 /** Operators that change the shape of arrays. */
 final class ShapeOperators {
@@ -78,7 +79,13 @@ final class ShapeOperators {
     Parameter<List<Long>> shift =
         Parameter.required(
             "shift",
-            Type.list((what, text) -> shifts(what, text, kind)),
+            Type.list(
+                (what, text) ->
+                    numbers(
+                        what,
+                        text,
+                        List.of(kind.rank()),
+                        "a whole number for each of " + String.join(", ", kind.offsetColumns()))),
             "places along each axis, '%s'; below 0 towards its start"
                 .formatted(kind == BlockKind.MATRIX ? "1,-2" : "1,-2,0"));
     return new Operator(
@@ -92,6 +99,28 @@ final class ShapeOperators {
         call ->
             PadPlans.roll(
                 call.blocks(kind), kind, call.get(shift), call::asDataset, call.operator()));
+  }
+
+  static Operator reshape(BlockKind kind) {
+    Parameter<List<Long>> shape =
+        Parameter.required(
+            "shape",
+            Type.list(
+                (what, text) ->
+                    numbers(what, text, List.of(2, 3), "the extents of a matrix or of a volume")),
+            "extents of the result, '20,6' for a matrix, '4,5,6' for a volume; one may be -1, which"
+                + " is then what is left");
+    return new Operator(
+        "(%s, shape)".formatted(kind.label().charAt(0)),
+        ("The elements of the %s, in row-major order, as a matrix or a volume of another shape, as"
+                    + " by numpy.reshape. A vector is a matrix of one row or column.")
+                .formatted(kind.label())
+            + Operator.APART,
+        "each element once; none where blocks are blocks of the other shape already",
+        List.of(blocks("input", kind), shape, extents(kind)),
+        call ->
+            ReshapePlans.reshape(
+                call.blocks(kind), kind, call.get(shape), call::asDataset, call.operator()));
   }
 
   static Operator halo(BlockKind kind) {
@@ -140,18 +169,23 @@ final class ShapeOperators {
         call -> HaloPlans.trim(call.table("input"), kind, call.find(widths), call.operator()));
   }
 
-  private static List<Long> shifts(String what, String text, BlockKind kind) {
+  /**
+   * Whole numbers with commas between them.
+   *
+   * @param counts how many there may be
+   * @param expected what they are, for the message
+   */
+  private static List<Long> numbers(
+      String what, String text, List<Integer> counts, String expected) {
     try {
-      List<Long> shifts =
+      List<Long> numbers =
           Arrays.stream(text.split(",", -1)).map(String::strip).map(Long::valueOf).toList();
-      if (shifts.size() == kind.rank()) {
-        return shifts;
+      if (counts.contains(numbers.size())) {
+        return numbers;
       }
     } catch (NumberFormatException e) {
       // told below
     }
-    throw new IllegalArgumentException(
-        "%s is '%s'; expected a whole number for each of %s"
-            .formatted(what, text, String.join(", ", kind.offsetColumns())));
+    throw new IllegalArgumentException("%s is '%s'; expected %s".formatted(what, text, expected));
   }
 }

@@ -1,0 +1,61 @@
+package org.tilespark.spark.reshape;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.catalyst.BlockExpression;
+import scala.collection.immutable.Seq;
+
+/**
+ * A place or a size of a block in another shape of its array. Children: places and sizes of the
+ * block, which was checked.
+ */
+public final class ReshapedPlace extends BlockExpression {
+  private final Shape source;
+  private final Shape target;
+  private final int number;
+
+  /**
+   * For Catalyst and {@link ReshapePlans}.
+   *
+   * @param source extents of the array as it is
+   * @param target its other extents
+   * @param number which: an axis for its place, the axis after all axes for its size
+   */
+  public ReshapedPlace(Shape source, Shape target, int number, Seq<Expression> children) {
+    super(children);
+    this.source = source;
+    this.target = target;
+    this.number = number;
+  }
+
+  @Override
+  public Object eval(InternalRow input) {
+    int rank = source.rank();
+    long[] low = new long[rank];
+    long[] size = new long[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      low[axis] = (long) childList().get(axis).eval(input);
+      size[axis] = (int) childList().get(rank + axis).eval(input);
+    }
+    long moved = ReshapeCut.moved(source, target, low, size)[number];
+    return isSize() ? (Object) (int) moved : (Object) moved;
+  }
+
+  private boolean isSize() {
+    return number >= target.rank();
+  }
+
+  @Override
+  public DataType dataType() {
+    return isSize() ? DataTypes.IntegerType : DataTypes.LongType;
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(source, target, number);
+  }
+}
