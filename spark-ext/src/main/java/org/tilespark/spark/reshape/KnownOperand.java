@@ -6,17 +6,17 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
- * Blocks whose extents are known, and stated.
+ * Blocks whose extents are known.
  *
- * @param frame states the extents
+ * @param frame states the extents, unless there are no blocks
  * @param known of the array, or of all arrays that further columns tell apart
  */
 record KnownOperand(BlockFrame frame, KnownArray known) {
@@ -34,6 +34,7 @@ record KnownOperand(BlockFrame frame, KnownArray known) {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockFrame frame = BlockFrame.of(input, kind, operator);
+    GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     KnownArray known = KnownArray.of(input, frame.blocks(), Missing.ERROR, asDataset, operator);
     boolean isEmpty = known.extents().elements() == 0; // then nobody knows whether they are alike
     if (!known.alike() && !isEmpty) {
@@ -42,11 +43,11 @@ record KnownOperand(BlockFrame frame, KnownArray known) {
                   + " expected equal ones. Take arrays of each extents by themselves")
               .formatted(operator, known.extents()));
     }
-    ArrayMetadata stated =
-        frame.extents().isPresent()
-            ? frame.metadata()
-            : frame.metadata().withExtents(known.extents());
-    return new KnownOperand(frame.stating(stated), known);
+    return new KnownOperand(
+        isEmpty || frame.extents().isPresent()
+            ? frame
+            : frame.stating(frame.metadata().withExtents(known.extents())),
+        known);
   }
 
   /** The same blocks without the transforms that the metadata states: they do not hold any more. */
@@ -62,6 +63,17 @@ record KnownOperand(BlockFrame frame, KnownArray known) {
 
   boolean isEmpty() {
     return extents().elements() == 0;
+  }
+
+  /** True if there are no blocks, and nothing says of what extents. */
+  boolean isNothing() {
+    return isEmpty() && frame.extents().isEmpty();
+  }
+
+  /** The same array in blocks of a shape, checked, for what changes nothing. */
+  LogicalPlan unchanged(long[] blockShape) {
+    return ReblockPlans.reblock(
+        frame.plan(), frame.kind(), blockShape, Missing.ERROR, frame.operator());
   }
 
   /** A shape for the blocks of a result with such extents. */

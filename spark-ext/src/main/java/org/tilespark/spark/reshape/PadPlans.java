@@ -13,7 +13,6 @@ import org.tilespark.layout.Images;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.Widths;
-import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /** The logical plans of arrays that are padded or rolled, of matrices and volumes alike. */
@@ -35,6 +34,9 @@ public final class PadPlans {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator).withoutSpectrum();
+    if (operand.isNothing()) {
+      return operand.frame().plan();
+    }
     if (padding.mode() == Edge.CONSTANT) {
       requireHeld(padding.value(), operand.frame().blocks().elementType(), operator);
     } else if (operand.isEmpty()) {
@@ -49,7 +51,7 @@ public final class PadPlans {
     }
     long[] cells = operand.blockShape(Shape.of(target));
     if (widths.areZero()) {
-      return unchanged(operand, cells, operator);
+      return operand.unchanged(cells);
     }
     List<AxisImages> axes = new ArrayList<>();
     for (int axis = 0; axis < target.length; axis++) {
@@ -96,14 +98,8 @@ public final class PadPlans {
       axes.add(AxisImages.rolled(operand.extents().extent(axis), by.get(axis), cells[axis]));
     }
     return axes.stream().allMatch(axis -> axis.shift() == 0)
-        ? unchanged(operand, cells, operator)
+        ? operand.unchanged(cells)
         : ReblockPlans.images(operand.frame().plan(), kind, new Images(axes, 0), operator);
-  }
-
-  /** The same array in the blocks of a result. */
-  private static LogicalPlan unchanged(KnownOperand operand, long[] cells, String operator) {
-    return ReblockPlans.reblock(
-        operand.frame().plan(), operand.frame().kind(), cells, Missing.ERROR, operator);
   }
 
   private static void requireHeld(double value, ElementType type, String operator) {

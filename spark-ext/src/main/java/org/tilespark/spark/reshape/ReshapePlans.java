@@ -53,7 +53,7 @@ public final class ReshapePlans {
     Shape source = operand.extents();
     Shape target = target(shape, source, operator);
     if (target.equals(source)) {
-      return operand.frame().plan();
+      return operand.unchanged(operand.blockShape(source));
     }
     if (operand.isEmpty()) {
       return moved(operand.frame(), source, target, Optional.empty());

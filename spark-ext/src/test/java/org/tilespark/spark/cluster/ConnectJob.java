@@ -45,6 +45,25 @@ public final class ConnectJob {
           4,
           (i, j) -> i < 3 && j < 2 ? 0 : 10 * i + j,
           MatrixBlocks.reblock(m.where("row + col > 0"), 2, 3, Missing.ZERO));
+      same(
+          "pad",
+          7,
+          6,
+          (i, j) -> 10 * Math.max(0, i - 1) + Math.max(0, Math.min(3, j - 1)),
+          MatrixBlocks.pad(m, "1,0; 1", "edge"));
+      same("roll", 6, 4, (i, j) -> 10 * ((i + 5) % 6) + j, MatrixBlocks.roll(m, "1,0"));
+      same(
+          "halo and trim",
+          6,
+          4,
+          (i, j) -> 20 * i + 2 * j,
+          MatrixBlocks.trim(MatrixBlocks.scale(MatrixBlocks.halo(m, "1", "wrap"), 2)));
+      same(
+          "reshape",
+          12,
+          2,
+          (i, j) -> 10 * (i / 2) + 2 * (i % 2) + j,
+          VolumeBlocks.reshape(MatrixBlocks.reshape(m, "2,3,4"), "12,2"));
       same("gram", 4, 4, (i, j) -> sum(6, k -> (10 * k + i) * (10 * k + j)), MatrixBlocks.gram(m));
       same(
           "multiply",
