@@ -3,6 +3,7 @@ package org.tilespark.bench.soak;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.UnaryOperator;
 
 /**
  * A dense array, and what plain loops make of it.
@@ -125,6 +126,26 @@ record Dense(long[] extents, double[] values, Optional<double[]> imag) {
     for (int i = 0; i < values.length; i++) {
       unravel(i, at);
       result.copy(result.index(at), this, i);
+    }
+    return result;
+  }
+
+  /**
+   * An array of other extents whose elements are this one's.
+   *
+   * @param source makes the place here of an element's place there; null for {@code fill}
+   */
+  Dense gathered(long[] to, UnaryOperator<long[]> source, double fill) {
+    Dense result = isComplex() ? zeros(to).asComplex() : zeros(to);
+    long[] at = new long[to.length];
+    for (int i = 0; i < result.values.length; i++) {
+      result.unravel(i, at);
+      long[] from = source.apply(at.clone());
+      if (from == null) {
+        result.values[i] = fill;
+      } else {
+        result.copy(i, this, index(from));
+      }
     }
     return result;
   }

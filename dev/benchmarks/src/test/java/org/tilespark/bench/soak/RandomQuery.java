@@ -19,6 +19,8 @@ import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -58,7 +60,13 @@ final class RandomQuery {
     ADD_ZERO,
     SCALE,
     CENTER,
+    PAD,
+    ROLL,
+    HALO,
+    RESHAPE,
     CUT_VOLUME,
+    PAD_VOLUME,
+    HALO_VOLUME,
     FFT,
     HALF_FFT,
     PADDED_FFT,
@@ -143,6 +151,7 @@ final class RandomQuery {
 
   private static final double DOUBLE_TRANSFORM_ERROR = 1e-12;
 
+  private static final String[] EDGES = {"constant", "edge", "reflect", "symmetric", "wrap"};
   private static final String[] DECOMPOSITIONS = {"auto", "task", "slabs", "pencils"};
   private static final String[] NORMS = {"backward", "ortho", "forward"};
   private static final double[] GROUPS = {0, Double.NaN, 7};
@@ -593,6 +602,24 @@ final class RandomQuery {
               MatrixBlocks::center,
               Dense::centered,
               d -> single ? FLOAT_MEAN_ERROR : DOUBLE_MEAN_ERROR);
+      case PAD, PAD_VOLUME -> pad();
+      case ROLL -> {
+        long rows = random.nextInt(400) - 200;
+        long cols = random.nextInt(400) - 200;
+        yield exact(
+            x -> MatrixBlocks.roll(x, rows + "," + cols),
+            d ->
+                d.gathered(
+                    d.extents(),
+                    at ->
+                        new long[] {
+                          Math.floorMod(at[0] - rows, d.rows()),
+                          Math.floorMod(at[1] - cols, d.cols())
+                        },
+                    0));
+      }
+      case HALO, HALO_VOLUME -> halo();
+      case RESHAPE -> reshape();
       case CUT_VOLUME -> exact(cut(), d -> d);
       case FFT -> fft(false);
       case HALF_FFT -> fft(true);
@@ -654,6 +681,93 @@ final class RandomQuery {
         x -> operator.apply(x.get(0)),
         d -> oracle.apply(d.get(0)),
         d -> error.applyAsDouble(d.get(0)));
+  }
+
+  /** Before and after each axis, often more than a block. */
+  private long[][] widths(int most) {
+    long[][] widths = new long[rank()][2];
+    for (long[] axis : widths) {
+      Arrays.setAll(axis, side -> random.nextInt(random.nextBoolean() ? 3 : most));
+    }
+    return widths;
+  }
+
+  private static String text(long[][] widths) {
+    return Arrays.stream(widths)
+        .map(axis -> axis[0] + "," + axis[1])
+        .collect(Collectors.joining("; "));
+  }
+
+  private Query pad() {
+    long[][] widths = widths(rank() == 2 ? 90 : 20);
+    String mode = oneOf(EDGES);
+    String text = text(widths);
+    details += " " + text + " " + mode;
+    long[] to = a.extents().clone();
+    Arrays.setAll(to, axis -> to[axis] + widths[axis][0] + widths[axis][1]);
+    return exact(
+        x -> rank() == 2 ? MatrixBlocks.pad(x, text, mode, 3) : VolumeBlocks.pad(x, text, mode, 3),
+        d ->
+            d.gathered(
+                to,
+                at -> {
+                  for (int axis = 0; axis < at.length; axis++) {
+                    at[axis] = source(mode, d.extents()[axis], at[axis] - widths[axis][0]);
+                    if (at[axis] < 0) {
+                      return null;
+                    }
+                  }
+                  return at;
+                },
+                3));
+  }
+
+  /** The element behind a place of an axis that goes on beyond its ends; -1 if there is none. */
+  private static long source(String mode, long extent, long place) {
+    if (place >= 0 && place < extent) {
+      return place;
+    }
+    long beyond = Math.floorMod(place, 2 * extent);
+    long mirrored = extent == 1 ? 0 : Math.floorMod(place, 2 * extent - 2);
+    return switch (mode) {
+      case "constant" -> -1;
+      case "edge" -> place < 0 ? 0 : extent - 1;
+      case "wrap" -> Math.floorMod(place, extent);
+      case "symmetric" -> Math.min(beyond, 2 * extent - 1 - beyond);
+      default -> Math.min(mirrored, 2 * extent - 2 - mirrored);
+    };
+  }
+
+  /** A halo that is taken off again, with a factor of each element between. */
+  private Query halo() {
+    String text = text(widths(20));
+    String edge = oneOf(EDGES);
+    double alpha = random.nextInt(9) * 0.25;
+    details += " " + text + " " + edge + " times " + alpha;
+    return exact(
+        x ->
+            rank() == 2
+                ? MatrixBlocks.trim(MatrixBlocks.scale(MatrixBlocks.halo(x, text, edge), alpha))
+                : VolumeBlocks.trim(VolumeBlocks.scale(VolumeBlocks.halo(x, text, edge), alpha)),
+        d -> {
+          Dense scaled =
+              d.isComplex() ? Dense.zeros(d.extents()).asComplex() : Dense.zeros(d.extents());
+          Arrays.setAll(scaled.values(), i -> d.values()[i] * alpha);
+          d.imag().ifPresent(imag -> Arrays.setAll(scaled.imag().get(), i -> imag[i] * alpha));
+          return scaled;
+        });
+  }
+
+  /** As a volume, and as another matrix. */
+  private Query reshape() {
+    long[] divisors = LongStream.rangeClosed(1, a.rows()).filter(d -> a.rows() % d == 0).toArray();
+    long first = divisors[random.nextInt(divisors.length)];
+    String volume = first + ",-1," + a.cols();
+    long[] matrix = {first, a.rows() / first * a.cols()};
+    details += " by " + volume;
+    return exact(
+        x -> VolumeBlocks.reshape(MatrixBlocks.reshape(x, volume), matrix[0] + "," + matrix[1]),
+        d -> new Dense(matrix, d.values(), d.imag()));
   }
 
   /** In blocks, slabs or pencils of some size. */
