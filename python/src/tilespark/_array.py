@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _slices, _transfer
-from ._arguments import flag, integer, integers, location, numpy_dtype
+from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._gaps import OPERATORS, gap, no_ufunc
@@ -337,6 +337,99 @@ class BlockArray:
         names = [self._kind.offsets[own[each - self._is_batch]] for each in chosen]
         labels = self._labels.sliced([slice(None, None, -1 if each in chosen else None) for each in range(self.ndim)])
         return self._called("flip", labels, axes=",".join(names)) if names else self
+
+    # Other shapes
+
+    def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> BlockArray:
+        """The array with elements put before and after each axis, as by ``numpy.pad``.
+
+        Args:
+            pad_width: a number for all sides, ``(before, after)`` for all axes, or such a pair for each axis.
+            mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
+            constant_values: one number, for the mode ``"constant"``.
+        """
+        value = float(number("constant_values", constant_values))
+        if mode == "constant" and self.dtype.kind in "bui" and np.array(value).astype(self.dtype) != value:
+            raise InvalidInputError(f"pad of {self.dtype.name} values with {constant_values!r}; expected a number that they can be")
+        widths = self._stored_widths("pad_width", pad_width)
+        return self._called("pad", self._labels.of_axes(), widths=widths, mode=mode, value=value)
+
+    def roll(self, shift: Any, axis: Any = None) -> BlockArray:
+        """The array with each element ``shift`` places further along ``axis``, as by ``numpy.roll``.
+
+        Args:
+            shift: one number, or one for each of several axes.
+            axis: one axis or several; may be left out for an array of one axis.
+        """
+        if axis is None and self.ndim > 1:
+            raise UnsupportedError(f"roll of {self._what} without an axis, which numpy flattens; name the axes")
+        axes = [self._axis(each) for each in many(0 if axis is None else axis)]
+        shifts = integers("shift", shift)
+        if len(shifts) == 1:
+            shifts *= len(axes)
+        if len(shifts) != len(axes):
+            raise InvalidInputError(f"roll by {shift!r} along axes {axis!r}; expected one number, or one for each axis")
+        by = [0] * self.ndim
+        for along, places in zip(axes, shifts, strict=True):
+            by[along] += places
+        if self._is_batch and by[0]:
+            raise UnsupportedError("roll of a batch of matrices along its first axis; only the matrices can be rolled")
+        stored = by[1:] if self._is_batch else by
+        for dropped in self._dropped:
+            stored.insert(dropped, 0)
+        return self._called("roll", self._labels.of_axes(), shift=numbers(tuple(stored)))
+
+    def reshape(self, *shape: Any) -> BlockArray:
+        """The elements in row-major order in another shape of one to three axes, as by ``numpy.reshape``.
+
+        Args:
+            shape: an extent for each axis, or one sequence of them; one may be -1, which is then what is left.
+        """
+        if self._is_batch:
+            raise UnsupportedError("reshape of a batch of matrices; only vectors, matrices and volumes can be reshaped")
+        extents = integers("shape", shape[0] if len(shape) == 1 else shape)
+        if not 1 <= len(extents) <= 3:
+            raise UnsupportedError(f"reshape to {len(extents)} axes; expected 1 to 3: a vector, a matrix or a volume")
+        stored = (*extents, 1) if len(extents) == 1 else extents
+        df = call(self._kind.function("reshape"), {"input": self._df}, shape=numbers(stored))
+        return BlockArray(df, dropped=(1,) if len(extents) == 1 else (), keep=self._keep)
+
+    def halo(self, depth: Any, edge: str = "constant") -> BlockArray:
+        """The array in blocks that have elements of their neighbours around their own, for functions of Spark on
+        :attr:`df`; :meth:`trim` takes the halo off again. Other methods refuse these blocks.
+
+        Args:
+            depth: as ``pad_width`` of :meth:`pad`.
+            edge: what the halo has beyond the array: a mode of :meth:`pad`, ``"constant"`` for zeros, or ``"none"``.
+        """
+        return self._called("halo", self._labels, widths=self._stored_widths("depth", depth), edge=edge)
+
+    def trim(self, depth: Any = None) -> BlockArray:
+        """The array without the halo that :meth:`halo` gave its blocks.
+
+        Args:
+            depth: as ``halo`` was given it, for a DataFrame whose column metadata was lost.
+        """
+        widths = None if depth is None else self._stored_widths("depth", depth)
+        return self._called("trim", self._labels, widths=widths)
+
+    def _stored_widths(self, what: str, widths: Any) -> str:
+        """Elements before and after each axis of the stored matrix or volume, from what numpy takes."""
+        try:
+            pairs = np.broadcast_to(np.asarray(widths), (self.ndim, 2))
+        except ValueError:
+            pairs = np.array("")
+        if pairs.dtype.kind not in "iu" or (pairs < 0).any():
+            raise InvalidInputError(
+                f"{what} is {widths!r}; expected whole numbers of 0 or more: one, (before, after), or such a pair for each of"
+                f" {self.ndim} axes"
+            )
+        stored = [(int(before), int(after)) for before, after in pairs]
+        if self._is_batch and stored.pop(0) != (0, 0):
+            raise UnsupportedError(f"{what} {widths!r} of a batch of matrices; expected (0, 0) for its first axis")
+        for dropped in self._dropped:
+            stored.insert(dropped, (0, 0))
+        return "; ".join(map(numbers, stored))
 
     @staticmethod
     def _section(section: Any) -> tuple[int, ...]:

@@ -34,12 +34,13 @@ _NEAREST = {
     },
     **dict.fromkeys(("sum", "mean", "std", "var", "min", "max", "argmin", "argmax", "prod", "any", "all"), _REDUCE),
     **dict.fromkeys(("real", "imag", "conj", "conjugate", "round", "clip"), _BY_BLOCK),
-    **dict.fromkeys(("reshape", "ravel", "flatten", "squeeze", "swapaxes"), f"x.transpose(axes), x.rechunk(shape); {_IN_NUMPY}"),
+    **dict.fromkeys(("ravel", "flatten"), "x.reshape(-1)"),
+    **dict.fromkeys(("squeeze", "swapaxes"), f"x.transpose(axes), x.reshape(shape); {_IN_NUMPY}"),
     **dict.fromkeys(("chunks", "chunksize", "numblocks", "npartitions"), "x.blocks is the shape of a full block"),
     "dot": "a @ b",
     "visualize": "x.explain()",
     "to_zarr": "x.to_npy(path)",
-    "map_overlap": _BY_BLOCK,
+    "map_overlap": f"{_BY_BLOCK}; x.halo(depth).df with a function of Spark on the column values, and .trim() of the result",
 }
 
 _WHAT = {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.reshape;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -141,13 +142,20 @@ public final class ReshapePlans {
       list.add(Attributes.alias(new ReshapedPlace(source, target, i, place), names.get(i)));
     }
     Metadata metadata =
-        frame.metadata().reshaped(target, cut.map(ReshapeCut::to).orElse(target)).toMetadata();
+        frame
+            .metadata()
+            .reshaped(target, cut.map(ReshapeCut::to).orElseGet(() -> noEmptyBlocks(target)))
+            .toMetadata();
     for (int plane : cutFrame.blocks().planes()) {
       Attribute values = cutFrame.columns().get(plane);
       list.add(Attributes.alias(values, values.name(), metadata));
     }
     list.addAll(cutFrame.further());
     return new Project(ScalaInterop.seq(list), cutFrame.plan());
+  }
+
+  private static Shape noEmptyBlocks(Shape extents) {
+    return Shape.of(Arrays.stream(extents.toArray()).map(extent -> Math.max(1, extent)).toArray());
   }
 
   /** Refuses further columns that would be taken for a block's own. */
