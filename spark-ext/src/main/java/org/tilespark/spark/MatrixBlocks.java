@@ -776,6 +776,77 @@ public final class MatrixBlocks {
   }
 
   /**
+   * The sum of the elements whose row is their column: one row for each matrix, its further columns,
+   * then {@code value}.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> trace(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_TRACE, df);
+  }
+
+  /**
+   * The elements whose row is their column, as a matrix of one column.
+   *
+   * @param df blocks of any type, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> diag(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_DIAG, df);
+  }
+
+  /**
+   * The matrix with the mean of each column taken off the column, and each column divided by its
+   * standard deviation (that of {@link #std(Dataset, String)}). A constant column becomes 0, as with
+   * scikit-learn.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> standardize(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_STANDARDIZE, df);
+  }
+
+  /**
+   * The covariances of the columns, divided by the count of rows less 1. Those of the rows are the
+   * covariances of the transposed matrix.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real; M x N
+   * @return N x N
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> cov(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_COV, df);
+  }
+
+  /**
+   * As {@link #cov(Dataset)}, with another divisor.
+   *
+   * @param ddof what is taken off the count of rows before the division by it; else 1
+   */
+  public static Dataset<Row> cov(Dataset<Row> df, double ddof) {
+    return OperatorCall.of(TableFunctions.MATRIX_COV, df, ddof);
+  }
+
+  /**
+   * The correlations of the columns; NaN of constant ones. Those of the rows are the correlations of
+   * the transposed matrix.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real; M x N
+   * @return N x N
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> corrcoef(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_CORRCOEF, df);
+  }
+
+  /**
    * All defects of the blocks, for looking before a long job: wrong lengths, nulls, places outside
    * the stated extents, overlaps and holes. Values are not moved between executors.
    *

@@ -14,6 +14,7 @@ import org.tilespark.spark.options.Type;
 import org.tilespark.spark.reduce.ArrayReduction;
 import org.tilespark.spark.reduce.Norm;
 import org.tilespark.spark.reduce.ReductionPlans;
+import org.tilespark.spark.reduce.StatisticsPlans;
 
 /** Operators that make one element of many. */
 final class ReductionOperators {
@@ -36,7 +37,57 @@ final class ReductionOperators {
           "2 along one axis, else fro",
           "numpy's ord: 1, 2 or inf of vectors along one axis; fro, 1 or inf of matrices along two");
 
+  static final Operator TRACE =
+      new Operator(
+          "(m)",
+          "The sum of the elements whose row is their column: a row for each matrix, with the"
+              + " column value."
+              + Operator.APART,
+          MOVES,
+          List.of(blocks("a", MATRIX), extents(MATRIX)),
+          call -> statistics(call).trace());
+
+  static final Operator DIAG =
+      new Operator(
+          "(m)",
+          "The elements whose row is their column, as a column." + Operator.APART,
+          MOVES,
+          List.of(blocks("a", MATRIX), extents(MATRIX)),
+          call -> statistics(call).diag());
+
+  static final Operator STANDARDIZE =
+      new Operator(
+          "(m)",
+          "The matrix with the mean of each column subtracted, and each column that is not constant"
+              + " divided by its standard deviation. Values of FLOAT or DOUBLE."
+              + Operator.APART,
+          "means and standard deviations",
+          List.of(blocks("a", MATRIX), extents(MATRIX)),
+          call -> statistics(call).standardize());
+
+  static final Operator COV =
+      new Operator(
+          "(m[, ddof])",
+          "The covariances of the columns of a matrix. Values of FLOAT or DOUBLE." + Operator.APART,
+          "what matrix_gram moves",
+          List.of(blocks("a", MATRIX), DDOF.otherwise("1"), extents(MATRIX)),
+          call -> statistics(call).cov(call.find(DDOF).orElse(1.0)));
+
+  static final Operator CORRCOEF =
+      new Operator(
+          "(m)",
+          "The correlations of the columns of a matrix; NaN of constant ones. Values of FLOAT or"
+              + " DOUBLE."
+              + Operator.APART,
+          "what matrix_gram moves",
+          List.of(blocks("a", MATRIX), extents(MATRIX)),
+          call -> statistics(call).corrcoef());
+
   private ReductionOperators() {}
+
+  private static StatisticsPlans statistics(Call call) {
+    return new StatisticsPlans(call.blocks(MATRIX), call::asDataset, call.operator());
+  }
 
   private static Parameter<List<Integer>> axis(BlockKind kind) {
     String letters = String.join(" or ", kind.offsetColumns());

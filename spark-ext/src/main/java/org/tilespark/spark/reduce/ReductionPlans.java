@@ -62,9 +62,6 @@ public final class ReductionPlans {
   /** The column of the result of all elements. */
   static final String VALUE = "value";
 
-  /** What {@code fileType} is for truth values. */
-  private static final String BOOL = "|b1";
-
   /** A block of the tiling that is made where there is none stays below. */
   private static final long MOST_BLOCK_BYTES = 256L << 20;
 
@@ -121,6 +118,11 @@ public final class ReductionPlans {
    */
   public static LogicalPlan reduce(LogicalPlan input, ArrayReduction reduction, Call call) {
     return new ReductionPlans(input, call).plan(reduction.formula());
+  }
+
+  /** As the other one, by a formula. */
+  static LogicalPlan reduce(LogicalPlan input, Formula formula, Call call) {
+    return new ReductionPlans(input, call).plan(formula);
   }
 
   /**
@@ -207,7 +209,7 @@ public final class ReductionPlans {
       return ValueType.complex(type);
     }
     boolean isBool =
-        type == ElementType.INT8 && frame.metadata().fileType().equals(Optional.of(BOOL));
+        type == ElementType.INT8 && frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL));
     return isBool ? ValueType.BOOL : ValueType.real(type);
   }
 
@@ -340,7 +342,7 @@ public final class ReductionPlans {
     metadata =
         isRegular ? metadata.withBlockShape(Shape.of(shape)) : metadata.withoutBlockShape();
     if (type.isBool()) {
-      return metadata.withFileType(BOOL);
+      return metadata.withFileType(ArrayMetadata.BOOL);
     }
     boolean isSame = type.equals(elements());
     return isSame || metadata.fileType().isEmpty()

@@ -1,0 +1,164 @@
+package org.tilespark.spark.reduce;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.kernels.reduce.BaseReduction;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.multiply.MultiplyPlans;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.pointwise.ExpressionPlans;
+import org.tilespark.spark.pointwise.PointwisePlans;
+import org.tilespark.spark.reduce.Formula.Complex;
+import org.tilespark.spark.reduce.Formula.Result;
+import org.tilespark.spark.slice.SlicePlans;
+import org.tilespark.spark.slice.SliceText;
+
+/**
+ * Plans of what is made of reductions and other operators: diagonals, and statistics of the columns
+ * of a matrix.
+ */
+public final class StatisticsPlans {
+  private final LogicalPlan input;
+  private final Function<LogicalPlan, Dataset<Row>> asDataset;
+  private final String operator;
+  private final BlockFrame frame;
+
+  /**
+   * Plans over a matrix.
+   *
+   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   *     small aggregate over the coordinates, which runs now
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if there are no matrix blocks
+   */
+  public StatisticsPlans(
+      LogicalPlan input, Function<LogicalPlan, Dataset<Row>> asDataset, String operator) {
+    this.input = input;
+    this.asDataset = asDataset;
+    this.operator = operator;
+    this.frame = BlockFrame.of(input, BlockKind.MATRIX, operator);
+  }
+
+  private ReductionPlans.Call call(Optional<List<Integer>> axes) {
+    return new ReductionPlans.Call(
+        BlockKind.MATRIX, axes, Map.of("ddof", 0.0), asDataset, operator);
+  }
+
+  private ReductionPlans.Call ofColumns() {
+    return call(Optional.of(List.of(0)));
+  }
+
+  private Shape extents() {
+    return KnownArray.of(input, frame.blocks(), Missing.ERROR, asDataset, operator).extents();
+  }
+
+  // ---- diagonals
+
+  /** The sum of the diagonal: a row for each matrix. */
+  public LogicalPlan trace() {
+    return ReductionPlans.reduce(
+        map(input, diagonal("0")), ArrayReduction.SUM, call(Optional.empty()));
+  }
+
+  /** The diagonal as a column. */
+  public LogicalPlan diag() {
+    Shape extents = extents();
+    Formula theOnlyOne =
+        Formula.of(BaseReduction.SUM, "v").giving("r0", Result.SAME).taking(Complex.BY_PARTS);
+    LogicalPlan column =
+        ReductionPlans.reduce(
+            map(input, diagonal("-0.0")), theOnlyOne, call(Optional.of(List.of(1))));
+    long length = Math.min(extents.extent(0), extents.extent(1));
+    return length == extents.extent(0)
+        ? column
+        : SlicePlans.slice(
+            column,
+            BlockKind.MATRIX,
+            SliceText.parse(operator, "0:" + length, BlockKind.MATRIX),
+            asDataset,
+            operator);
+  }
+
+  /** The elements of the diagonal, and others in place of the rest. */
+  private String diagonal(String rest) {
+    boolean isBool =
+        frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL))
+            && !frame.blocks().isComplex();
+    String other = isBool ? "FALSE" : isInteger() ? "0" : rest;
+    return frame.blocks().isComplex()
+        ? "if(row = col, v, complex(%s, %s))".formatted(other, other)
+        : "if(row = col, v, %s)".formatted(other);
+  }
+
+  private boolean isInteger() {
+    return switch (frame.blocks().elementType()) {
+      case INT8, INT16, INT32, INT64 -> true;
+      case FLOAT32, FLOAT64 -> false;
+    };
+  }
+
+  // ---- columns
+
+  /** The matrix with each column less its mean, over its standard deviation if that is not 0. */
+  public LogicalPlan standardize() {
+    requireReal();
+    LogicalPlan means = ReductionPlans.reduce(input, ArrayReduction.MEAN, ofColumns());
+    LogicalPlan deviations = ReductionPlans.reduce(input, ArrayReduction.STD, ofColumns());
+    // As scikit-learn: a column whose deviation is no more than rounding makes of its mean is
+    // constant, and is not divided.
+    double rounding = Math.ulp(1.0) * extents().extent(0);
+    LogicalPlan divisors =
+        zip(deviations, means, "if(a <= abs(b) * %s, 1, a)".formatted(rounding));
+    return zip(zip(input, means, "a - b"), divisors, "a / b");
+  }
+
+  /**
+   * The covariances of the columns.
+   *
+   * @param ddof what is taken off the count of rows before the division by it
+   */
+  public LogicalPlan cov(double ddof) {
+    requireReal();
+    double divisor = Math.max(0, extents().extent(0) - ddof);
+    return map(gram(PointwisePlans.center(input, operator)), "v / " + divisor + "D");
+  }
+
+  /** The correlations of the columns; NaN of constant ones. */
+  public LogicalPlan corrcoef() {
+    requireReal();
+    LogicalPlan centered = PointwisePlans.center(input, operator);
+    LogicalPlan norms =
+        ReductionPlans.norm(centered, Optional.of(Norm.TWO), ofColumns());
+    return map(gram(zip(centered, norms, "a / b")), "clip(v, -1, 1)");
+  }
+
+  private void requireReal() {
+    frame.requireNumbers();
+    if (frame.blocks().isComplex()) {
+      throw new IllegalArgumentException(
+          operator + ": the blocks are complex; expected real ones (which have no column imag)");
+    }
+  }
+
+  private LogicalPlan gram(LogicalPlan a) {
+    return MultiplyPlans.gram(a, MultiplyOptions.defaults(), asDataset, operator);
+  }
+
+  private LogicalPlan map(LogicalPlan a, String text) {
+    return ExpressionPlans.map(a, BlockKind.MATRIX, text, operator);
+  }
+
+  private LogicalPlan zip(LogicalPlan a, LogicalPlan b, String text) {
+    return ExpressionPlans.zip(a, b, BlockKind.MATRIX, text, Missing.ERROR, asDataset, operator);
+  }
+}
