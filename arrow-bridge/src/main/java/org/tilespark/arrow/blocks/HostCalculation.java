@@ -67,8 +67,7 @@ final class HostCalculation implements Calculation.Twin, AutoCloseable {
   private void allocate(int array) {
     if (planes.get(array).isEmpty()) {
       State state = calculation.arrays().get(array);
-      buffers.set(
-          array, Buffers.allocate(machine.allocator(), state.planes(), state.planeBytes()));
+      buffers.set(array, Buffers.allocate(machine.allocator(), state.planes(), state.planeBytes()));
       planes.set(
           array,
           buffers.get(array).stream()

@@ -39,8 +39,7 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     }
     axes.forEach(axis -> extents[axis] = 1);
     ElementwiseProgram.Output output = finish.outputs().get(0);
-    return new State(
-        Shape.of(extents), finish.types().get(output.real()), output.isComplex());
+    return new State(Shape.of(extents), finish.types().get(output.real()), output.isComplex());
   }
 
   @Override
@@ -102,12 +101,10 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     extents[split + 1] = numbers();
     order.addAll(kept);
     Shape shape = Shape.of(extents);
-    Permutation permutation =
-        Permutation.of(order.stream().mapToInt(Integer::intValue).toArray());
+    Permutation permutation = Permutation.of(order.stream().mapToInt(Integer::intValue).toArray());
     ElementType type = before.type();
     int apart = code.array(Shape.of(shape.elements()), type);
-    code.move(
-        new TransposeProblem(shape, permutation, type.bytes()), At.start(0), At.start(apart));
+    code.move(new TransposeProblem(shape, permutation, type.bytes()), At.start(0), At.start(apart));
     return apart;
   }
 

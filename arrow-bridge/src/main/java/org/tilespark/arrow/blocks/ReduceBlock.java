@@ -150,8 +150,7 @@ record ReduceBlock(
     /** Reduces an array to numbers of the states' type. */
     private void fold(int numbers, Reduction reduction, At to) {
       ReductionProblem problem =
-          new ReductionProblem(
-              shape, new HashSet<>(axes), code.state(numbers).type(), reduction);
+          new ReductionProblem(shape, new HashSet<>(axes), code.state(numbers).type(), reduction);
       if (problem.outputType() == type) {
         code.fold(problem, At.start(numbers), to);
         return;
@@ -216,8 +215,7 @@ record ReduceBlock(
       int squares = isOurs ? numbers : code.array(shape, ElementType.FLOAT64);
       ElementwiseCode ofSquares = new ElementwiseCode();
       int number = ofSquares.cast(ElementType.FLOAT64, ofSquares.input(found));
-      int mean =
-          ofSquares.input(new Input(ElementType.FLOAT64, false, new HashSet<>(axes)));
+      int mean = ofSquares.input(new Input(ElementType.FLOAT64, false, new HashSet<>(axes)));
       int distance = ofSquares.apply(BinaryFunction.SUBTRACT, number, mean);
       code.map(
           ofSquares.program(

@@ -56,8 +56,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
     }
 
     Array part(Box box) {
-      Array part =
-          new Array(Shape.of(box.sizes()), type, new double[(int) box.volume()]);
+      Array part = new Array(Shape.of(box.sizes()), type, new double[(int) box.volume()]);
       part.forEach(
           at -> {
             long[] there = at.clone();
@@ -90,8 +89,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
 
     byte[] bytes() {
       byte[] bytes = new byte[values.length * type.bytes()];
-      ByteBuffer buffer =
-          ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
+      ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
       for (double value : values) {
         switch (type) {
           case INT8 -> buffer.put((byte) value);
@@ -106,8 +104,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
     }
 
     static Array of(Shape shape, ElementType type, byte[] bytes) {
-      ByteBuffer buffer =
-          ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
+      ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
       double[] values = new double[(int) shape.elements()];
       for (int i = 0; i < values.length; i++) {
         values[i] =
@@ -163,12 +160,10 @@ abstract class ReductionStepsContract extends PipelineFixture {
   }
 
   private Array reduced(Array array, Reduce reduce, ElementwiseProgram finish, Random random) {
-    ArrayProgram first =
-        new ArrayProgram(array.shape(), array.type(), false, List.of(reduce));
+    ArrayProgram first = new ArrayProgram(array.shape(), array.type(), false, List.of(reduce));
     BlockProgram.State states = first.output();
     Array all =
-        new Array(
-            states.shape(), states.type(), new double[(int) states.shape().elements()]);
+        new Array(states.shape(), states.type(), new double[(int) states.shape().elements()]);
     ArrayProgram.Binding binding = first.binding();
     for (Box cell : cells(array.shape(), reduce.grid(), random)) {
       Part part = binding.on(List.of(cell), null);
@@ -184,7 +179,8 @@ abstract class ReductionStepsContract extends PipelineFixture {
     ElementwiseCode code = new ElementwiseCode();
     int value = code.input(type);
     return code.program(
-        rank, inDouble && type != ElementType.FLOAT64 ? code.cast(ElementType.FLOAT64, value) : value);
+        rank,
+        inDouble && type != ElementType.FLOAT64 ? code.cast(ElementType.FLOAT64, value) : value);
   }
 
   /** The number of a state as it is. */
@@ -232,7 +228,8 @@ abstract class ReductionStepsContract extends PipelineFixture {
           ElementwiseProgram finish = number(rank, states, base.numbers(), which);
           Array found = reduced(array, reduce, finish, random);
           Array expected = expected(array, axes, base, which);
-          String message = base + " " + which + " of " + array.shape() + type + reduce.grid() + axes;
+          String message =
+              base + " " + which + " of " + array.shape() + type + reduce.grid() + axes;
           assertEquals(expected.shape(), found.shape(), message);
           for (int e = 0; e < expected.values().length; e++) {
             double value = expected.values()[e];
@@ -325,11 +322,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
     int least = code.input(ElementType.FLOAT64);
     ElementwiseProgram finish =
         code.program(
-            2,
-            code.cast(
-                ElementType.FLOAT32,
-                code.apply(
-                    BinaryFunction.SUBTRACT, most, least)));
+            2, code.cast(ElementType.FLOAT32, code.apply(BinaryFunction.SUBTRACT, most, least)));
     Array found = reduced(array, reduce, finish, random);
     assertEquals(ElementType.FLOAT32, found.type());
     Array top = expected(array, Set.of(0), BaseReduction.MAXIMUM, 0);
@@ -360,9 +353,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
         assertThrows(
             IllegalArgumentException.class,
             () ->
-                program
-                    .binding()
-                    .on(List.of(Box.at(new long[] {0, 5}, new long[] {4, 4})), null));
+                program.binding().on(List.of(Box.at(new long[] {0, 5}, new long[] {4, 4})), null));
     assertTrue(refusal.getMessage().contains("4 elements along axis 1"), refusal.getMessage());
     ArrayProgram merging =
         new ArrayProgram(
@@ -371,9 +362,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
             false,
             List.of(
                 new Merge(
-                    List.of(1),
-                    List.of(BaseReduction.SUM),
-                    number(2, ElementType.INT64, 1, 0))));
+                    List.of(1), List.of(BaseReduction.SUM), number(2, ElementType.INT64, 1, 0))));
     assertEquals(Set.of(1), merging.cutAxes().whole());
   }
 }

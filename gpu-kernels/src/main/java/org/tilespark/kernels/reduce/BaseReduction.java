@@ -68,9 +68,7 @@ public enum BaseReduction {
       int mean = code.apply(BinaryFunction.ADD, one[1], step);
       int between =
           code.apply(
-              BinaryFunction.MULTIPLY,
-              code.apply(BinaryFunction.MULTIPLY, distance, one[0]),
-              step);
+              BinaryFunction.MULTIPLY, code.apply(BinaryFunction.MULTIPLY, distance, one[0]), step);
       int within = code.apply(BinaryFunction.ADD, one[2], two[2]);
       return new int[] {count, mean, code.apply(BinaryFunction.ADD, within, between)};
     }
@@ -125,15 +123,12 @@ public enum BaseReduction {
     if (type == ElementType.FLOAT64) { // NaN beats all numbers
       int first = code.apply(UnaryFunction.IS_NAN, one[0]);
       int second = code.apply(UnaryFunction.IS_NAN, two[0]);
-      int only =
-          code.apply(BinaryFunction.AND, second, code.apply(UnaryFunction.NOT, first));
+      int only = code.apply(BinaryFunction.AND, second, code.apply(UnaryFunction.NOT, first));
       wins = code.apply(BinaryFunction.OR, wins, only);
-      ties =
-          code.apply(BinaryFunction.OR, ties, code.apply(BinaryFunction.AND, first, second));
+      ties = code.apply(BinaryFunction.OR, ties, code.apply(BinaryFunction.AND, first, second));
     }
     int before = code.apply(BinaryFunction.LESS, two[1], one[1]);
-    int take =
-        code.apply(BinaryFunction.OR, wins, code.apply(BinaryFunction.AND, ties, before));
+    int take = code.apply(BinaryFunction.OR, wins, code.apply(BinaryFunction.AND, ties, before));
     return new int[] {code.select(take, two[0], one[0]), code.select(take, two[1], one[1])};
   }
 }

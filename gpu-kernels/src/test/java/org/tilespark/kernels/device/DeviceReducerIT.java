@@ -85,7 +85,9 @@ class DeviceReducerIT {
         new int[] {1, 2, 3, 31, 32, 33, 63, 64, 65, 991, 992, 993, 1023, 1024, 1025, 2048, 5000}) {
       for (Shape shape :
           new Shape[] {
-            Shape.of(extent, 33), Shape.of(33, extent), Shape.of(3, extent, 5),
+            Shape.of(extent, 33),
+            Shape.of(33, extent),
+            Shape.of(3, extent, 5),
             Shape.of(extent, 2, 3)
           }) {
         for (int axis = 0; axis < shape.rank(); axis++) {

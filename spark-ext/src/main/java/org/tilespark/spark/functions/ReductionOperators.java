@@ -119,8 +119,7 @@ final class ReductionOperators {
             reduction.doc() + "." + TELLS + Operator.APART,
             MOVES,
             List.of(blocks("a", kind), axis, DDOF, extents(kind)),
-            call ->
-                plan(call, reduction, kind, axis, Map.of("ddof", call.find(DDOF).orElse(0.0))))
+            call -> plan(call, reduction, kind, axis, Map.of("ddof", call.find(DDOF).orElse(0.0))))
         .withExamples(examples(kind, reduction.example().get(0), reduction.example().get(1)));
   }
 
@@ -145,8 +144,7 @@ final class ReductionOperators {
       BlockKind kind,
       Parameter<List<Integer>> axis,
       Map<String, Double> scalars) {
-    return ReductionPlans.reduce(
-        call.blocks(kind), reduction, asked(call, kind, axis, scalars));
+    return ReductionPlans.reduce(call.blocks(kind), reduction, asked(call, kind, axis, scalars));
   }
 
   private static ReductionPlans.Call asked(

@@ -1,7 +1,5 @@
 package org.tilespark.spark.reduce;
 
-import static org.tilespark.kernels.reduce.BaseReduction.ARGMAX;
-import static org.tilespark.kernels.reduce.BaseReduction.ARGMIN;
 import static org.tilespark.kernels.reduce.BaseReduction.MAXIMUM;
 import static org.tilespark.kernels.reduce.BaseReduction.MINIMUM;
 import static org.tilespark.kernels.reduce.BaseReduction.MOMENTS;

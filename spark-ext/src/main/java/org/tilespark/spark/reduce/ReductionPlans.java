@@ -92,17 +92,13 @@ public final class ReductionPlans {
     Streaming.refuse(call.operator, given);
     BlockFrame taken = BlockFrame.of(given, call.kind, call.operator);
     GroupingColumns.of(taken.blocks(), taken.columns(), call.operator);
-    this.known =
-        KnownArray.of(given, taken.blocks(), Missing.ERROR, call.asDataset, call.operator);
+    this.known = KnownArray.of(given, taken.blocks(), Missing.ERROR, call.asDataset, call.operator);
     requireAlike();
     this.input =
         taken.extents().isPresent()
             ? given
             : BlockFrame.withExtents(
-                given,
-                call.kind,
-                Optional.of(StatedExtents.of(known.extents())),
-                call.operator);
+                given, call.kind, Optional.of(StatedExtents.of(known.extents())), call.operator);
     this.frame = BlockFrame.of(input, call.kind, call.operator);
     this.axes =
         call.axes
@@ -150,8 +146,7 @@ public final class ReductionPlans {
     List<Integer> two = call.axes.orElse(plans.axes);
     int summed = asked == Norm.ONE ? 0 : 1;
     LogicalPlan sums =
-        new ReductionPlans(input, plans.along(two.get(summed)))
-            .plan(Norm.ONE.formula(isComplex));
+        new ReductionPlans(input, plans.along(two.get(summed))).plan(Norm.ONE.formula(isComplex));
     Call greatest = call.axes.isEmpty() ? call : plans.along(two.get(1 - summed));
     return new ReductionPlans(sums, greatest).plan(ArrayReduction.MAX.formula());
   }
@@ -174,8 +169,7 @@ public final class ReductionPlans {
   }
 
   private IllegalArgumentException bad(String message, Object... arguments) {
-    return new IllegalArgumentException(
-        call.operator + ": " + message.formatted(arguments));
+    return new IllegalArgumentException(call.operator + ": " + message.formatted(arguments));
   }
 
   // ---- programs of formulas
@@ -195,8 +189,7 @@ public final class ReductionPlans {
               .translate(call.kind, List.of(Operand.of("v", elements)), Map.of())
               .program();
       programs.add(new Reduce.Base(base.reduction(), of));
-      ElementType needed =
-          base.reduction().state(of.types().get(of.outputs().get(0).real()));
+      ElementType needed = base.reduction().state(of.types().get(of.outputs().get(0).real()));
       states = needed == ElementType.FLOAT64 ? needed : states;
     }
     return plan(programs, states, finish(formula, bases, byParts, states));
@@ -209,7 +202,8 @@ public final class ReductionPlans {
       return ValueType.complex(type);
     }
     boolean isBool =
-        type == ElementType.INT8 && frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL));
+        type == ElementType.INT8
+            && frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL));
     return isBool ? ValueType.BOOL : ValueType.real(type);
   }
 
@@ -232,7 +226,9 @@ public final class ReductionPlans {
       operands.add(Operand.of("r" + i, ValueType.real(states)));
     }
     Map<String, Number> scalars = new HashMap<>(call.scalars);
-    scalars.put("n", axes.stream().mapToLong(axis -> known.extents().extent(axis)).reduce(1, (a, b) -> a * b));
+    scalars.put(
+        "n",
+        axes.stream().mapToLong(axis -> known.extents().extent(axis)).reduce(1, (a, b) -> a * b));
     String text = typed(formula.finish(), result);
     if (byParts) {
       String imag = text;
@@ -247,22 +243,19 @@ public final class ReductionPlans {
   private static String typed(String text, ValueType result) {
     return result.isBool()
         ? "(" + text + ") <> 0"
-        : "CAST(%s AS %s)"
-            .formatted(text, BlockSchema.sparkType(result.element()).sql());
+        : "CAST(%s AS %s)".formatted(text, BlockSchema.sparkType(result.element()).sql());
   }
 
   // ---- plans of programs
 
-  private LogicalPlan plan(
-      List<Reduce.Base> bases, ElementType states, Translation finish) {
+  private LogicalPlan plan(List<Reduce.Base> bases, ElementType states, Translation finish) {
     boolean isWhole = axes.stream().allMatch(known.whole()::get);
     boolean isTiled = frame.blockShape().isPresent() && frame.extents().isPresent();
     Shape grid = isWhole ? cells(known.largest()) : isTiled ? known.largest() : tiling();
     LogicalPlan blocks =
         isWhole || isTiled
             ? input
-            : ReblockPlans.reblock(
-                input, call.kind, grid.toArray(), Missing.ERROR, call.operator);
+            : ReblockPlans.reblock(input, call.kind, grid.toArray(), Missing.ERROR, call.operator);
     Reduce reduce = new Reduce(axes, grid, bases, states);
     ArrayProgram first =
         new ArrayProgram(
@@ -339,8 +332,7 @@ public final class ReductionPlans {
     axes.forEach(axis -> shape[axis] = 1);
     ArrayMetadata metadata =
         frame.metadata().withSpectrum(Optional.empty()).withExtents(program.output().shape());
-    metadata =
-        isRegular ? metadata.withBlockShape(Shape.of(shape)) : metadata.withoutBlockShape();
+    metadata = isRegular ? metadata.withBlockShape(Shape.of(shape)) : metadata.withoutBlockShape();
     if (type.isBool()) {
       return metadata.withFileType(ArrayMetadata.BOOL);
     }

@@ -117,8 +117,7 @@ public final class StatisticsPlans {
     // As scikit-learn: a column whose deviation is no more than rounding makes of its mean is
     // constant, and is not divided.
     double rounding = Math.ulp(1.0) * extents().extent(0);
-    LogicalPlan divisors =
-        zip(deviations, means, "if(a <= abs(b) * %s, 1, a)".formatted(rounding));
+    LogicalPlan divisors = zip(deviations, means, "if(a <= abs(b) * %s, 1, a)".formatted(rounding));
     return zip(zip(input, means, "a - b"), divisors, "a / b");
   }
 
@@ -137,8 +136,7 @@ public final class StatisticsPlans {
   public LogicalPlan corrcoef() {
     requireReal();
     LogicalPlan centered = PointwisePlans.center(input, operator);
-    LogicalPlan norms =
-        ReductionPlans.norm(centered, Optional.of(Norm.TWO), ofColumns());
+    LogicalPlan norms = ReductionPlans.norm(centered, Optional.of(Norm.TWO), ofColumns());
     return map(gram(zip(centered, norms, "a / b")), "clip(v, -1, 1)");
   }
 

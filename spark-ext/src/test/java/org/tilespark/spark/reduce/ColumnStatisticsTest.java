@@ -24,19 +24,19 @@ class ColumnStatisticsTest extends SparkTest {
 
   private static Dataset<Row> matrix() {
     return MatrixBlocks.reblock(
-            TestArray.matrix(ElementType.FLOAT64, ROWS, COLS, ROWS, COLS)
-                .toDataFrame(spark, 1)
-                .drop("tag")
-                .selectExpr(
-                    "row",
-                    "col",
-                    "rows",
-                    "cols",
-                    "transform(values, v -> IF((v * 8) % 4 = 3, 0.1D, CAST("
-                        + "(floor(v * 2) * floor(v * 2) * ((v * 8) % 4 + 1)) % 7"
-                        + " - 2 * ((v * 8) % 4) AS DOUBLE))) AS values"),
-            4,
-            3);
+        TestArray.matrix(ElementType.FLOAT64, ROWS, COLS, ROWS, COLS)
+            .toDataFrame(spark, 1)
+            .drop("tag")
+            .selectExpr(
+                "row",
+                "col",
+                "rows",
+                "cols",
+                "transform(values, v -> IF((v * 8) % 4 = 3, 0.1D, CAST("
+                    + "(floor(v * 2) * floor(v * 2) * ((v * 8) % 4 + 1)) % 7"
+                    + " - 2 * ((v * 8) % 4) AS DOUBLE))) AS values"),
+        4,
+        3);
   }
 
   private static double mean(int col) {
@@ -68,8 +68,7 @@ class ColumnStatisticsTest extends SparkTest {
       trace += element(i, i);
     }
     assertEquals(trace, MatrixBlocks.trace(matrix()).first().<Double>getAs("value"), 1e-14);
-    assertNear(
-        i -> element(i, i), DenseArray.of(MatrixBlocks.diag(matrix()), COLS, 1).values());
+    assertNear(i -> element(i, i), DenseArray.of(MatrixBlocks.diag(matrix()), COLS, 1).values());
     Dataset<Row> wide = MatrixBlocks.transpose(matrix());
     assertNear(i -> element(i, i), DenseArray.of(MatrixBlocks.diag(wide), COLS, 1).values());
     Dataset<Row> bytes =

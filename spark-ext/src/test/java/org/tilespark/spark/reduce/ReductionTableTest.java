@@ -62,7 +62,9 @@ class ReductionTableTest extends SparkTest {
     }
   }
 
-  /** Elements as Java boxes them: one list for values, another for imaginary parts if there are any. */
+  /**
+   * Elements as Java boxes them: one list for values, another for imaginary parts if there are any.
+   */
   private record Array(String numpy, Shape shape, List<List<Object>> planes) {
     static Array of(String numpy, Shape shape, String base64) {
       ByteBuffer bytes =
@@ -139,7 +141,13 @@ class ReductionTableTest extends SparkTest {
 
   /** One line of the table. */
   private record Case(
-      String name, String axes, String arguments, String array, String type, long ulps, String bytes) {
+      String name,
+      String axes,
+      String arguments,
+      String array,
+      String type,
+      long ulps,
+      String bytes) {
     static Case of(String[] line) {
       return new Case(
           line[0], line[1], line[2], line[3], line[4], Long.parseLong(line[5]), line[6]);
@@ -162,8 +170,7 @@ class ReductionTableTest extends SparkTest {
   void resultsAreNumpys() {
     Map<String, List<Case>> queries =
         CASES.stream()
-            .collect(
-                Collectors.groupingBy(Case::query, LinkedHashMap::new, Collectors.toList()));
+            .collect(Collectors.groupingBy(Case::query, LinkedHashMap::new, Collectors.toList()));
     Random random = new Random(5);
     List<Map<String, String>> modes = executionModes();
     int number = 0;
@@ -203,8 +210,7 @@ class ReductionTableTest extends SparkTest {
     List<Row> rows = result.collectAsList();
     for (int sample = 0; sample < cases.size(); sample++) {
       int wanted = sample;
-      List<Row> own =
-          rows.stream().filter(row -> row.<Integer>getAs("sample") == wanted).toList();
+      List<Row> own = rows.stream().filter(row -> row.<Integer>getAs("sample") == wanted).toList();
       assertResult(cases.get(sample), any, own, what(call, cases.get(sample), cut));
     }
     String values = first.axes.isEmpty() ? "value" : "values";
@@ -248,8 +254,7 @@ class ReductionTableTest extends SparkTest {
       rows.addAll(arrays.get(sample).rows(boxes, sample));
     }
     Collections.shuffle(rows, random);
-    Dataset<Row> frame =
-        spark.createDataFrame(rows, schema).repartition(1 + random.nextInt(3));
+    Dataset<Row> frame = spark.createDataFrame(rows, schema).repartition(1 + random.nextInt(3));
     ArrayMetadata metadata = ArrayMetadata.empty();
     if (cut != Cut.ANYHOW) {
       metadata = metadata.withExtents(shape).withBlockShape(Shape.of(grid));

@@ -41,12 +41,15 @@ class ReductionsTest extends SparkTest {
 
   @Test
   void statesAreMadeInTheStageBefore() {
-    Dataset<Row> sums = MatrixBlocks.sum(MatrixBlocks.transpose(MatrixBlocks.scale(matrix(), 2)), "0");
+    Dataset<Row> sums =
+        MatrixBlocks.sum(MatrixBlocks.transpose(MatrixBlocks.scale(matrix(), 2)), "0");
     List<BlockStageExec> stages = PlanNodes.all(plan(sums).executedPlan(), BlockStageExec.class);
     assertEquals(2, stages.size(), () -> explained(sums));
     // One exchange spreads the test's rows, one makes the tiling, one brings the states together.
     assertEquals(
-        3, PlanNodes.all(plan(sums).executedPlan(), ShuffleExchangeExec.class).size(), () -> explained(sums));
+        3,
+        PlanNodes.all(plan(sums).executedPlan(), ShuffleExchangeExec.class).size(),
+        () -> explained(sums));
     DenseArray found = DenseArray.of(sums, 1, ROWS);
     for (int row = 0; row < ROWS; row++) {
       double sum = 0;
@@ -59,8 +62,13 @@ class ReductionsTest extends SparkTest {
 
   @Test
   void wholeBlocksNeedNoExchange() {
-    Dataset<Row> slabs = VolumeBlocks.slabs(
-        TestArray.volume(ElementType.FLOAT32, 6, 4, 5, 2, 2, 5).toDataFrame(spark, 3).drop("tag"), "x", 2);
+    Dataset<Row> slabs =
+        VolumeBlocks.slabs(
+            TestArray.volume(ElementType.FLOAT32, 6, 4, 5, 2, 2, 5)
+                .toDataFrame(spark, 3)
+                .drop("tag"),
+            "x",
+            2);
     Dataset<Row> means = VolumeBlocks.mean(VolumeBlocks.std(slabs, "z"), "y");
     assertEquals(
         1,
@@ -83,7 +91,9 @@ class ReductionsTest extends SparkTest {
     Dataset<Row> blocks =
         MatrixBlocks.reblock(
             MatrixBlocks.scale(
-                TestArray.matrix(ElementType.FLOAT64, 90, 70, 90, 70).toDataFrame(spark, 1).drop("tag"),
+                TestArray.matrix(ElementType.FLOAT64, 90, 70, 90, 70)
+                    .toDataFrame(spark, 1)
+                    .drop("tag"),
                 1.0 / 7),
             13,
             11);
@@ -93,9 +103,7 @@ class ReductionsTest extends SparkTest {
       for (int partitions : new int[] {1, 2, 5}) {
         Dataset<Row> moved = saying(blocks.repartition(partitions).orderBy("rows", "cols"), blocks);
         List<Row> found =
-            mode(
-                mode,
-                () -> MatrixBlocks.var(moved, "1", 1).orderBy("row", "col").collectAsList());
+            mode(mode, () -> MatrixBlocks.var(moved, "1", 1).orderBy("row", "col").collectAsList());
         first = first == null ? found : first;
         assertEquals(first, found);
       }
@@ -136,9 +144,12 @@ class ReductionsTest extends SparkTest {
   @Test
   void holesAndStaleMetadataAreRefused() {
     Dataset<Row> hole = saying(matrix().where("row <> 5 OR col <> 4"), matrix());
-    assertFails(() -> MatrixBlocks.sum(hole).collectAsList(), "in MatrixBlocks.sum, where places count");
-    Dataset<Row> moved = saying(matrix().selectExpr("row", "col + 1 AS col", "rows", "cols", "values"), matrix());
-    assertFails(() -> MatrixBlocks.sum(moved, "1").collectAsList(), "block at row", "tilespark.blockShape");
+    assertFails(
+        () -> MatrixBlocks.sum(hole).collectAsList(), "in MatrixBlocks.sum, where places count");
+    Dataset<Row> moved =
+        saying(matrix().selectExpr("row", "col + 1 AS col", "rows", "cols", "values"), matrix());
+    assertFails(
+        () -> MatrixBlocks.sum(moved, "1").collectAsList(), "block at row", "tilespark.blockShape");
   }
 
   @Test
@@ -146,16 +157,30 @@ class ReductionsTest extends SparkTest {
     assertFails(() -> MatrixBlocks.sum(matrix(), "z"), "MatrixBlocks.sum: axis is 'z'", "row, col");
     assertFails(() -> MatrixBlocks.sum(matrix(), "0,0"), "axis is '0,0'");
     assertFails(
-        () -> MatrixBlocks.norm(matrix(), "0", "fro"), "ord is 'fro' along 1 axes", "along one axis");
+        () -> MatrixBlocks.norm(matrix(), "0", "fro"),
+        "ord is 'fro' along 1 axes",
+        "along one axis");
     assertFails(() -> MatrixBlocks.norm(matrix(), "0,1", "2"), "ord is '2' along 2 axes");
-    assertFails(() -> MatrixBlocks.norm(matrix(), "0", "3"), "is '3'; expected one of 1, 2, inf, fro");
-    Dataset<Row> complex = TestArray.matrix(ElementType.FLOAT64, 4, 4, 2, 2).withImag().toDataFrame(spark, 1).drop("tag");
+    assertFails(
+        () -> MatrixBlocks.norm(matrix(), "0", "3"), "is '3'; expected one of 1, 2, inf, fro");
+    Dataset<Row> complex =
+        TestArray.matrix(ElementType.FLOAT64, 4, 4, 2, 2)
+            .withImag()
+            .toDataFrame(spark, 1)
+            .drop("tag");
     assertFails(() -> MatrixBlocks.argmin(complex), "MatrixBlocks.argmin", "blocks are complex");
     assertFalse(MatrixBlocks.sum(complex).isEmpty());
     Dataset<Row> two =
         MatrixBlocks.withoutExtents(
-            TestArray.matrix(ElementType.INT8, 4, 4, 4, 4).toDataFrame(spark, 1).selectExpr("*", "1 AS sample").drop("tag")
-                .union(TestArray.matrix(ElementType.INT8, 4, 5, 4, 5).toDataFrame(spark, 1).selectExpr("*", "2 AS sample").drop("tag")));
+            TestArray.matrix(ElementType.INT8, 4, 4, 4, 4)
+                .toDataFrame(spark, 1)
+                .selectExpr("*", "1 AS sample")
+                .drop("tag")
+                .union(
+                    TestArray.matrix(ElementType.INT8, 4, 5, 4, 5)
+                        .toDataFrame(spark, 1)
+                        .selectExpr("*", "2 AS sample")
+                        .drop("tag")));
     assertFails(() -> MatrixBlocks.sum(two), "have different extents");
   }
 }

@@ -89,8 +89,7 @@ public final class ReductionBenchmark {
   /** Shapes, and along which axes each is reduced. */
   private static Map<Shape, List<Set<Integer>>> shapes(long elements) {
     Map<Shape, List<Set<Integer>>> shapes = new LinkedHashMap<>();
-    shapes.put(
-        Shape.of(elements / 8192, 8192), List.of(Set.of(0), Set.of(1), Set.of(0, 1)));
+    shapes.put(Shape.of(elements / 8192, 8192), List.of(Set.of(0), Set.of(1), Set.of(0, 1)));
     shapes.put(
         Shape.of(elements / (512 * 512), 512, 512),
         List.of(Set.of(0), Set.of(1), Set.of(2), Set.of(0, 2), Set.of(1, 2)));
