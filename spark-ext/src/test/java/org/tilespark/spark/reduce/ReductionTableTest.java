@@ -230,7 +230,7 @@ class ReductionTableTest extends SparkTest {
     Shape shape = any.shape();
     long[] grid = shape.toArray();
     for (int axis = 0; axis < grid.length && cut == Cut.STATED_GRID; axis++) {
-      grid[axis] = 1 + random.nextInt((int) Math.min(6, grid[axis]));
+      grid[axis] = 1L + random.nextInt((int) Math.min(6, grid[axis]));
     }
     StructType schema = new StructType();
     for (String name : kind.offsetColumns()) {
