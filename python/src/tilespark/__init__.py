@@ -8,7 +8,7 @@ from importlib import metadata as _metadata
 
 from . import fft, linalg
 from ._array import BlockArray, concatenate, from_numpy, stack
-from ._makers import from_dataframe, from_xarray, read_npy
+from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy
 from ._session import check, configure, jar_path
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
 
@@ -27,8 +27,10 @@ __all__ = [
     "concatenate",
     "configure",
     "fft",
+    "from_cells",
     "from_dataframe",
     "from_numpy",
+    "from_rows",
     "from_xarray",
     "jar_path",
     "linalg",

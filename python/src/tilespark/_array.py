@@ -43,8 +43,8 @@ class BlockArray:
     """A matrix, a vector, a volume or a batch of matrices, cut into blocks that are the rows of a DataFrame.
 
     Nothing is computed before :meth:`compute`, :meth:`to_npy` or an action on :attr:`df`. Operators return new arrays;
-    they have numpy's names and meaning. Arrays come from :func:`from_numpy`, :func:`read_npy`, :func:`from_xarray` and
-    :func:`from_dataframe`.
+    they have numpy's names and meaning. Arrays come from :func:`from_numpy`, :func:`from_rows`, :func:`from_cells`,
+    :func:`read_npy`, :func:`from_xarray` and :func:`from_dataframe`.
     """
 
     # The answer of numpy's own operators, where the left operand is a numpy array.
@@ -771,6 +771,29 @@ class BlockArray:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
+
+    def to_rows(self, column: str = "values") -> DataFrame:
+        """One row for each row of a matrix: its place ``row``, its id if :func:`from_rows` had one and no operator
+        dropped it, and its elements as an array.
+
+        Args:
+            column: the name of the column of arrays.
+        """
+        self._require_matrix("to_rows")
+        return call("matrix_to_rows", {"input": self.df}, column=column)
+
+    def row_ids(self) -> DataFrame:
+        """The ids of the rows of what :func:`from_rows` gave: ``row``, and the id under the name of its column.
+
+        Operators drop the ids: ``y.to_rows().join(x.row_ids(), "row")`` brings them back.
+        """
+        self._require_matrix("row_ids")
+        return call("matrix_row_ids", {"input": self.df})
+
+    def to_cells(self) -> DataFrame:
+        """One row for each element of a matrix: ``row``, ``col``, ``value``."""
+        self._require_matrix("to_cells")
+        return call("matrix_to_cells", {"input": self.df})
 
     def to_xarray(self, name: str | None = None) -> Any:
         """The whole array as an ``xarray.DataArray``, with the name, attributes, dimensions and coordinates that

@@ -124,6 +124,81 @@ def from_dataframe(
     return array
 
 
+def from_rows(
+    df: DataFrame,
+    columns: str | Sequence[str],
+    *,
+    id: str | None = None,
+    order_by: str | Sequence[str] | None = None,
+    cols: int | None = None,
+    nulls: str | None = None,
+    ragged: str | None = None,
+    nan: str | None = None,
+    block_rows: int | None = None,
+) -> BlockArray:
+    """The matrix whose rows are the vectors of a DataFrame, in the order in which Spark reads its rows.
+
+    Args:
+        df: rows with one vector each.
+        columns: the column of arrays of numbers, or of Vectors of ``pyspark.ml``; or several columns of numbers.
+        id: a column whose values ride along: :meth:`BlockArray.row_ids` and :meth:`BlockArray.to_rows` give them back.
+        order_by: columns that order the rows; needed where Spark reads them in no fixed order, as after a join, and
+            there is no id. No two rows may be equal in them.
+        cols: the length of each vector; by default that of the first one.
+        nulls: what NULL vectors and NULL elements are: ``"error"`` (the default), ``"skip"`` leaves their rows out,
+            ``"zero"``.
+        ragged: the same for vectors of another length; ``"zero"`` fills short ones up.
+        nan: the same for NaN; ``"keep"`` keeps it.
+        block_rows: rows of a block; by default as many as make 8 MiB.
+
+    Raises:
+        InvalidInputError: if a column is missing or of another type, or the rows have no fixed order.
+    """
+    if not is_dataframe(df):
+        raise InvalidInputError(f"from_rows of {type(df).__name__}; expected a DataFrame of Spark")
+    check(df.sparkSession)
+    return BlockArray(
+        call(
+            "matrix_from_rows",
+            {"input": df},
+            columns=_listed(columns),
+            id=id,
+            orderBy=None if order_by is None else _listed(order_by),
+            cols=cols,
+            nulls=nulls,
+            ragged=ragged,
+            nan=nan,
+            blockRows=block_rows,
+        )
+    )
+
+
+def from_cells(
+    df: DataFrame, blocks: int | Sequence[int], *, shape: Sequence[int] | None = None, missing: str | None = None
+) -> BlockArray:
+    """The matrix whose elements are the rows (row, col, value) of a DataFrame.
+
+    Args:
+        df: with these three columns.
+        blocks: the shape of a full block.
+        shape: extents of the matrix; by default it ends where its last elements do.
+        missing: what elements are that no row has: ``"zero"`` (the default) or ``"error"``.
+
+    Raises:
+        InvalidInputError: if a column is missing or of another type.
+    """
+    if not is_dataframe(df):
+        raise InvalidInputError(f"from_cells of {type(df).__name__}; expected a DataFrame of Spark")
+    check(df.sparkSession)
+    rows, columns = integers("blocks", (blocks, blocks) if isinstance(blocks, int) else blocks)
+    extents = None if shape is None else numbers(integers("shape", shape))
+    return BlockArray(call("matrix_from_cells", {"input": df}, rows=rows, cols=columns, missing=missing, extents=extents))
+
+
+def _listed(columns: str | Sequence[str]) -> str:
+    return columns if isinstance(columns, str) else ",".join(columns)
+
+
 def from_xarray(
     data: Any,
     blocks: int | Sequence[int] | None = None,

@@ -8,6 +8,7 @@ import org.tilespark.spark.error.Require;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**
@@ -351,6 +352,115 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> roll(Dataset<Row> df, String shift) {
     return OperatorCall.of(TableFunctions.MATRIX_ROLL, df, shift);
+  }
+
+  /** {@link #fromRows(Dataset, String, RowOptions)} with all defaults. */
+  public static Dataset<Row> fromRows(Dataset<Row> df, String columns) {
+    return fromRows(df, columns, RowOptions.defaults());
+  }
+
+  /**
+   * {@link #fromRows(Dataset, List, RowOptions)} of one column, or of several with commas between
+   * them.
+   */
+  public static Dataset<Row> fromRows(Dataset<Row> df, String columns, RowOptions options) {
+    return OperatorCall.of(TableFunctions.MATRIX_FROM_ROWS, df, columns, options);
+  }
+
+  /** {@link #fromRows(Dataset, List, RowOptions)} with all defaults. */
+  public static Dataset<Row> fromRows(Dataset<Row> df, List<String> columns) {
+    return fromRows(df, columns, RowOptions.defaults());
+  }
+
+  /**
+   * The matrix whose rows are the vectors of a table. Rows of a partition become strips of about 8
+   * MiB, each whole along the columns of the matrix, by one copy of each vector; nothing is
+   * shuffled.
+   *
+   * <p>Row {@code i} of the matrix is row {@code i} of the table, in the order in which Spark reads
+   * it. A first pass counts the rows of each partition. Files, cached and local tables have a fixed
+   * order, and what works on them row by row keeps it. Any other table, as one that comes out of a
+   * join, is refused unless {@code orderBy} or {@code id} names columns that order it; it is sorted
+   * by them then, which shuffles it, and no two rows may be equal in them.
+   *
+   * <p>With {@code id} the blocks have a further column {@code ids}, an array of the ids of the
+   * block's rows. Operators on blocks drop it.
+   *
+   * @param columns one column of ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, or of
+   *     Vectors of spark.ml or spark.mllib, which become DOUBLE; or columns of numbers, which get
+   *     numpy's common type
+   * @return blocks without grouping columns. Their extents are stated where the table is cheap to
+   *     count
+   * @throws IllegalArgumentException if a column is missing or of another type, the table has no
+   *     rows or no order; and when the query runs, if a row is refused by a policy
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> fromRows(Dataset<Row> df, List<String> columns, RowOptions options) {
+    return OperatorCall.of(TableFunctions.MATRIX_FROM_ROWS, df, columns, options);
+  }
+
+  /**
+   * One row for each row of a matrix: {@code row BIGINT}, further columns, the id if the blocks
+   * have ids, and the row's elements as an array. Nothing is shuffled where blocks are whole along
+   * the columns; else they are re-blocked first.
+   *
+   * <p>Where the column metadata states the extents but not how the blocks are cut, and the places
+   * cannot be read without computing the blocks, they are taken to be whole; one that is not fails
+   * the query, with the advice to re-block first.
+   *
+   * @param df blocks of one real number type, in any tiling
+   * @param column name of the column of arrays
+   * @throws IllegalArgumentException if {@code df} has no such blocks, or a column of that name
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> toRows(Dataset<Row> df, String column) {
+    return OperatorCall.of(TableFunctions.MATRIX_TO_ROWS, df, column);
+  }
+
+  /**
+   * The ids of the rows of a matrix: {@code row BIGINT}, and the id under the name of its column.
+   * Other operators drop the ids; a join on {@code row} brings them back: {@code toRows(result,
+   * "features").join(rowIds(m), "row")}.
+   *
+   * @param df what {@link #fromRows} gave with an id
+   * @throws IllegalArgumentException if {@code df} has no ids
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> rowIds(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_ROW_IDS, df);
+  }
+
+  /** {@link #fromCells(Dataset, int, int, Missing)} where elements that no row has are zeros. */
+  public static Dataset<Row> fromCells(Dataset<Row> df, int rows, int cols) {
+    return fromCells(df, rows, cols, Missing.ZERO);
+  }
+
+  /**
+   * The matrix whose elements are the rows of a table, in blocks of {@code rows} x {@code cols}.
+   * Each element is shuffled once, as a block of its own; two for one place are an error. The
+   * matrix ends where its last elements do.
+   *
+   * @param df {@code row BIGINT, col BIGINT, value T}, where T is a number type that blocks can
+   *     hold; further columns tell several matrices apart
+   * @param missing what elements are that no row has
+   * @throws IllegalArgumentException if a column is missing or of another type, a block would have
+   *     2 GiB or more, or a further column has no order
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> fromCells(Dataset<Row> df, int rows, int cols, Missing missing) {
+    return OperatorCall.of(TableFunctions.MATRIX_FROM_CELLS, df, rows, cols, missing);
+  }
+
+  /**
+   * One row for each element of a matrix: {@code row BIGINT, col BIGINT}, further columns, {@code
+   * value T}. No shuffle.
+   *
+   * @param df blocks of one real number type, in any tiling
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> toCells(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_TO_CELLS, df);
   }
 
   /**

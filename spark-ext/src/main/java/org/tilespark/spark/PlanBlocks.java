@@ -35,6 +35,10 @@ import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.stage.BlockStage;
 import org.tilespark.spark.stage.ProgramBlocks;
+import org.tilespark.spark.vectors.GatherVectors;
+import org.tilespark.spark.vectors.GatherVectorsExec;
+import org.tilespark.spark.vectors.SpreadBlocks;
+import org.tilespark.spark.vectors.SpreadBlocksExec;
 import scala.collection.immutable.Seq;
 
 /**
@@ -106,6 +110,21 @@ public final class PlanBlocks extends SparkStrategy {
               ScalaInterop.<LogicalPlan>list(checked.checks()).stream()
                   .map(this::planLater)
                   .toList()));
+    }
+    if (plan instanceof GatherVectors gather) {
+      return new GatherVectorsExec(
+          gather.spec(),
+          gather.inputs(),
+          gather.produced(),
+          planLater(gather.child()),
+          ScalaInterop.seq(
+              ScalaInterop.<LogicalPlan>list(gather.counted()).stream()
+                  .map(this::planLater)
+                  .toList()));
+    }
+    if (plan instanceof SpreadBlocks spread) {
+      return new SpreadBlocksExec(
+          spread.spec(), spread.inputs(), spread.produced(), planLater(spread.child()));
     }
     return null;
   }

@@ -12,6 +12,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -82,6 +83,8 @@ class BrokenBlocksTest extends SparkTest {
           new Operator("scale", Looks.AT_ROWS, (x, good) -> MatrixBlocks.scale(x, 2)),
           new Operator("map", Looks.AT_ROWS, (x, good) -> MatrixBlocks.map(x, "v * v")),
           new Operator("zip", Looks.AT_ALL, (x, good) -> MatrixBlocks.zip(good, x, "a - b")),
+          rows("elements", "col", x -> MatrixBlocks.toCells(x).selectExpr("*", "array(value) v")),
+          rows("rows", "0L", x -> MatrixBlocks.toRows(x, "v")),
           new Operator("add first", Looks.AT_ALL, MatrixBlocks::add),
           new Operator("add second", Looks.AT_ALL, (x, good) -> MatrixBlocks.add(good, x)),
           new Operator("center", Looks.AT_ALL, (x, good) -> MatrixBlocks.center(x)),
@@ -171,6 +174,16 @@ class BrokenBlocksTest extends SparkTest {
         "pack and unpack",
         Looks.AT_ROWS,
         (x, good) -> Transfers.unpack(kind, Transfers.pack(kind, x)));
+  }
+
+  /** To rows with arrays {@code v}, and these as blocks. */
+  private static Operator rows(String name, String col, UnaryOperator<Dataset<Row>> run) {
+    return new Operator(
+        name,
+        Looks.AT_ROWS,
+        (x, good) ->
+            run.apply(x)
+                .selectExpr("row", col + " AS col", "1 AS rows", "size(v) AS cols", "v AS values"));
   }
 
   private static Operator fft(String decomposition, String option, String text) {

@@ -50,6 +50,7 @@ import org.tilespark.spark.multiply.MultiplyPanelsExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.reblock.CutSummary;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -57,6 +58,7 @@ import org.tilespark.spark.testing.TestField;
 import org.tilespark.spark.testing.TestProduct;
 import org.tilespark.spark.transfer.Transfers;
 import org.tilespark.spark.validate.ArrayFact;
+import org.tilespark.spark.vectors.VectorLength;
 
 /**
  * A query that is written twice has other attribute ids and the same canonical plan, by which Spark
@@ -144,6 +146,26 @@ class EqualPlansTest extends SparkTest {
     for (boolean firstNull : List.of(false, true)) {
       QUERIES.put("fact of arrays, first null " + firstNull, () -> fact(a, firstNull));
     }
+    QUERIES.put("rows", () -> MatrixBlocks.toRows(MatrixBlocks.scale(a, 2), "features"));
+    QUERIES.put("elements", () -> MatrixBlocks.toCells(a));
+    QUERIES.put("blocks of elements", () -> MatrixBlocks.fromCells(MatrixBlocks.toCells(a), 8, 8));
+    Supplier<Dataset<Row>> vectors = () -> spark.range(6).selectExpr("id", "array(id, 1L) AS v");
+    QUERIES.put("blocks of rows", () -> MatrixBlocks.fromRows(vectors.get(), "v"));
+    RowOptions sorted = RowOptions.defaults().withId("id").withOrderBy("id");
+    QUERIES.put("blocks of sorted rows", () -> MatrixBlocks.fromRows(vectors.get(), "v", sorted));
+    QUERIES.put(
+        "ids", () -> MatrixBlocks.rowIds(MatrixBlocks.fromRows(vectors.get(), "v", sorted)));
+    QUERIES.put(
+        "lengths",
+        () ->
+            mapped(
+                vectors.get(),
+                plan -> {
+                  Expression length =
+                      new VectorLength(false, ScalaInterop.<Expression>seq(plan.output().last()));
+                  return new Project(
+                      ScalaInterop.<NamedExpression>seq(Attributes.alias(length, "length")), plan);
+                }));
     QUERIES.put("a chain", () -> MatrixBlocks.scale(MatrixBlocks.transpose(a), 2));
   }
 

@@ -32,6 +32,8 @@ import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.RowOptions;
+import org.tilespark.spark.options.RowPolicy;
 import org.tilespark.spark.testing.SparkTest;
 
 /** Null for each argument of each public method that users call: found by reflection. */
@@ -45,6 +47,7 @@ class NullArgumentsTest extends SparkTest {
     API.put(Missing.class, "static");
     API.put(MultiplyOptions.class, MultiplyOptions.defaults());
     API.put(FftOptions.class, FftOptions.defaults());
+    API.put(RowOptions.class, RowOptions.defaults());
     API.put(ArrayMetadata.class, ArrayMetadata.empty());
   }
 
@@ -104,6 +107,10 @@ class NullArgumentsTest extends SparkTest {
     values.put(MultiplyOptions.class, MultiplyOptions.defaults());
     values.put(MultiplyOptions.Strategy.class, MultiplyOptions.Strategy.AUTO);
     values.put(FftOptions.class, FftOptions.defaults());
+    values.put(RowOptions.class, RowOptions.defaults());
+    values.put(RowPolicy.class, RowPolicy.ERROR);
+    values.put(List.class, List.of("xyz"));
+    values.put(String[].class, new String[] {"xyz"});
     values.put(ElementType.class, ElementType.FLOAT32);
     values.put(Shape.class, Shape.of(1, 1));
     values.put(Permutation.class, Permutation.identity(2));
@@ -124,6 +131,9 @@ class NullArgumentsTest extends SparkTest {
     }
     for (String option : new TreeSet<>(MultiplyOptions.NAMES)) {
       refused(option, () -> MultiplyOptions.of(singleton(option, null)));
+    }
+    for (String option : new TreeSet<>(RowOptions.NAMES)) {
+      refused(option, () -> RowOptions.of(singleton(option, null)));
     }
     refused("There is no option null", () -> FftOptions.of(singleton(null, "x")));
     refused("There is no option null", () -> MultiplyOptions.of(singleton(null, "x")));

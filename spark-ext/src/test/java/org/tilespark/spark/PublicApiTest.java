@@ -25,6 +25,8 @@ import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.RowOptions;
+import org.tilespark.spark.options.RowPolicy;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.npy.NpyDataSource;
 
@@ -51,6 +53,8 @@ class PublicApiTest {
           VolumeBlocks.class,
           MultiplyOptions.class,
           FftOptions.class,
+          RowOptions.class,
+          RowPolicy.class,
           Missing.class);
   private static final List<Class<?>> NAMED =
       List.of(TileSparkExtensions.class, TileSparkPlugin.class, NpyDataSource.class);

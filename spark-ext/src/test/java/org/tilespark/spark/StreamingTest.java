@@ -33,6 +33,10 @@ class StreamingTest extends SparkTest {
     operators.put("MatrixBlocks.gram", () -> MatrixBlocks.gram(m));
     operators.put("MatrixBlocks.add", () -> MatrixBlocks.add(m, m));
     operators.put("MatrixBlocks.center", () -> MatrixBlocks.center(m));
+    operators.put("MatrixBlocks.fromRows", () -> MatrixBlocks.fromRows(m, "values"));
+    operators.put(
+        "MatrixBlocks.fromCells",
+        () -> MatrixBlocks.fromCells(m.selectExpr("row", "col", "1D AS value"), 1, 1));
     operators.put("VolumeBlocks.reblock", () -> VolumeBlocks.reblock(v, 1, 1, 1));
     operators.put("VolumeBlocks.slabs", () -> VolumeBlocks.slabs(v, "x"));
     operators.put("VolumeBlocks.pencils", () -> VolumeBlocks.pencils(v, "x"));

@@ -54,7 +54,7 @@ final class BlockOperators {
         List.of(blocks("input", kind), extents),
         call ->
             BlockFrame.withExtents(
-                call.table("input"), kind, Optional.of(call.get(extents)), call.operator()));
+                call.tableWithIds("input"), kind, Optional.of(call.get(extents)), call.operator()));
   }
 
   static Operator pack(BlockKind kind) {

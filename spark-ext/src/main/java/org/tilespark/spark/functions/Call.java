@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.Parameter;
@@ -46,7 +47,9 @@ record Call(
 
   @SuppressWarnings("unchecked") // values are of their parameters' types
   private <T> Optional<T> find(String parameter) {
-    return Optional.ofNullable((T) values.get(parameter));
+    Object value = values.get(parameter);
+    return Optional.ofNullable(
+        (T) (value instanceof LogicalPlan table ? IdColumn.dropped(table) : value));
   }
 
   private IllegalArgumentException missing(String parameter) {
@@ -55,12 +58,22 @@ record Call(
   }
 
   /**
-   * The plan behind a table argument.
+   * The plan behind a table argument, without a column of ids: these do not tell arrays apart.
    *
    * @throws IllegalArgumentException if the argument is missing
    */
   LogicalPlan table(String parameter) {
     return this.<LogicalPlan>find(parameter).orElseThrow(() -> missing(parameter));
+  }
+
+  /**
+   * The plan behind a table argument, with a column of ids if it has one.
+   *
+   * @throws IllegalArgumentException if the argument is missing
+   */
+  LogicalPlan tableWithIds(String parameter) {
+    return Optional.ofNullable((LogicalPlan) values.get(parameter))
+        .orElseThrow(() -> missing(parameter));
   }
 
   /** The only table, with the extents that the call states. */
@@ -76,6 +89,13 @@ record Call(
   LogicalPlan blocks(BlockKind kind, String table, String extents, String which) {
     Optional<StatedExtents> stated = find(extents);
     return BlockFrame.withExtents(table(table), kind, stated, operator + which);
+  }
+
+  /** The only table with its column of ids, if it has one, and the extents that the call states. */
+  LogicalPlan blocksWithIds(BlockKind kind) {
+    Optional<StatedExtents> stated = find("extents");
+    LogicalPlan given = tableWithIds(function.parameters().get(0).name());
+    return BlockFrame.withExtents(given, kind, stated, operator);
   }
 
   /** The options: the object that Java gave, or one of what SQL gave. */

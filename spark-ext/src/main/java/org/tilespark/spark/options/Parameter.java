@@ -34,6 +34,11 @@ public record Parameter<T>(
     return FftOptions.OPTIONS;
   }
 
+  /** The options of rows that become blocks, in the order of their parameters. */
+  public static List<Parameter<?>> ofRows() {
+    return RowOptions.OPTIONS;
+  }
+
   /** A parameter that every call gives an argument for. */
   public static <T> Parameter<T> required(String name, Type<T> type, String doc) {
     return new Parameter<>(name, type, Optional.empty(), "", doc);
@@ -54,6 +59,11 @@ public record Parameter<T>(
   /** The same with something else that holds where it is left out. */
   public Parameter<T> otherwise(String instead) {
     return new Parameter<>(name, type, Optional.empty(), instead, doc);
+  }
+
+  /** The same with another default, of which other things are said. */
+  public Parameter<T> of(T fallback, String otherDoc) {
+    return optional(name, type, fallback, otherDoc);
   }
 
   /** False if the argument may be left out. */

@@ -112,6 +112,21 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
                 .collect(Collectors.joining(",")));
   }
 
+  /** Names of columns, in a text with commas or in an array; their text has commas between them. */
+  public static Type<String> columns() {
+    return of(
+        "STRING or ARRAY",
+        "constant names of columns, as 'a,b' or array('a', 'b')",
+        true,
+        (what, text) -> {
+          List<String> names = Arrays.stream(text.split(",", -1)).map(String::trim).toList();
+          if (names.stream().anyMatch(String::isEmpty)) {
+            throw bad(what, text, "names of columns with commas between them");
+          }
+          return String.join(",", names);
+        });
+  }
+
   /** Axes by letters or by numbers. */
   public static <T> Type<T> axes(Parser<T> parser) {
     String expected = "constant axes, as 'yzx', '1,2,0' or array(1, 2, 0)";

@@ -33,7 +33,7 @@ public abstract class BlockCursor {
   public abstract InternalRow row();
 
   /** Elements in the array in column {@code ordinal}, which is not null. */
-  abstract int length(int ordinal);
+  public abstract int length(int ordinal);
 
   /** Index of the first null in the array in column {@code ordinal}, or -1. */
   public abstract long firstNull(int ordinal);
@@ -69,7 +69,7 @@ public abstract class BlockCursor {
     }
 
     @Override
-    int length(int ordinal) {
+    public int length(int ordinal) {
       return row.getArray(ordinal).numElements();
     }
 
@@ -113,7 +113,7 @@ public abstract class BlockCursor {
     }
 
     @Override
-    int length(int ordinal) {
+    public int length(int ordinal) {
       return array(ordinal).numElements();
     }
 

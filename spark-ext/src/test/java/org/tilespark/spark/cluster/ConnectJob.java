@@ -13,6 +13,8 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.RowOptions;
+import org.tilespark.spark.options.RowPolicy;
 
 /**
  * What a user of Spark Connect's JVM client runs: a process that has the client and our jar, and
@@ -82,6 +84,30 @@ public final class ConnectJob {
           6,
           (i, j) -> 10 * j + i,
           spark.sql("SELECT * FROM matrix_transpose(TABLE(m), extents => '6,4')"));
+
+      Dataset<Row> table =
+          spark.sql("SELECT 'r' || id AS name, array(id, 10L * id) AS v FROM range(0, 6, 1, 2)");
+      Dataset<Row> made =
+          MatrixBlocks.fromRows(
+              table, "v", RowOptions.defaults().withId("name").withNulls(RowPolicy.ZERO));
+      Row last = MatrixBlocks.toRows(made, "w").where("name = 'r5'").collectAsList().get(0);
+      equal("fromRows, toRows", List.of(5L, 50L), last.getList(2));
+      equal("rowIds", 6L, MatrixBlocks.rowIds(made).where("name = 'r' || row").count());
+      equal(
+          "several columns",
+          6L,
+          MatrixBlocks.toRows(
+                  MatrixBlocks.fromRows(
+                      table.selectExpr("v[0] AS a", "v[1] AS b"), List.of("a", "b")),
+                  "w")
+              .where("w[1] = 10 * w[0]")
+              .count());
+      same(
+          "fromCells, toCells",
+          6,
+          4,
+          (i, j) -> 10 * i + j,
+          MatrixBlocks.fromCells(MatrixBlocks.toCells(m), 4, 4));
 
       Row permuted = VolumeBlocks.permute(spark.sql(VOLUME), "zyx").collectAsList().get(0);
       equal("permute", List.of(0f, 3f, 1f, 4f, 2f, 5f), permuted.getList(6));

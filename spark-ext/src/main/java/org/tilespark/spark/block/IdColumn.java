@@ -1,0 +1,77 @@
+package org.tilespark.spark.block;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * The column {@code ids ARRAY<T>} of blocks that were made of rows: one id for each row of the
+ * block. Column metadata tells it from further columns. It does not tell arrays apart: operators
+ * that do not ask for it read blocks without it.
+ */
+public final class IdColumn {
+  /** The column's name. */
+  public static final String NAME = "ids";
+
+  /** Its metadata: the name of the column that the ids come from. */
+  public static final String KEY = "tilespark.ids";
+
+  private IdColumn() {}
+
+  /** A column of ids of a fresh id. */
+  public static Attribute of(Attribute source) {
+    return Attributes.column(
+        NAME,
+        DataTypes.createArrayType(source.dataType(), source.nullable()),
+        new MetadataBuilder().putString(KEY, source.name()).build());
+  }
+
+  /** Position of the column of ids; empty if there is none. */
+  public static OptionalInt position(List<Attribute> columns) {
+    return IntStream.range(0, columns.size()).filter(i -> isIds(columns.get(i))).findFirst();
+  }
+
+  private static boolean isIds(Attribute column) {
+    return column.dataType() instanceof ArrayType && column.metadata().contains(KEY);
+  }
+
+  /** The name of the column that the ids come from. */
+  public static String source(Attribute ids) {
+    return ids.metadata().getString(KEY);
+  }
+
+  /** The type of one id. */
+  public static DataType type(Attribute ids) {
+    return ((ArrayType) ids.dataType()).elementType();
+  }
+
+  /** The plan without its column of ids, if it has one. */
+  public static LogicalPlan dropped(LogicalPlan plan) {
+    List<Attribute> columns = plan.resolved() ? ScalaInterop.list(plan.output()) : List.of();
+    return position(columns).isEmpty()
+        ? plan
+        : new Project(
+            ScalaInterop.seq(
+                columns.stream()
+                    .filter(column -> !isIds(column))
+                    .<NamedExpression>map(column -> column)
+                    .toList()),
+            plan);
+  }
+
+  /** The plan's column of ids, if it has one. */
+  public static Optional<Attribute> find(List<Attribute> columns) {
+    return position(columns).stream().mapToObj(columns::get).findFirst();
+  }
+}

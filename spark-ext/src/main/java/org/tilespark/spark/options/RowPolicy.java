@@ -1,0 +1,26 @@
+package org.tilespark.spark.options;
+
+import java.util.Locale;
+
+/** What becomes of a row whose vector cannot be taken as it is. */
+public enum RowPolicy {
+  /** The query fails with a message that names the row. */
+  ERROR,
+  /** The row is left out; the places of the rows after it move up. */
+  SKIP,
+  /** What is missing, or is no number, becomes zero. */
+  ZERO,
+  /** The values stay as they are; for NaN only. */
+  KEEP;
+
+  /** The policy that a user's word names; the word is one of these. */
+  static RowPolicy of(String word) {
+    return valueOf(word.toUpperCase(Locale.ROOT));
+  }
+
+  /** As users write it. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

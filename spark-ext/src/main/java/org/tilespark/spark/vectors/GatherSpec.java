@@ -1,0 +1,55 @@
+package org.tilespark.spark.vectors;
+
+import java.io.Serializable;
+import org.tilespark.spark.options.RowOptions;
+import org.tilespark.spark.options.RowPolicy;
+
+/**
+ * How rows become blocks. The columns that are read are the vector, then the id, if there is one,
+ * then the columns in which no two rows may be equal.
+ *
+ * @param vector how a row holds its vector
+ * @param length elements of each vector
+ * @param blockRows rows of a full block
+ * @param rows of the table when the query was made; -1 if they were not counted
+ * @param hasIds true if ids ride along
+ * @param orderColumns columns that order the rows, which were sorted by them
+ * @param policies what becomes of rows that cannot be taken as they are, and names for messages
+ * @param operator who asks, for messages
+ */
+public record GatherSpec(
+    VectorColumn vector,
+    int length,
+    int blockRows,
+    long rows,
+    boolean hasIds,
+    int orderColumns,
+    RowOptions policies,
+    String operator)
+    implements Serializable {
+  /** True if rows may be left out. */
+  boolean skips() {
+    return policies.nulls() == RowPolicy.SKIP
+        || policies.ragged() == RowPolicy.SKIP
+        || policies.nan() == RowPolicy.SKIP;
+  }
+
+  /** What is wrong with a table that has no rows. */
+  IllegalArgumentException empty() {
+    return new IllegalArgumentException(
+        "%s: the table has no rows%s; a matrix has at least one"
+            .formatted(operator, skips() ? " that are not left out" : ""));
+  }
+
+  /** As EXPLAIN shows it. */
+  @Override
+  public String toString() {
+    return "%s, length %s, %s rows a block%s%s"
+        .formatted(
+            vector,
+            length,
+            blockRows,
+            hasIds ? ", with ids" : "",
+            orderColumns > 0 ? ", sorted" : "");
+  }
+}

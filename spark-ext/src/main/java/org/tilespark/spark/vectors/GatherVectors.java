@@ -1,0 +1,65 @@
+package org.tilespark.spark.vectors;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.MadeAnewNode;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.Seq;
+
+/**
+ * Gathers rows with one vector each into blocks of a matrix, which are whole along its columns.
+ * Rows have the places of their order: those of earlier partitions come first.
+ */
+public final class GatherVectors extends MadeAnewNode<GatherSpec> {
+  private static final long serialVersionUID = 1;
+
+  private final Seq<LogicalPlan> counted;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child, in the order that the spec has
+   * @param produced columns of the blocks in their usual order, and of ids
+   * @param counted a plan with the child's rows in the same partitions and without columns, which
+   *     is cheap to count; or none
+   */
+  public GatherVectors(
+      GatherSpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      LogicalPlan child,
+      Seq<LogicalPlan> counted) {
+    super(spec, inputs, produced, child);
+    this.counted = counted;
+  }
+
+  /** The plan that is counted in place of the child, or none. */
+  public Seq<LogicalPlan> counted() {
+    return counted;
+  }
+
+  @Override
+  public LogicalPlan newInstance() {
+    return new GatherVectors(spec(), inputs(), Attributes.fresh(produced()), child(), counted);
+  }
+
+  @Override
+  public Statistics stats() {
+    List<Attribute> columns = ScalaInterop.list(produced());
+    BlockSchema blocks = BlockStatistics.blocks(columns, BlockKind.MATRIX);
+    return BlockStatistics.of(
+        columns, blocks, new BlockStatistics.Input(child(), blocks, Optional.empty()), true);
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec(), inputs(), produced(), child(), counted);
+  }
+}

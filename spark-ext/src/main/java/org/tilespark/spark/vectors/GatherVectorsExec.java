@@ -1,0 +1,245 @@
+package org.tilespark.spark.vectors;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.execution.InputAdapter;
+import org.apache.spark.sql.execution.ProjectExec;
+import org.apache.spark.sql.execution.SortExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.TakeOrderedAndProjectExec;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.exchange.Exchange;
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ExchangeInput;
+import org.tilespark.spark.catalyst.MadeAnewExec;
+import org.tilespark.spark.catalyst.PartitionTask;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop.SerializableFunction;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.ReadsBlocks;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs {@link GatherVectors}. Where there are several partitions, a first job counts their rows,
+ * before the tasks begin that gather them.
+ */
+public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements ReadsBlocks {
+  private static final long serialVersionUID = 1;
+
+  static final String BLOCKS = "numOutputRows";
+  static final String ROWS = "numVectors";
+  static final String SKIPPED = "numSkipped";
+
+  private static final int ROWS_ORDINAL = 2;
+
+  private final Seq<SparkPlan> counted;
+  private transient Places places; // found at need
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child, in the order that the spec has
+   * @param produced columns of the blocks in their usual order, and of ids
+   * @param counted a plan with the child's rows in the same partitions, or none
+   */
+  public GatherVectorsExec(
+      GatherSpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      SparkPlan child,
+      Seq<SparkPlan> counted) {
+    super(spec, inputs, produced, child);
+    this.counted = counted;
+  }
+
+  /** The child with the vectors. */
+  @Override
+  public List<SparkPlan> blocks() {
+    return List.of(child);
+  }
+
+  @Override
+  public GatherVectorsExec withBlocks(List<SparkPlan> newChild) {
+    return new GatherVectorsExec(spec, inputs, produced, newChild.get(0), counted);
+  }
+
+  @Override
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+    map.put(ROWS, SQLMetrics.createMetric(sparkContext(), "number of vectors"));
+    map.put(SKIPPED, SQLMetrics.createMetric(sparkContext(), "number of rows left out"));
+    return map;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return ErrorBoundary.BLOCKS.call(
+        () -> {
+          requireRepeatable();
+          return gathered(places(), metrics(BLOCKS, ROWS, SKIPPED));
+        });
+  }
+
+  private GatherTask.Metrics metrics(String blocks, String rows, String skipped) {
+    return new GatherTask.Metrics(
+        metrics().apply(blocks), metrics().apply(rows), metrics().apply(skipped));
+  }
+
+  /** A table that was cached when the query was made may not be so any more. */
+  private void requireRepeatable() {
+    if (spec.orderColumns() == 0 && isShuffled(child)) {
+      throw new IllegalArgumentException(
+          "%s: the table is read from a shuffle, which gives its rows in no fixed order: %s"
+              .formatted(spec.operator(), RepeatableRows.HELP));
+    }
+  }
+
+  private static boolean isShuffled(SparkPlan plan) {
+    if (plan instanceof TakeOrderedAndProjectExec || (plan instanceof SortExec s && s.global())) {
+      return false;
+    }
+    return plan instanceof Exchange
+        || plan instanceof ReusedExchangeExec
+        || (plan instanceof QueryStageExec stage && isShuffled(stage.plan()))
+        || ScalaInterop.<SparkPlan>list(plan.children()).stream()
+            .anyMatch(GatherVectorsExec::isShuffled);
+  }
+
+  private RDD<InternalRow> gathered(Places known, GatherTask.Metrics counts) {
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
+    var schema = Attributes.schema(ScalaInterop.list(inputs));
+    var rows = ScalaInterop.classTag(InternalRow.class);
+    return ExchangeInput.marked(
+        child.supportsColumnar()
+            ? child
+                .executeColumnar()
+                .mapPartitionsWithIndex(
+                    new GatherTask<>(
+                        spec, schema, ordinals, BlockCursor::overBatches, known, counts),
+                    false,
+                    rows)
+            : child
+                .execute()
+                .mapPartitionsWithIndex(
+                    new GatherTask<>(spec, schema, ordinals, BlockCursor::overRows, known, counts),
+                    false,
+                    rows),
+        InternalRow.class);
+  }
+
+  // ---- counts
+
+  private synchronized Places places() {
+    if (places == null) {
+      int partitions = partitions(child);
+      places = new Places(partitions == 1 ? new long[] {spec.rows()} : counts(partitions));
+      checkTotal(places.total());
+    }
+    return places;
+  }
+
+  private void checkTotal(long total) {
+    if (total == 0) {
+      throw spec.empty();
+    }
+    if (spec.rows() >= 0 && total != spec.rows()) {
+      throw new IllegalArgumentException(
+          ("%s: the table has %s rows; it had %s when the query was made; make the query again, or"
+                  + " persist() the table")
+              .formatted(spec.operator(), total, spec.rows()));
+    }
+  }
+
+  private static int partitions(SparkPlan plan) {
+    return plan.supportsColumnar()
+        ? plan.executeColumnar().getNumPartitions()
+        : plan.execute().getNumPartitions();
+  }
+
+  private long[] counts(int partitions) {
+    if (spec.skips()) {
+      return collected(
+          new Count<InternalRow>(block -> (long) block.getInt(ROWS_ORDINAL))
+              .over(gathered(Places.unknown(partitions), unseen()), Long.class, true));
+    }
+    SparkPlan plan = counted.isEmpty() ? belowSort(child) : counted.head();
+    if (partitions(plan) != partitions) {
+      plan = child;
+    }
+    return collected(
+        plan.supportsColumnar()
+            ? new Count<ColumnarBatch>(batch -> (long) batch.numRows())
+                .over(plan.executeColumnar(), Long.class, true)
+            : new Count<InternalRow>(row -> 1L).over(plan.execute(), Long.class, true));
+  }
+
+  /** Metrics that nobody is shown. */
+  private GatherTask.Metrics unseen() {
+    SQLMetric nobody = SQLMetrics.createMetric(sparkContext(), "rows that are counted");
+    return new GatherTask.Metrics(nobody, nobody, nobody);
+  }
+
+  /** What gives as many rows in each partition, before they are sorted there and projected. */
+  private static SparkPlan belowSort(SparkPlan plan) {
+    return plan instanceof WholeStageCodegenExec
+            || plan instanceof InputAdapter
+            || plan instanceof ProjectExec
+            || plan instanceof SortExec
+        ? belowSort(plan.children().head())
+        : plan;
+  }
+
+  private static long[] collected(RDD<Long> counts) {
+    Object[] all = (Object[]) counts.collect();
+    long[] numbers = new long[all.length];
+    for (int i = 0; i < numbers.length; i++) {
+      numbers[i] = (Long) all[i];
+    }
+    return numbers;
+  }
+
+  /**
+   * Adds up what a partition holds.
+   *
+   * @param size rows that an element stands for
+   */
+  private record Count<A>(SerializableFunction<A, Long> size) implements PartitionTask<A, Long> {
+    @Override
+    public Iterator<Long> open(Iterator<A> partition) {
+      long count = 0;
+      while (partition.hasNext()) {
+        count += size.apply(partition.next());
+      }
+      return List.of(count).iterator();
+    }
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return verbose(
+        "\nRows: %s\nCounted: %s"
+            .formatted(
+                spec,
+                spec.skips()
+                    ? "by the policies, in a first pass over the vectors"
+                    : counted.isEmpty() ? "in the child" : "in a plan without columns"));
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child, counted);
+  }
+}

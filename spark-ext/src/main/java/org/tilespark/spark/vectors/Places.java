@@ -1,0 +1,56 @@
+package org.tilespark.spark.vectors;
+
+import java.io.Serializable;
+import java.util.Arrays;
+
+/** Where the rows of each partition begin in the matrix. Immutable. */
+final class Places implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final long[] counts; // rows of each partition; -1 where nobody has counted
+
+  /**
+   * @param counts rows of each partition; borrowed
+   */
+  Places(long[] counts) {
+    this.counts = counts;
+  }
+
+  /** Of partitions that nobody has counted; each begins at 0. */
+  static Places unknown(int partitions) {
+    long[] counts = new long[partitions];
+    Arrays.fill(counts, -1);
+    return new Places(counts);
+  }
+
+  /** The place of the first row of a partition. */
+  long first(int partition) {
+    long first = 0;
+    for (int i = 0; i < partition; i++) {
+      first += Math.max(0, counts[i]);
+    }
+    return first;
+  }
+
+  /** True if there is one partition. */
+  boolean isAlone() {
+    return counts.length == 1;
+  }
+
+  /** Rows of a partition, -1 if nobody has counted. */
+  long count(int partition) {
+    return counts[partition];
+  }
+
+  /** Rows of all partitions, -1 if nobody has counted. */
+  long total() {
+    long total = 0;
+    for (long count : counts) {
+      if (count < 0) {
+        return -1;
+      }
+      total += count;
+    }
+    return total;
+  }
+}

@@ -1,0 +1,231 @@
+package org.tilespark.spark.vectors;
+
+import java.util.function.Supplier;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.options.RowPolicy;
+import org.tilespark.spark.rows.BlockCursor;
+import sun.misc.Unsafe;
+
+/** Copies the vectors of rows to where a block keeps them, and applies the policies. */
+final class VectorReader {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  private final GatherSpec spec;
+  private final int ordinal;
+  private final ElementType type;
+  private final RowPolicy nulls;
+  private final RowPolicy ragged;
+  private final RowPolicy nan;
+  private final String name; // of the column, for messages
+
+  /**
+   * @param ordinal of the vector in the rows
+   */
+  VectorReader(GatherSpec spec, int ordinal, String name) {
+    this.spec = spec;
+    this.ordinal = ordinal;
+    this.type = spec.vector().type();
+    this.nulls = spec.policies().nulls();
+    this.ragged = spec.policies().ragged();
+    this.nan = spec.policies().nan();
+    this.name = name;
+  }
+
+  /**
+   * Copies the vector of the cursor's row.
+   *
+   * @param to where it goes, {@code length} elements; undefined if the row is left out
+   * @param row names the row, for messages
+   * @return false if the row is left out
+   * @throws IllegalArgumentException that names the row, if a policy refuses it
+   */
+  boolean read(BlockCursor cursor, HostMemory to, Supplier<String> row) {
+    if (cursor.row().isNullAt(ordinal)) {
+      return accepts(nulls, "nulls", row, "is NULL") && zeros(to);
+    }
+    boolean taken =
+        spec.vector().isVector()
+            ? vector(cursor.row().getStruct(ordinal, VectorColumn.FIELDS.size()), to, row)
+            : array(cursor, to, row);
+    return taken && numbers(to, row);
+  }
+
+  private boolean array(BlockCursor cursor, HostMemory to, Supplier<String> row) {
+    // Most rows hold their array in place. To ask the cursor three times costs as much as the copy.
+    UnsafeArrayData inPlace =
+        cursor.row() instanceof UnsafeRow unsafe ? unsafe.getArray(ordinal) : null;
+    int found = inPlace == null ? cursor.length(ordinal) : inPlace.numElements();
+    if (found != spec.length() && !fits(found, row)) {
+      return false;
+    }
+    long firstNull =
+        found == 0
+            ? -1
+            : inPlace == null ? cursor.firstNull(ordinal) : ArrayValues.firstNull(inPlace);
+    if (firstNull >= 0) {
+      if (!accepts(nulls, "nulls", row, "has a NULL at element " + firstNull)) {
+        return false;
+      }
+      zeros(to);
+      copyNumbers(cursor.row().getArray(ordinal), to);
+      return true;
+    }
+    if (found < spec.length()) {
+      zeros(to);
+    }
+    if (found > 0) {
+      HostMemory values =
+          inPlace == null
+              ? cursor.values(ordinal, type).values()
+              : ArrayValues.memory(inPlace, type);
+      values.copyTo(to);
+    }
+    return true;
+  }
+
+  private boolean vector(InternalRow struct, HostMemory to, Supplier<String> row) {
+    boolean isSparse = struct.getByte(VectorColumn.TYPE) == VectorColumn.SPARSE;
+    ArrayData values = struct.getArray(VectorColumn.VALUES);
+    int found = isSparse ? struct.getInt(VectorColumn.SIZE) : values.numElements();
+    if (found != spec.length() && !fits(found, row)) {
+      return false;
+    }
+    if (isSparse || found < spec.length()) {
+      zeros(to);
+    }
+    if (!isSparse) {
+      ArrayValues.memory(values, type).copyTo(to);
+      return true;
+    }
+    ArrayData indices = struct.getArray(VectorColumn.INDICES);
+    for (int i = 0; i < indices.numElements(); i++) {
+      int index = indices.getInt(i);
+      if (index < 0 || index >= found) {
+        throw bad(row, "has an element at index " + index + "; expected less than " + found, "");
+      }
+      UNSAFE.putDouble(to.base(), to.offset() + 8L * index, values.getDouble(i));
+    }
+    return true;
+  }
+
+  /** False if the row is left out for its length. */
+  private boolean fits(int found, Supplier<String> row) {
+    String defect = "has %s elements; expected %s".formatted(found, spec.length());
+    if (ragged == RowPolicy.ZERO && found > spec.length()) {
+      throw bad(row, defect + " or fewer", ". State cols => " + found + ", or more");
+    }
+    return accepts(ragged, "ragged", row, defect);
+  }
+
+  // ---- NaN
+
+  private boolean numbers(HostMemory to, Supplier<String> row) {
+    if (nan == RowPolicy.KEEP || !hasNan(to)) {
+      return true;
+    }
+    int first = nextNan(to, 0);
+    if (!accepts(nan, "nan", row, "has NaN at element " + first)) {
+      return false;
+    }
+    for (int at = first; at < spec.length(); at = nextNan(to, at + 1)) {
+      if (type == ElementType.FLOAT32) {
+        UNSAFE.putFloat(to.base(), to.offset() + 4L * at, 0);
+      } else {
+        UNSAFE.putDouble(to.base(), to.offset() + 8L * at, 0);
+      }
+    }
+    return true;
+  }
+
+  /** Looks at the bits of 8 bytes at a time: those of a NaN are above those of infinity. */
+  private boolean hasNan(HostMemory in) {
+    Object base = in.base();
+    long at = in.offset();
+    long end = at + in.bytes();
+    if (type == ElementType.FLOAT64) {
+      long found = 0;
+      for (; at < end; at += 8) {
+        found |= 0x7ff0000000000000L - (UNSAFE.getLong(base, at) & 0x7fffffffffffffffL);
+      }
+      return found < 0;
+    }
+    if (type != ElementType.FLOAT32) {
+      return false;
+    }
+    // Four sums, since each would wait for the one before it.
+    long a = 0;
+    long b = 0;
+    long c = 0;
+    long d = 0;
+    for (; at + 32 <= end; at += 32) {
+      a |= (UNSAFE.getLong(base, at) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
+      b |= (UNSAFE.getLong(base, at + 8) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
+      c |= (UNSAFE.getLong(base, at + 16) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
+      d |= (UNSAFE.getLong(base, at + 24) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
+    }
+    for (; at + 8 <= end; at += 8) {
+      a |= (UNSAFE.getLong(base, at) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
+    }
+    return ((a | b | c | d) & 0x8000000080000000L) != 0
+        || (at < end && Float.isNaN(UNSAFE.getFloat(base, at)));
+  }
+
+  /** The index of the first NaN from {@code start} on; the length if there is none. */
+  private int nextNan(HostMemory in, int start) {
+    for (int i = start; i < spec.length(); i++) {
+      boolean isNan =
+          type == ElementType.FLOAT32
+              ? Float.isNaN(UNSAFE.getFloat(in.base(), in.offset() + 4L * i))
+              : Double.isNaN(UNSAFE.getDouble(in.base(), in.offset() + 8L * i));
+      if (isNan) {
+        return i;
+      }
+    }
+    return spec.length();
+  }
+
+  // ---- zeros
+
+  private static boolean zeros(HostMemory to) {
+    to.fill((byte) 0);
+    return true;
+  }
+
+  /** Copies all elements that are not null. */
+  private void copyNumbers(ArrayData from, HostMemory to) {
+    for (int i = 0; i < from.numElements(); i++) {
+      if (!from.isNullAt(i)) {
+        long at = to.offset() + (long) i * type.bytes();
+        switch (type) {
+          case INT8 -> UNSAFE.putByte(to.base(), at, from.getByte(i));
+          case INT16 -> UNSAFE.putShort(to.base(), at, from.getShort(i));
+          case INT32 -> UNSAFE.putInt(to.base(), at, from.getInt(i));
+          case INT64 -> UNSAFE.putLong(to.base(), at, from.getLong(i));
+          case FLOAT32 -> UNSAFE.putFloat(to.base(), at, from.getFloat(i));
+          case FLOAT64 -> UNSAFE.putDouble(to.base(), at, from.getDouble(i));
+        }
+      }
+    }
+  }
+
+  // ---- policies
+
+  /** True if zeros are taken; false if the row is left out. */
+  private boolean accepts(RowPolicy policy, String option, Supplier<String> row, String defect) {
+    if (policy == RowPolicy.ERROR) {
+      throw bad(row, defect, ". " + option + " => 'skip' leaves such rows out, 'zero' takes zeros");
+    }
+    return policy == RowPolicy.ZERO;
+  }
+
+  private IllegalArgumentException bad(Supplier<String> row, String defect, String help) {
+    return new IllegalArgumentException(
+        "%s: column %s %s%s (in %s)".formatted(row.get(), name, defect, help, spec.operator()));
+  }
+}
