@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,6 +45,7 @@ class NullArgumentsTest extends SparkTest {
   static {
     API.put(MatrixBlocks.class, "static");
     API.put(VolumeBlocks.class, "static");
+    API.put(MllibMatrices.class, "static");
     API.put(Missing.class, "static");
     API.put(MultiplyOptions.class, MultiplyOptions.defaults());
     API.put(FftOptions.class, FftOptions.defaults());
@@ -110,6 +112,8 @@ class NullArgumentsTest extends SparkTest {
     values.put(RowOptions.class, RowOptions.defaults());
     values.put(RowPolicy.class, RowPolicy.ERROR);
     values.put(List.class, List.of("xyz"));
+    values.put(SparkSession.class, spark);
+    values.put(Object.class, "no matrix");
     values.put(String[].class, new String[] {"xyz"});
     values.put(ElementType.class, ElementType.FLOAT32);
     values.put(Shape.class, Shape.of(1, 1));

@@ -51,6 +51,7 @@ class PublicApiTest {
       List.of(
           MatrixBlocks.class,
           VolumeBlocks.class,
+          MllibMatrices.class,
           MultiplyOptions.class,
           FftOptions.class,
           RowOptions.class,
