@@ -6,6 +6,7 @@ import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.error.Require;
 import org.tilespark.spark.functions.TableFunctions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
@@ -172,6 +173,57 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> gram(Dataset<Row> df, MultiplyOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_GRAM, df, options);
+  }
+
+  /**
+   * The {@code k} nearest rows of B of each row of A, of a product {@code A B^T} that is never
+   * written: tasks reduce its tiles as they make them. Memory does not grow with the count of
+   * pairs.
+   *
+   * <p>Scores are computed in double, in the order of a vector's elements, also where the values
+   * are FLOAT: neighbours and scores depend on neither backend nor tiling. Equal scores are ranked
+   * by the neighbour's place. A score of NaN is behind every number; of {@link Metric#COSINE} that
+   * of a zero vector is one.
+   *
+   * <p>Where A and B are the same frame, the nearest row of a row is usually itself.
+   *
+   * @param a M x K blocks of FLOAT or DOUBLE in any tiling; each row is a query
+   * @param b N x K blocks of the same type and the same further columns, which tell several
+   *     matrices apart
+   * @param k neighbours of each query, 1 or more; there are fewer if B has fewer rows
+   * @return {@code query BIGINT, neighbour BIGINT, rank INT, score DOUBLE} and the further columns
+   *     of {@code a}: rows of A and B by their places, ranks from 1
+   * @throws IllegalArgumentException if the two do not fit each other, or k is less than 1; says
+   *     what was found
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> knn(Dataset<Row> a, Dataset<Row> b, int k, Metric metric) {
+    return OperatorCall.of(TableFunctions.MATRIX_KNN, a, b, k, metric);
+  }
+
+  /**
+   * The pairs of a row of A and one of B whose score is at least {@code threshold}; of {@link
+   * Metric#EUCLIDEAN}, whose distance is at most that. As {@link #knn}, tiles are reduced as they
+   * are made, and scores are computed in double. A score of NaN is not among them. Where A and B
+   * are the same frame each pair is there twice, and each row is a pair with itself.
+   *
+   * @return {@code query BIGINT, neighbour BIGINT, score DOUBLE} and the further columns of {@code
+   *     a}
+   * @throws IllegalArgumentException if the two do not fit each other, or the threshold is NaN;
+   *     says what was found
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> pairsAbove(
+      Dataset<Row> a, Dataset<Row> b, double threshold, Metric metric) {
+    return OperatorCall.of(TableFunctions.MATRIX_PAIRS_ABOVE, a, b, threshold, metric);
+  }
+
+  /**
+   * The row of B with the largest inner product of each row of A: {@link #knn} with a k of 1. Of
+   * equal products it is the first; NaN is the largest only if all are NaN, other than in numpy.
+   */
+  public static Dataset<Row> rowArgmax(Dataset<Row> a, Dataset<Row> b) {
+    return OperatorCall.of(TableFunctions.MATRIX_ROW_ARGMAX, a, b);
   }
 
   /**

@@ -33,6 +33,7 @@ import org.tilespark.spark.BrokenBlocks.Visible;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.error.TileSparkThrowable;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
 import org.tilespark.spark.testing.SparkTest;
@@ -98,6 +99,10 @@ class BrokenBlocksTest extends SparkTest {
           new Operator("gram", Looks.AT_ALL, (x, good) -> MatrixBlocks.gram(x)),
           new Operator("multiply A", Looks.AT_ALL, MatrixBlocks::multiply),
           new Operator("multiply B", Looks.AT_ALL, (x, good) -> MatrixBlocks.multiply(good, x)),
+          new Operator(
+              "knn A", Looks.AT_ALL, (x, good) -> MatrixBlocks.knn(x, good, 2, Metric.INNER)),
+          new Operator(
+              "knn B", Looks.AT_ALL, (x, good) -> MatrixBlocks.knn(good, x, 2, Metric.COSINE)),
           multiply("cuboid A", new Strategy.Cuboid(2, 2, 1), false),
           multiply("cuboid B", new Strategy.Cuboid(1, 2, 2), true),
           multiply("broadcast A", Strategy.BROADCAST, false),

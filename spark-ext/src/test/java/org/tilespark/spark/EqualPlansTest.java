@@ -48,6 +48,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.fourier.FourierTestBase;
 import org.tilespark.spark.multiply.MultiplyPanelsExec;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
@@ -108,6 +109,22 @@ class EqualPlansTest extends SparkTest {
       return blocks;
     } finally {
       spark.conf().set("spark.sql.shuffle.partitions", asked);
+    }
+  }
+
+  /** Neighbours of vectors that are spread over several tasks, planned so. */
+  private static Dataset<Row> merged(Dataset<Row> a) {
+    String tile = TileSparkConf.MULTIPLY_TILE_SIZE.name();
+    String batch = TileSparkConf.BATCH_SIZE.name();
+    spark.conf().set(tile, "16k");
+    spark.conf().set(batch, "128");
+    try {
+      Dataset<Row> found = MatrixBlocks.knn(a, a, 3, Metric.INNER);
+      plan(found).executedPlan();
+      return found;
+    } finally {
+      spark.conf().unset(tile);
+      spark.conf().unset(batch);
     }
   }
 
@@ -234,6 +251,10 @@ class EqualPlansTest extends SparkTest {
         () -> MatrixBlocks.multiply(b, a, BROADCAST.withTransposeA(true).withTransposeB(true)));
     QUERIES.put("sums of broadcast", () -> MatrixBlocks.multiply(byCol.get(), b, BROADCAST));
     QUERIES.put("gram", () -> MatrixBlocks.gram(a));
+    QUERIES.put("knn", () -> MatrixBlocks.knn(a, a, 3, Metric.INNER));
+    QUERIES.put("knn by another metric", () -> MatrixBlocks.knn(a, a, 3, Metric.COSINE));
+    QUERIES.put("knn of several tasks", () -> merged(a));
+    QUERIES.put("pairs", () -> MatrixBlocks.pairsAbove(a, a, 0.5, Metric.COSINE));
     QUERIES.put("gram in place", () -> MatrixBlocks.gram(byRow.get(), TestProduct.cuboid(1, 1, 4)));
   }
 

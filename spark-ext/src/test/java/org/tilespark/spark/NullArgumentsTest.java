@@ -31,6 +31,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
@@ -46,6 +47,7 @@ class NullArgumentsTest extends SparkTest {
     API.put(MatrixBlocks.class, "static");
     API.put(VolumeBlocks.class, "static");
     API.put(MllibMatrices.class, "static");
+    API.put(Metric.class, "static");
     API.put(Missing.class, "static");
     API.put(MultiplyOptions.class, MultiplyOptions.defaults());
     API.put(FftOptions.class, FftOptions.defaults());
@@ -103,6 +105,7 @@ class NullArgumentsTest extends SparkTest {
     values.put(String.class, "xyz");
     values.put(Map.class, Map.of());
     values.put(Optional.class, Optional.empty());
+    values.put(Metric.class, Metric.INNER);
     values.put(Missing.class, Missing.ERROR);
     values.put(BlockKind.class, BlockKind.MATRIX);
     values.put(StatedExtents.class, StatedExtents.of(Shape.of(1, 1)));

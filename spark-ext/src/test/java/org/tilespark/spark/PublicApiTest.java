@@ -23,6 +23,7 @@ import org.tilespark.spark.conf.ConfigKey;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
@@ -56,6 +57,7 @@ class PublicApiTest {
           FftOptions.class,
           RowOptions.class,
           RowPolicy.class,
+          Metric.class,
           Missing.class);
   private static final List<Class<?>> NAMED =
       List.of(TileSparkExtensions.class, TileSparkPlugin.class, NpyDataSource.class);
@@ -74,7 +76,7 @@ class PublicApiTest {
         found,
         () ->
             ("The public API is not as recorded. Gone, so that users' code breaks: %s. New: %s. If"
-                    + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
+                 + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
                 .formatted(without(recorded, found), without(found, recorded), written, RECORD));
   }
 

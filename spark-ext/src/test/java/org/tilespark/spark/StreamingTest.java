@@ -10,6 +10,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.transfer.Transfers;
 
@@ -30,6 +31,7 @@ class StreamingTest extends SparkTest {
     operators.put(
         "MatrixBlocks.multiply ", // extents need not be looked up
         () -> MatrixBlocks.multiply(stated, stated));
+    operators.put("MatrixBlocks.knn", () -> MatrixBlocks.knn(m, m, 1, Metric.INNER));
     operators.put("MatrixBlocks.gram", () -> MatrixBlocks.gram(m));
     operators.put("MatrixBlocks.add", () -> MatrixBlocks.add(m, m));
     operators.put("MatrixBlocks.center", () -> MatrixBlocks.center(m));

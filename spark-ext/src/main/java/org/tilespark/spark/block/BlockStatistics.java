@@ -118,6 +118,13 @@ public final class BlockStatistics {
         new FrameSize(rows.multiply(BigInteger.valueOf(rowBytes)), Optional.of(rows)), List.of());
   }
 
+  /** Of a node that gives so many rows of small columns, or fewer. */
+  public static Statistics ofRows(BigInteger rows, int columns) {
+    long rowBytes = new RowBytes(columns, 0, 0).withoutValues();
+    return statistics(
+        new FrameSize(rows.multiply(BigInteger.valueOf(rowBytes)), Optional.empty()), List.of());
+  }
+
   /** Where the block columns of a node are in its output. */
   public static BlockSchema blocks(List<Attribute> output, BlockKind kind) {
     return BlockSchema.find(Attributes.schema(output), kind, "statistics");

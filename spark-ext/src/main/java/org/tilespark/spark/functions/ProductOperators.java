@@ -5,9 +5,13 @@ import static org.tilespark.spark.functions.Tables.blocks;
 import static org.tilespark.spark.functions.Tables.extents;
 
 import java.util.List;
+import java.util.stream.Stream;
 import org.tilespark.spark.multiply.MultiplyPlans;
+import org.tilespark.spark.multiply.scores.Reduction;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.Parameter;
+import org.tilespark.spark.options.Type;
 
 /** Products of matrices. */
 final class ProductOperators {
@@ -47,5 +51,89 @@ final class ProductOperators {
                   call::asDataset,
                   call.operator()));
 
+  private static final String ROWS = " The rows of both matrices are vectors of FLOAT or DOUBLE.";
+  private static final String SCORES =
+      " Scores are computed in double. No product is written." + Operator.APART;
+  private static final String PARTS = "the vectors; what was found, where b is cut";
+  private static final Parameter<Long> K =
+      Parameter.required("k", Type.WHOLE, "how many neighbours of each row of a, 1 or more");
+  private static final Parameter<Double> THRESHOLD =
+      Parameter.required(
+          "threshold", Type.NUMBER, "the least score, of euclidean the largest distance");
+  private static final Parameter<Metric> METRIC =
+      Parameter.required(
+          "metric",
+          Type.METRIC,
+          "'inner' (the inner product), 'cosine' (over the product of the norms) or 'euclidean'"
+              + " (the distance, of which the least is the nearest)");
+
+  static final Operator KNN =
+      reduction(
+          "(a, b, k, metric)",
+          "The k nearest rows of b of each row of a: query, neighbour, rank (from 1) and score."
+              + " Equal scores are ranked by the neighbour's place, NaN behind all numbers."
+              + ROWS
+              + SCORES,
+          List.of(K, METRIC),
+          call -> {
+            long k = call.get(K);
+            if (k < 1 || k > Integer.MAX_VALUE) {
+              throw new IllegalArgumentException(
+                  "%s: k is %s; expected 1 to %s".formatted(call.operator(), k, Integer.MAX_VALUE));
+            }
+            return new Reduction.Nearest((int) k, call.get(METRIC));
+          });
+
+  static final Operator PAIRS_ABOVE =
+      reduction(
+          "(a, b, threshold, metric)",
+          "The pairs of a row of a and one of b whose score is at least the threshold, of"
+              + " euclidean at most: query, neighbour and score."
+              + ROWS
+              + SCORES,
+          List.of(THRESHOLD, METRIC),
+          call -> {
+            double threshold = call.get(THRESHOLD);
+            if (Double.isNaN(threshold)) {
+              throw new IllegalArgumentException(
+                  call.operator() + ": threshold is NaN; expected a number");
+            }
+            return new Reduction.PairsAbove(threshold, call.get(METRIC));
+          });
+
+  static final Operator ROW_ARGMAX =
+      reduction(
+          "(a, b)",
+          "The row of b with the largest inner product of each row of a: query, neighbour, rank"
+              + " (1) and score. It is matrix_knn with a k of 1."
+              + ROWS
+              + SCORES,
+          List.of(),
+          call -> new Reduction.Nearest(1, Metric.INNER));
+
   private ProductOperators() {}
+
+  /** Says what the tiles of a product are reduced to. */
+  private interface ReductionOf {
+    Reduction of(Call call);
+  }
+
+  private static Operator reduction(
+      String java, String doc, List<Parameter<?>> further, ReductionOf reduction) {
+    return new Operator(
+        java,
+        doc,
+        PARTS,
+        Stream.concat(Stream.of(blocks("a", MATRIX), blocks("b", MATRIX)), further.stream())
+            .toList(),
+        List.of(),
+        List.of(extents("extentsA", MATRIX, "all of a"), extents("extentsB", MATRIX, "all of b")),
+        call ->
+            MultiplyPlans.reduced(
+                call.blocks(MATRIX, "a", "extentsA", ", matrix A"),
+                call.blocks(MATRIX, "b", "extentsB", ", matrix B"),
+                reduction.of(call),
+                call::asDataset,
+                call.operator()));
+  }
 }

@@ -118,6 +118,12 @@ public final class MultiplyBlocks extends LogicalBlockNode
     return ScalaInterop.list(produced);
   }
 
+  /** The grouping columns of the output. */
+  public List<Attribute> groups() {
+    List<Attribute> all = produced();
+    return all.subList(all.size() - spec.groups(), all.size());
+  }
+
   /** True if the places of the larger operand's blocks are read too. */
   public boolean watches() {
     return places.nonEmpty();
@@ -167,11 +173,17 @@ public final class MultiplyBlocks extends LogicalBlockNode
 
   @Override
   public Optional<BlockPartitioning> partitioning(SparkContext context) {
-    return new MultiplyChoice(context, this).partitioning();
+    return spec.reduction().isDefined()
+        ? Optional.empty()
+        : new MultiplyChoice(context, this).partitioning();
   }
 
   @Override
   public Statistics stats() {
+    if (spec.reduction().isDefined()) {
+      return BlockStatistics.ofRows(
+          spec.reduction().get().rows(spec.m(), spec.n()), produced().size());
+    }
     List<Attribute> output = produced();
     BlockSchema blocks = BlockStatistics.blocks(output, BlockKind.MATRIX);
     Shape ofA = Shape.of(spec.m(), spec.k());

@@ -77,7 +77,7 @@ final class MultiplyChoice {
 
   /** Partitioning of C if an operand stays in place; empty for shuffled cuboids. */
   Optional<BlockPartitioning> partitioningInPlace(CuboidPlan plan) {
-    return plan.chosen().strategy().isInPlace()
+    return plan.chosen().strategy().isInPlace() && spec.reduction().isEmpty()
         ? operandInPlace(plan).partitioningOfC(product)
         : Optional.empty();
   }
@@ -104,6 +104,7 @@ final class MultiplyChoice {
     long n = Math.max(1, spec.n());
     // The tiles of a gram are mirrored: they are cut at the same rows and columns.
     boolean gram = spec.gram();
+    boolean reduced = spec.reduction().isDefined(); // C has no blocks then
     boolean square = spec.blockRows() == spec.blockCols();
     MultiplyShape dense = MultiplyShape.dense(m, k, n, spec.type());
     return new MultiplyShape(
@@ -111,8 +112,11 @@ final class MultiplyChoice {
         spec.type(),
         operand(dense.a().bytes(), false),
         operand(dense.b().bytes(), true),
-        gram && !square ? m : spec.blockRows(),
-        gram && !square ? n : spec.blockCols());
+        gram && !square ? m : reduced ? 1 : spec.blockRows(),
+        gram && !square ? n : reduced ? 1 : spec.blockCols(),
+        reduced
+            ? Optional.of(new MultiplyShape.Reduced(spec.reduction().get().candidateBytes()))
+            : Optional.empty());
   }
 
   private MultiplyShape.Operand operand(long bytes, boolean right) {
@@ -146,6 +150,7 @@ final class MultiplyChoice {
       left.ifPresent(operand -> all.add(inPlace(operand, true, false)));
       right.ifPresent(operand -> all.add(inPlace(operand, false, true)));
     }
+    all.removeIf(where -> spec.reduction().isDefined() && where.axis() == Axis.K);
     return all;
   }
 

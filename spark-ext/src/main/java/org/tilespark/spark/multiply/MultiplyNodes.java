@@ -23,6 +23,9 @@ import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+import org.tilespark.spark.multiply.neighbours.MergeNeighboursExec;
+import org.tilespark.spark.multiply.neighbours.NeighbourRows;
+import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.runtime.BackendChoice;
 
 /**
@@ -34,6 +37,7 @@ public final class MultiplyNodes {
   /** Panels are at least so deep, where memory allows it: a shallower product is all transfers. */
   private static final long GOOD_DEPTH = 256;
 
+  private final SparkContext context;
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
   private final BackendChoice backend;
@@ -41,6 +45,7 @@ public final class MultiplyNodes {
 
   /** The planner of one product. */
   public MultiplyNodes(SparkContext context, MultiplyBlocks product) {
+    this.context = context;
     this.product = product;
     this.spec = product.spec();
     this.choice = new MultiplyChoice(context, product);
@@ -57,7 +62,7 @@ public final class MultiplyNodes {
     Cuboids cuboids = inPlace ? cuboidsInPlace(plan) : cuboids(plan);
     Prediction prediction = prediction(plan, cuboids);
 
-    List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
+    List<Attribute> groups = product.groups();
     List<SparkPlan> pieces = new ArrayList<>();
     if (inPlace) {
       for (int i = 0; i < product.operands().size(); i++) {
@@ -67,8 +72,11 @@ public final class MultiplyNodes {
       pieces.add(shuffledPieces(cuboids, groups, planLater));
     }
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
+    boolean merged = spec.isMerged(cuboids.q());
     List<Attribute> partials =
-        partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
+        merged
+            ? NeighbourRows.candidates(groups)
+            : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan tiles =
         new MultiplyPanelsExec(
             spec,
@@ -79,7 +87,29 @@ public final class MultiplyNodes {
                 choice.partitioningInPlace(plan).map(by -> by.bound(product.produced()))),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
-    return partial ? summed(tiles, plan, partials) : tiles;
+    return merged
+        ? merged(tiles, cuboids, partials)
+        : partial ? summed(tiles, plan, partials) : tiles;
+  }
+
+  /** Candidates of all tasks for each query, brought together and merged. */
+  private SparkPlan merged(SparkPlan tiles, Cuboids cuboids, List<Attribute> candidates) {
+    long bytes = candidateBytes(cuboids);
+    int partitions =
+        spec.groups() > 0 // how many matrices there are is not known
+            ? Exchange.partitions()
+            : Exchange.partitions(context, bytes, Cuts.of(every(1, spec.m()), every(1, 1)));
+    return new MergeNeighboursExec(
+        (Reduction.Nearest) spec.reduction().get(),
+        ScalaInterop.seq(candidates),
+        ScalaInterop.seq(product.produced()),
+        Exchange.shuffled(tiles, NeighbourRows.key(candidates), partitions));
+  }
+
+  private long candidateBytes(Cuboids cuboids) {
+    long row = row(NeighbourRows.candidates(List.of())).withoutValues();
+    return Bytes.product(
+        cuboids.q(), spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
   }
 
   /** The pieces of both operands, where their cuboids are. */
@@ -137,7 +167,7 @@ public final class MultiplyNodes {
     long grain = smallIsRight ? spec.blockRows() : spec.blockCols();
     long most = Math.max(1, choice.resources().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
-    List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
+    List<Attribute> groups = product.groups();
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
     List<Attribute> produced =
         partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
@@ -241,6 +271,9 @@ public final class MultiplyNodes {
    * How deep panels are: both together about a batch, and whole blocks of A if they are smaller.
    */
   private long depth(long m, long n, long k) {
+    if (spec.reduction().isDefined()) {
+      return Math.max(1, k);
+    }
     long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
     long most = Math.max(batch / slice, Math.min(GOOD_DEPTH, ClusterProbe.BATCHES * batch / slice));
@@ -268,7 +301,9 @@ public final class MultiplyNodes {
               Bytes.product(cuboids.isShared() ? 1 : cuboids.p(), pieceBytes(cuboids, true)));
     }
     long partials = 0;
-    if (plan.chosen().cost().traffic().partial() > 0) {
+    if (spec.isMerged(cuboids.q())) {
+      partials = candidateBytes(cuboids);
+    } else if (plan.chosen().cost().traffic().partial() > 0) {
       partials =
           Bytes.product(
               cuboids.r(),

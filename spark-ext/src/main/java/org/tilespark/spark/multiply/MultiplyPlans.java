@@ -32,6 +32,8 @@ import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.neighbours.NeighbourRows;
+import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 
@@ -60,6 +62,31 @@ public final class MultiplyPlans {
       MultiplyOptions options,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
+    return plan(a, b, options, Optional.empty(), asDataset, operator);
+  }
+
+  /**
+   * What a reduction keeps of {@code A B^T}: the rows of both are vectors of one space.
+   *
+   * @throws IllegalArgumentException as {@link #multiply}
+   */
+  public static LogicalPlan reduced(
+      LogicalPlan a,
+      LogicalPlan b,
+      Reduction reduction,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    MultiplyOptions options = MultiplyOptions.defaults().withTransposeB(true);
+    return plan(a, b, options, Optional.of(reduction), asDataset, operator);
+  }
+
+  private static LogicalPlan plan(
+      LogicalPlan a,
+      LogicalPlan b,
+      MultiplyOptions options,
+      Optional<Reduction> reduction,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
     BlockFrame left = operand(a, "A", operator);
     BlockFrame right = operand(Attributes.distinctFrom(a, b), "B", operator);
     requireSameGroups(left, right, operator);
@@ -86,7 +113,7 @@ public final class MultiplyPlans {
     }
     requireCountable(knownA.rows(), knownA.cols(), "A", operator);
     requireCountable(knownB.rows(), knownB.cols(), "B", operator);
-    return plan(List.of(left, right), knownA, knownB, options, operator);
+    return plan(List.of(left, right), knownA, knownB, options, reduction, operator);
   }
 
   /**
@@ -109,7 +136,7 @@ public final class MultiplyPlans {
     BlockFrame operand = operand(a, "A", operator);
     MatrixShape known = MatrixShape.of(operand, options.missing(), asDataset, operator);
     requireCountable(known.rows(), known.cols(), "A", operator);
-    return plan(List.of(operand), known.op(true), known, options, operator);
+    return plan(List.of(operand), known.op(true), known, options, Optional.empty(), operator);
   }
 
   /** The product of two operands, or the gram of one. */
@@ -118,11 +145,14 @@ public final class MultiplyPlans {
       MatrixShape a,
       MatrixShape b,
       MultiplyOptions options,
+      Optional<Reduction> reduction,
       String operator) {
     BlockFrame left = operands.get(0);
     ElementType type = left.blocks().elementType();
     boolean gram = operands.size() == 1;
-    requireCountable(a.rows(), b.cols(), "C", operator);
+    if (reduction.isEmpty()) {
+      requireCountable(a.rows(), b.cols(), "C", operator);
+    }
     Shape blocks = options.blockShape().orElse(blockShape(a.blockRows(), b.blockCols()));
     MultiplySpec spec =
         new MultiplySpec(
@@ -146,7 +176,8 @@ public final class MultiplyPlans {
                 precision(options, type, operator),
                 Math.toIntExact(blocks.extent(0)),
                 Math.toIntExact(blocks.extent(1)),
-                options.missing()),
+                options.missing(),
+                ScalaInterop.option(reduction.map(each -> each.of(b.cols())))),
             options.strategy(),
             left.further().size());
     List<Attribute> inputs = new ArrayList<>();
@@ -157,7 +188,10 @@ public final class MultiplyPlans {
     return new MultiplyBlocks(
         spec,
         ScalaInterop.seq(inputs),
-        ScalaInterop.seq(produced(left, spec)),
+        ScalaInterop.seq(
+            reduction
+                .map(each -> NeighbourRows.neighbours(each, left.further()))
+                .orElseGet(() -> produced(left, spec))),
         ScalaInterop.seq(operands.stream().map(BlockFrame::plan).toList()));
   }
 

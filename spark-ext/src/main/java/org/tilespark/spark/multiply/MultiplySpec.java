@@ -5,8 +5,10 @@ import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
+import scala.Option;
 
 /**
  * What a product of block matrices is: {@code C = op(A) op(B)}, with op(A) m x k and op(B) k x n.
@@ -56,9 +58,15 @@ public record MultiplySpec(
    * @param blockRows rows of a block of C
    * @param blockCols columns of a block of C
    * @param missing what happens where a block of an operand is not there
+   * @param reduction what becomes of C in the tasks that compute it; empty if C is asked for
    */
   public record Result(
-      ElementType type, Precision precision, int blockRows, int blockCols, Missing missing)
+      ElementType type,
+      Precision precision,
+      int blockRows,
+      int blockCols,
+      Missing missing,
+      Option<Reduction> reduction)
       implements Serializable {}
 
   /** Rows of C. */
@@ -136,7 +144,12 @@ public record MultiplySpec(
         gram ? b : a.flipped(true),
         new Extents(n(), k(), m()),
         new Result(
-            result.type, result.precision, result.blockCols, result.blockRows, result.missing),
+            result.type,
+            result.precision,
+            result.blockCols,
+            result.blockRows,
+            result.missing,
+            result.reduction),
         strategy instanceof Strategy.Cuboid cuboid
             ? new Strategy.Cuboid(cuboid.q(), cuboid.p(), cuboid.r())
             : strategy,
@@ -152,6 +165,16 @@ public record MultiplySpec(
     return new MultiplySpec(operator, newGram, newA, newB, extents, result, strategy, groups);
   }
 
+  /** What becomes of C in the tasks that compute it; empty if C is asked for. */
+  public Option<Reduction> reduction() {
+    return result.reduction;
+  }
+
+  /** True if what tasks keep of C is merged, where its columns are cut into {@code q} parts. */
+  public boolean isMerged(int q) {
+    return q > 1 && reduction().isDefined() && reduction().get().candidateBytes() > 0;
+  }
+
   /** The product in words: {@code A^T B, 10 x 20 x 30 FLOAT}. */
   public String describe() {
     String product =
@@ -164,6 +187,7 @@ public record MultiplySpec(
         + (type() == ElementType.FLOAT32 ? " FLOAT" : " DOUBLE")
         + (result.precision == Precision.FULL ? "" : " in " + result.precision)
         + (result.missing == Missing.ZERO ? ", missing=zero" : "")
-        + (groups == 0 ? "" : ", grouped");
+        + (groups == 0 ? "" : ", grouped")
+        + (reduction().isEmpty() ? "" : ", reduced to " + reduction().get().describe());
   }
 }

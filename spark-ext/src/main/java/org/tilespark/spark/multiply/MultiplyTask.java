@@ -64,15 +64,28 @@ final class MultiplyTask<T>
   static MultiplyTask<InternalRow> ofPieces(
       PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     return new MultiplyTask<>(
-        (partition, pieces, run, multiplier) ->
-            new PanelTask(
-                job,
-                cuboids,
-                partition,
-                new PanelTask.Pieces(pieces, run.retained()),
-                multiplier,
-                run.runtime().hostTransposer(),
-                metrics),
+        (partition, rows, run, multiplier) -> {
+          CuboidTask.Pieces pieces = new CuboidTask.Pieces(rows, run.retained());
+          return job.spec().reduction().isDefined()
+              ? run.scope()
+                  .own(
+                      new ReduceTask(
+                          job,
+                          cuboids,
+                          partition,
+                          pieces,
+                          multiplier,
+                          run.plain("vectors"),
+                          metrics))
+              : new PanelTask(
+                  job,
+                  cuboids,
+                  partition,
+                  pieces,
+                  multiplier,
+                  run.runtime().hostTransposer(),
+                  metrics);
+        },
         cuboids,
         backend,
         metrics);

@@ -94,6 +94,11 @@ final class PanelSide {
     return cols < LEAST_PADDED ? cols : Ceil.to(cols, ROW_ALIGNMENT / spec.type().bytes());
   }
 
+  /** Bytes of a panel of these extents, with the padding of its rows. */
+  long bytes(long outer, long inner) {
+    return (innerIsRow ? inner : outer) * lead(outer, inner) * spec.type().bytes();
+  }
+
   /** First byte of the part of the panel that begins at a place along both axes. */
   long start(long outer, long inner) {
     return (innerIsRow ? inner * lead() + outer : outer * lead() + inner) * spec.type().bytes();

@@ -6,9 +6,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -18,22 +16,18 @@ import org.apache.spark.sql.types.DataType;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
-import org.tilespark.spark.block.ArrayValues;
-import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
-import org.tilespark.spark.rows.RetainedRows;
 import scala.collection.immutable.Seq;
 
 /**
- * The products of one partition: reads pieces sorted by cuboid, group, place along K and side,
- * gathers them in panels, adds the panels' products to a tile of C, and cuts the tile into blocks.
- * What it holds does not grow with K. A row is valid until the next one is asked for.
+ * The products of one partition: gathers pieces in panels, adds the panels' products to a tile of
+ * C, and cuts the tile into blocks. What it holds does not grow with K.
  */
-final class PanelTask implements Iterator<InternalRow> {
+final class PanelTask extends CuboidTask {
   /**
    * What the tasks of one product do.
    *
@@ -136,31 +130,11 @@ final class PanelTask implements Iterator<InternalRow> {
 
   static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
-  private final MultiplySpec spec;
-  private final Cuboids cuboids;
-  private final Iterator<InternalRow> pieces;
   private final PanelMultiplier multiplier;
   private final PanelPair panels;
   private final TileBlocks blocks;
-  private final UnsafeProjection groupOf;
-  private final PieceColumns.Labels labels;
-  private InternalRow piece; // the next one to look at; null at the end
-  private final RetainedRows retained;
-  private final OptionalInt own; // the partition's cuboid; empty if the pieces say it
-  private boolean ownComputed;
 
-  /**
-   * The pieces of a partition, sorted as the class comment says, and what keeps those that can stay
-   * where they lie; borrowed, it outlives the multiplier.
-   */
-  record Pieces(Iterator<InternalRow> rows, RetainedRows retained) {}
-
-  /**
-   * The products of one partition.
-   *
-   * @param partition its number in the shuffle, or in the partitioning that cuboids follow
-   * @param pieces of one cuboid at most where they are in place
-   */
+  /** The products of one partition. */
   PanelTask(
       Job job,
       Cuboids cuboids,
@@ -169,49 +143,19 @@ final class PanelTask implements Iterator<InternalRow> {
       PanelMultiplier multiplier,
       Transposer transposer,
       Listener listener) {
-    this.spec = job.spec();
-    this.cuboids = cuboids;
-    this.pieces = pieces.rows;
-    this.retained = pieces.retained;
+    super(job, cuboids, partition, pieces);
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
     this.blocks = new TileBlocks(job, cuboids, transposer, listener);
-    this.groupOf = job.groups(PieceColumns.COUNT);
-    this.labels = PieceColumns.Labels.of(spec, cuboids);
-    // Without grouping columns each partition is one cuboid, which has a result even if no piece
-    // came; with them, only what came says what there is.
-    this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
-    this.ownComputed = own.isEmpty();
-    this.piece = this.pieces.hasNext() ? this.pieces.next() : null;
   }
 
   @Override
-  public boolean hasNext() {
-    while (!blocks.hasNext()) {
-      if (!ownComputed) {
-        ownComputed = true;
-        compute(own.getAsInt(), NO_GROUP);
-      } else if (piece != null) {
-        requireInPlace();
-        UnsafeRow group = spec.groups() == 0 ? NO_GROUP : groupOf.apply(piece).copy();
-        compute(cuboids.ofKey(labels.key(piece)), group);
-      } else {
-        return false;
-      }
-    }
-    return true;
+  Iterator<InternalRow> results() {
+    return blocks;
   }
 
   @Override
-  public InternalRow next() {
-    if (!hasNext()) {
-      throw new NoSuchElementException();
-    }
-    return blocks.next();
-  }
-
-  /** Computes one tile from the pieces that come next, and begins to hand it out. */
-  private void compute(int cuboid, UnsafeRow group) {
+  void compute(int cuboid, UnsafeRow group) {
     int[] place = cuboids.place(cuboid);
     Tile tile = cuboids.tile(place[0], place[1]);
     int part = place[2];
@@ -234,17 +178,12 @@ final class PanelTask implements Iterator<InternalRow> {
     long inner = start;
     // With missing=zero, panels of which nothing came are left out.
     while (complete ? inner < end : isOf(key, group)) {
-      inner = complete ? inner : piece.getLong(PieceColumns.INNER);
+      inner = complete ? inner : piece().getLong(PieceColumns.INNER);
       long panelEnd = cuboids.panelEnd(inner);
       panel(key, group, inner, panelEnd - inner);
       inner = panelEnd;
     }
-    if (isOf(key, group)) {
-      throw new IllegalStateException(
-          "A piece for K = "
-              + piece.getLong(PieceColumns.INNER)
-              + " came behind the panel that begins there; please report this with the plan");
-    }
+    requireNoneLeft(key, group);
     HostMemory values = multiplier.finish();
     if (diagonal) {
       mirrorDiagonal(values, tile.rows());
@@ -272,39 +211,10 @@ final class PanelTask implements Iterator<InternalRow> {
         new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext));
   }
 
-  /** Fails if the next piece is of a block that is not where blocks of its place should be. */
-  private void requireInPlace() {
-    if (cuboids.isInPlace()
-        && piece != null
-        && own.stream().noneMatch(cuboid -> cuboids.key(cuboid) == labels.key(piece))) {
-      throw new IllegalArgumentException(
-          OperandDefects.blockAt(
-                  spec,
-                  labels.side(piece) == 1,
-                  piece.getLong(PieceColumns.ROW),
-                  piece.getLong(PieceColumns.COL))
-              + " (or the block it was cut from) does not begin where blocks do"
-              + OperandDefects.STALE_PLACES
-              + "; "
-              + StaleMetadata.HELP);
-    }
-  }
-
   /** Gathers one panel of each side, and adds their product. */
   private void panel(int key, UnsafeRow group, long inner, long depth) {
     panels.begin(inner, depth);
-    while (isOf(key, group) && piece.getLong(PieceColumns.INNER) == inner) {
-      panels
-          .side(labels.side(piece) == 1)
-          .add(
-              piece.getLong(PieceColumns.ROW),
-              piece.getLong(PieceColumns.COL),
-              piece.getInt(PieceColumns.ROWS),
-              piece.getInt(PieceColumns.COLS),
-              ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()),
-              retained.retains(piece));
-      piece = pieces.hasNext() ? pieces.next() : null;
-    }
+    fill(key, group, inner, panels.side(false), panels.side(true));
     panels.multiply(group);
   }
 
@@ -333,11 +243,5 @@ final class PanelTask implements Iterator<InternalRow> {
         }
       }
     }
-  }
-
-  private boolean isOf(int key, UnsafeRow group) {
-    return piece != null
-        && labels.key(piece) == key
-        && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
   }
 }

@@ -75,6 +75,7 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
     MultiplySpec spec = product.spec();
     boolean suits =
         !spec.gram()
+            && spec.reduction().isEmpty() // which needs both halves of a gram
             && spec.transposeA() != spec.transposeB()
             && spec.m() == spec.n()
             && (spec.strategy() instanceof Strategy.Auto
@@ -101,7 +102,8 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
     PermutedColumns columns = permute.columns();
     List<Integer> parts = OperandSource.parts(columns.blocks());
     OperandSource read = new OperandSource(permute.child(), columns.inputs()).belowProjections();
-    if (!(read.plan() instanceof MultiplyBlocks product)) {
+    if (!(read.plan() instanceof MultiplyBlocks product)
+        || product.spec().reduction().isDefined()) {
       return Optional.empty();
     }
     List<Attribute> produced = new ArrayList<>();

@@ -35,6 +35,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     MultiplySpec spec = product.spec();
     boolean right = spec.largerIsRight();
     if (spec.gram()
+        || spec.reduction().isDefined()
         || spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid
         || product.watches()
         || !spec.side(right).spans()) {

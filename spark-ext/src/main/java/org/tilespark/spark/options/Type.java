@@ -78,6 +78,18 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
                       ? missing
                       : Missing.parse(what, argument.toString())));
 
+  /** What the score of two vectors is. */
+  public static final Type<Metric> METRIC =
+      new Type<>(
+          "STRING",
+          "a constant text",
+          false,
+          (what, argument) ->
+              Optional.of(
+                  argument instanceof Metric metric
+                      ? metric
+                      : Metric.parse(what, argument.toString())));
+
   /** A text. */
   public static <T> Type<T> text(Parser<T> parser) {
     return of("STRING", "a constant text", false, parser);

@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
@@ -76,6 +77,12 @@ public final class ConnectJob {
               MatrixBlocks.withExtents(m, 6, 4),
               m,
               MultiplyOptions.defaults().withTransposeB(true).withBlockShape(4, 5)));
+
+      Row nearest = MatrixBlocks.knn(m, m, 1, Metric.INNER).where("query = 2").head();
+      equal("knn", 5L, nearest.getLong(1));
+      equal("knn", sum(4, k -> (20 + k) * (50 + k)), nearest.getDouble(3));
+      equal("pairsAbove", 6L, MatrixBlocks.pairsAbove(m, m, 0, Metric.EUCLIDEAN).count());
+      equal("rowArgmax", 6L, MatrixBlocks.rowArgmax(m, m).where("neighbour = 5").count());
 
       m.createOrReplaceTempView("m");
       same(

@@ -173,7 +173,8 @@ class MultiplyPlanTest extends SparkTest {
         a,
         b,
         spark.sql(
-            "SELECT * FROM matrix_multiply(TABLE(a), TABLE(SELECT * FROM matrix_transpose(TABLE(bt))))"));
+            "SELECT * FROM matrix_multiply(TABLE(a), TABLE(SELECT * FROM"
+                + " matrix_transpose(TABLE(bt))))"));
     TestProduct.assertProduct(
         a.transposed(), a, spark.sql("SELECT * FROM matrix_gram(TABLE(a), blockShape => '4,4')"));
     assertFails(

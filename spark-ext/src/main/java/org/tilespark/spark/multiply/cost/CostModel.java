@@ -28,7 +28,7 @@ final class CostModel {
         new Traffic(
             operandBytes(),
             readBytes(p, q),
-            partialBytes(r, shape.onGrid(p, q)),
+            partialBytes(q, r, shape.onGrid(p, q)),
             0,
             toDevices(uploadBytes(p, q)),
             toDevices(Bytes.sum(uploadBytes(p, q), resultBytes(r)))),
@@ -44,7 +44,7 @@ final class CostModel {
         (double) p * q * r * 2 * shape.largestM(p) * shape.largestN(q) * part(shape.k(), r),
         r,
         shuffle(operandBytes(), readBytes(p, q), resources.cluster().cores(), busy(p * q * r)),
-        partialBytes(r, shape.onGrid(p, q)),
+        partialBytes(q, r, shape.onGrid(p, q)),
         uploadBytes(p, q));
   }
 
@@ -52,7 +52,7 @@ final class CostModel {
   double leastSeconds(int p, int q, int r) {
     ClusterResources.Rates rates = resources.rates();
     double least =
-        (0.5 * operandBytes() + 0.5 * readBytes(p, q) + partialBytes(r, true))
+        (0.5 * operandBytes() + 0.5 * readBytes(p, q) + partialBytes(q, r, true))
                 / (rates.shuffle() * resources.cluster().cores())
             + rates.taskStart() * p * q * r
             + leastArithmetic;
@@ -101,7 +101,7 @@ final class CostModel {
         Bytes.sum(
             where.left() ? 0 : Bytes.product(q, shape.a().bytes()),
             where.right() ? 0 : Bytes.product(p, shape.b().bytes()));
-    long partials = partialBytes(r, where.onGrid());
+    long partials = partialBytes(q, r, where.onGrid());
     return new Cost(
         new Traffic(
             shuffled,
@@ -170,7 +170,7 @@ final class CostModel {
   Cost gram(int p, int r) {
     long once = shape.a().bytes();
     long read = readBytes(p, p) / 2;
-    long partials = partialBytes(r, shape.onGrid(p, p));
+    long partials = partialBytes(p, r, shape.onGrid(p, p));
     int tasks = Math.toIntExact(GramPlanner.tiles(p) * r);
     double share = GramPlanner.tiles(p) / ((double) p * p);
     double busy = Math.min(tasks, resources.cluster().cores());
@@ -233,9 +233,13 @@ final class CostModel {
   }
 
   /**
-   * Bytes of what is put together by a shuffle: sums of several parts, or blocks of C cut apart.
+   * Bytes of what is put together by a shuffle: sums of several parts, or blocks of C cut apart;
+   * candidates of what is kept of C, where its columns are cut.
    */
-  private long partialBytes(int r, boolean onGrid) {
+  private long partialBytes(int q, int r, boolean onGrid) {
+    if (shape.reduced().isPresent()) {
+      return q > 1 ? Bytes.product(q, shape.m(), shape.reduced().get().candidateBytes()) : 0;
+    }
     return r > 1 || !onGrid ? resultBytes(r) : 0;
   }
 

@@ -134,7 +134,11 @@ public final class CuboidPlanner {
       allowed.addAll(bestCuboids(most));
       most = most < MOST_TASKS / 2 ? most * 2 : most == MOST_TASKS ? MOST_TASKS + 1 : MOST_TASKS;
     }
-    for (Strategy side : List.of(Strategy.BROADCAST_LEFT, Strategy.BROADCAST_RIGHT)) {
+    List<Strategy> broadcasts =
+        shape.reduced().isPresent()
+            ? List.of() // blocks need not hold K whole
+            : List.of(Strategy.BROADCAST_LEFT, Strategy.BROADCAST_RIGHT);
+    for (Strategy side : broadcasts) {
       Candidate candidate = broadcast(side, resources.broadcastBytes());
       (candidate.isAllowed() ? allowed : refused).add(candidate);
     }
@@ -173,7 +177,7 @@ public final class CuboidPlanner {
       int mostQ = (int) Math.min(shape.n(), most / p);
       int q = fewestParts(p, mostQ);
       for (; q <= mostQ && !cannotBeat(best, p, q, 1); q++) {
-        int mostR = (int) Math.min(shape.k(), most / (p * q));
+        int mostR = (int) Math.min(shape.mostPartsOfK(), most / (p * q));
         for (int r = 1; r <= mostR && !cannotBeat(best, p, q, r); r++) {
           keepBest(best, p, q, r);
         }

@@ -1,6 +1,7 @@
 package org.tilespark.spark.multiply.cost;
 
 import java.util.Objects;
+import java.util.Optional;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.ElementType;
@@ -16,9 +17,31 @@ import org.tilespark.spark.block.Bytes;
  * @param gridM rows of a block of C: where C is cut elsewhere, its blocks are put together by a
  *     shuffle of all of C
  * @param gridN columns of a block of C
+ * @param reduced what tasks keep of C, if C is not given
  */
 public record MultiplyShape(
-    Extents extents, ElementType type, Operand a, Operand b, long gridM, long gridN) {
+    Extents extents,
+    ElementType type,
+    Operand a,
+    Operand b,
+    long gridM,
+    long gridN,
+    Optional<Reduced> reduced) {
+  /**
+   * What a task keeps of its tile of C. It needs K whole for that, and holds its parts of both
+   * operands.
+   *
+   * @param candidateBytes for each row of C that it hands on if other tasks have other columns; 0
+   *     if what it keeps is final
+   */
+  public record Reduced(long candidateBytes) {}
+
+  /** A product that gives C. */
+  public MultiplyShape(
+      Extents extents, ElementType type, Operand a, Operand b, long gridM, long gridN) {
+    this(extents, type, a, b, gridM, gridN, Optional.empty());
+  }
+
   /**
    * What is known of an operand.
    *
@@ -115,6 +138,11 @@ public record MultiplyShape(
   /** The cuts of N, likewise. */
   public AxisCuts cutsN(int parts) {
     return cuts(n(), parts, gridN);
+  }
+
+  /** Parts that K may be cut into. */
+  long mostPartsOfK() {
+    return reduced.isPresent() ? 1 : k();
   }
 
   /** True if blocks of C are whole in so many parts of M and of N. */

@@ -21,11 +21,19 @@ final class TaskMemory {
    * along K plays no part.
    */
   Optional<String> refusal(long m, long n) {
+    if (shape.reduced().isPresent()) {
+      return Optional.of(vectorBytes(m, n))
+          .filter(vectors -> vectors > resources.hostBytes())
+          .map(vectors -> needs(vectors, "host", resources.hostBytes()));
+    }
     return refusalOf(Bytes.product(m, n, width()), panelBytes(m, n));
   }
 
   /** True if there is no {@link #refusal}; asked millions of times, so without words. */
   boolean fits(long m, long n) {
+    if (shape.reduced().isPresent()) {
+      return vectorBytes(m, n) <= resources.hostBytes();
+    }
     long tile = Bytes.product(m, n, width());
     if (tile > resources.tileBytes()) {
       return false;
@@ -76,6 +84,11 @@ final class TaskMemory {
   private static String needs(long bytes, String where, long has) {
     return "a task needs %s of %s memory and has %s"
         .formatted(Bytes.text(bytes), where, Bytes.text(has));
+  }
+
+  /** Bytes of a task's parts of both operands, whole along K. */
+  private long vectorBytes(long m, long n) {
+    return Bytes.product(Bytes.sum(m, n), shape.k(), width());
   }
 
   private long panelBytes(long m, long n) {

@@ -9,6 +9,7 @@ import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -69,6 +70,43 @@ class CuboidPlannerTest {
     CuboidPlan plan =
         CuboidPlanner.plan(MultiplyShape.dense(m, k, n, ElementType.FLOAT32), gpu(64));
     assertEquals(expected, plan.chosen().name(), plan::toString);
+  }
+
+  /** A reduction needs K whole, and its vectors in a task's memory; its candidates are shuffled. */
+  @Test
+  void reducedProductsHaveKWhole() {
+    CuboidPlan deep = CuboidPlanner.plan(reduced(1000, 10_000_000, 1000, 80), cpu(16, 16));
+    assertEquals(1, deep.chosen().r(), deep::toString);
+    for (Candidate candidate : deep.rejected()) {
+      assertEquals(1, candidate.r(), candidate::toString);
+      assertFalse(candidate.strategy().isBroadcast(), candidate::toString);
+    }
+    MultiplyShape shape = reduced(5000, 128, 50_000, 160);
+    Candidate columns = CuboidPlanner.forced(shape, cpu(2, 2), Strategy.CUBOID, 1, 2, 1).chosen();
+    assertEquals(2L * 5000 * 160, columns.cost().traffic().partial());
+    Candidate rows = CuboidPlanner.forced(shape, cpu(2, 2), Strategy.CUBOID, 2, 1, 1).chosen();
+    assertEquals(0, rows.cost().traffic().partial());
+    // C of 4 TB does not matter, 4 GiB of vectors do.
+    Candidate large =
+        CuboidPlanner.plan(reduced(1_000_000, 1024, 1_000_000, 160), cpu(16, 16)).chosen();
+    long most = 1_000_000 / large.p() + 1_000_000 / large.q();
+    assertTrue(most * 1024 * 4 <= 4 * GIB, large::toString);
+    assertTrue(large.p() * large.q() <= 32, large::toString);
+    assertThrows(
+        CuboidPlanner.NoRoomException.class,
+        () -> CuboidPlanner.plan(reduced(10, 1_000_000_000, 10, 160), cpu(2, 2)));
+  }
+
+  private static MultiplyShape reduced(long m, long k, long n, long candidateBytes) {
+    MultiplyShape dense = MultiplyShape.dense(m, k, n, ElementType.FLOAT32);
+    return new MultiplyShape(
+        dense.extents(),
+        dense.type(),
+        dense.a(),
+        dense.b(),
+        1,
+        1,
+        Optional.of(new MultiplyShape.Reduced(candidateBytes)));
   }
 
   @Test

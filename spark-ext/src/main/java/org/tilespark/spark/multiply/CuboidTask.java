@@ -1,0 +1,141 @@
+package org.tilespark.spark.multiply;
+
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.OptionalInt;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.StaleMetadata;
+import org.tilespark.spark.rows.RetainedRows;
+
+/**
+ * What the cuboids of one partition give: reads pieces sorted by cuboid, group, place along K and
+ * side, and computes one cuboid after the other. A row is valid until the next one is asked for.
+ */
+abstract class CuboidTask implements Iterator<InternalRow> {
+  protected final PanelTask.Job job;
+  protected final MultiplySpec spec;
+  protected final Cuboids cuboids;
+  private final Iterator<InternalRow> pieces;
+  private final UnsafeProjection groupOf;
+  private final PieceColumns.Labels labels;
+  private InternalRow piece; // the next one to look at; null at the end
+  private final RetainedRows retained;
+  private final OptionalInt own; // the partition's cuboid; empty if the pieces say it
+  private boolean ownComputed;
+
+  /**
+   * The pieces of a partition, sorted as the class comment says, and what keeps those that can stay
+   * where they lie; borrowed, it outlives the multiplier.
+   */
+  record Pieces(Iterator<InternalRow> rows, RetainedRows retained) {}
+
+  /**
+   * The cuboids of one partition.
+   *
+   * @param partition its number in the shuffle, or in the partitioning that cuboids follow
+   * @param pieces of one cuboid at most where they are in place
+   */
+  CuboidTask(PanelTask.Job job, Cuboids cuboids, int partition, Pieces pieces) {
+    this.job = job;
+    this.spec = job.spec();
+    this.cuboids = cuboids;
+    this.pieces = pieces.rows;
+    this.retained = pieces.retained;
+    this.groupOf = job.groups(PieceColumns.COUNT);
+    this.labels = PieceColumns.Labels.of(spec, cuboids);
+    // Without grouping columns each partition is one cuboid, which has a result even if no piece
+    // came; with them, only what came says what there is.
+    this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
+    this.ownComputed = own.isEmpty();
+    this.piece = this.pieces.hasNext() ? this.pieces.next() : null;
+  }
+
+  /** Computes a cuboid of the pieces that come next, and begins to hand its results out. */
+  abstract void compute(int cuboid, UnsafeRow group);
+
+  /** The results that are still to be handed out. */
+  abstract Iterator<InternalRow> results();
+
+  @Override
+  public final boolean hasNext() {
+    while (!results().hasNext()) {
+      if (!ownComputed) {
+        ownComputed = true;
+        compute(own.getAsInt(), PanelTask.NO_GROUP);
+      } else if (piece != null) {
+        requireInPlace();
+        UnsafeRow group = spec.groups() == 0 ? PanelTask.NO_GROUP : groupOf.apply(piece).copy();
+        compute(cuboids.ofKey(labels.key(piece)), group);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public final InternalRow next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    return results().next();
+  }
+
+  /** The next piece; null at the end. */
+  protected final InternalRow piece() {
+    return piece;
+  }
+
+  /** True if the next piece is of a cuboid and of a matrix. */
+  protected final boolean isOf(int key, UnsafeRow group) {
+    return piece != null
+        && labels.key(piece) == key
+        && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
+  }
+
+  /** Fills one panel of each side with the pieces of a cuboid that begin at a place along K. */
+  protected final void fill(int key, UnsafeRow group, long inner, PanelSide a, PanelSide b) {
+    while (isOf(key, group) && piece.getLong(PieceColumns.INNER) == inner) {
+      (labels.side(piece) == 1 ? b : a)
+          .add(
+              piece.getLong(PieceColumns.ROW),
+              piece.getLong(PieceColumns.COL),
+              piece.getInt(PieceColumns.ROWS),
+              piece.getInt(PieceColumns.COLS),
+              ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()),
+              retained.retains(piece));
+      piece = pieces.hasNext() ? pieces.next() : null;
+    }
+  }
+
+  /** Fails if a piece of a cuboid is left when all of its panels are done. */
+  protected final void requireNoneLeft(int key, UnsafeRow group) {
+    if (isOf(key, group)) {
+      throw new IllegalStateException(
+          "A piece for K = "
+              + piece.getLong(PieceColumns.INNER)
+              + " came behind the panel that begins there; please report this with the plan");
+    }
+  }
+
+  /** Fails if the next piece is of a block that is not where blocks of its place should be. */
+  protected final void requireInPlace() {
+    if (cuboids.isInPlace()
+        && piece != null
+        && own.stream().noneMatch(cuboid -> cuboids.key(cuboid) == labels.key(piece))) {
+      throw new IllegalArgumentException(
+          OperandDefects.blockAt(
+                  spec,
+                  labels.side(piece) == 1,
+                  piece.getLong(PieceColumns.ROW),
+                  piece.getLong(PieceColumns.COL))
+              + " (or the block it was cut from) does not begin where blocks do"
+              + OperandDefects.STALE_PLACES
+              + "; "
+              + StaleMetadata.HELP);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package org.tilespark.spark.multiply.scores;
+
+import java.util.Arrays;
+
+/** What was found for one query: keys, of which a larger one is nearer, and places. */
+public final class Neighbours {
+  /** No neighbours, for ever. */
+  public static final Neighbours NONE = new Neighbours();
+
+  private double[] keys = new double[0];
+  private long[] places = new long[0];
+  private int count;
+
+  /** How many there are. */
+  public int count() {
+    return count;
+  }
+
+  /** The key of one of them. */
+  public double key(int index) {
+    return keys[index];
+  }
+
+  /** The place of one of them. */
+  public long place(int index) {
+    return places[index];
+  }
+
+  /** Forgets all, and makes room for {@code newCount}, which the caller sets. */
+  void resize(int newCount) {
+    grow(newCount);
+    count = newCount;
+  }
+
+  void set(int index, double key, long place) {
+    keys[index] = key;
+    places[index] = place;
+  }
+
+  void add(double key, long place) {
+    grow(count + 1);
+    set(count++, key, place);
+  }
+
+  private void grow(int size) {
+    if (keys.length < size) {
+      int length = Math.max(size, 2 * keys.length);
+      keys = Arrays.copyOf(keys, length);
+      places = Arrays.copyOf(places, length);
+    }
+  }
+}

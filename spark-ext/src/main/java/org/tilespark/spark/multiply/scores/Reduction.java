@@ -1,0 +1,100 @@
+package org.tilespark.spark.multiply.scores;
+
+import java.io.Serializable;
+import java.math.BigInteger;
+import org.tilespark.spark.options.Metric;
+
+/**
+ * What becomes of a tile of {@code A B^T} in the task that computes it. The rows of A are queries,
+ * the rows of B are the vectors that they are compared with.
+ */
+public sealed interface Reduction extends Serializable {
+  /** What the score of two vectors is. */
+  Metric metric();
+
+  /** The reduction in words: {@code 10 nearest by cosine}. */
+  String describe();
+
+  /**
+   * Bytes that a task hands on for each query if other tasks have other vectors for it; 0 if what a
+   * task finds is final.
+   */
+  long candidateBytes();
+
+  /** The same reduction where there are so many vectors. */
+  Reduction of(long vectors);
+
+  /** Rows that may be found, at most, for the queries of one matrix. */
+  BigInteger rows(long queries, long vectors);
+
+  /**
+   * The best scores of each query.
+   *
+   * @param k how many; fewer if there are fewer vectors
+   */
+  record Nearest(int k, Metric metric) implements Reduction {
+    /** Checks that there is at least one. */
+    public Nearest {
+      if (k < 1) {
+        throw new IllegalArgumentException("k is " + k + "; expected 1 or more");
+      }
+    }
+
+    @Override
+    public Reduction of(long vectors) {
+      return new Nearest((int) Math.max(1, Math.min(k, vectors)), metric);
+    }
+
+    @Override
+    public String describe() {
+      return k + " nearest by " + metric;
+    }
+
+    @Override
+    public long candidateBytes() {
+      return 2L * Long.BYTES * k;
+    }
+
+    @Override
+    public BigInteger rows(long queries, long vectors) {
+      return BigInteger.valueOf(queries).multiply(BigInteger.valueOf(Math.min(k, vectors)));
+    }
+  }
+
+  /**
+   * All pairs that are as near as the threshold, or nearer.
+   *
+   * @param threshold the least score; of a distance the largest
+   */
+  record PairsAbove(double threshold, Metric metric) implements Reduction {
+    /** Checks that the threshold is a number. */
+    public PairsAbove {
+      if (Double.isNaN(threshold)) {
+        throw new IllegalArgumentException("threshold is NaN; expected a number");
+      }
+    }
+
+    @Override
+    public Reduction of(long vectors) {
+      return this;
+    }
+
+    @Override
+    public String describe() {
+      return "pairs by "
+          + metric
+          + (metric == Metric.EUCLIDEAN ? " of at most " : " of at least ")
+          + threshold;
+    }
+
+    @Override
+    public long candidateBytes() {
+      return 0;
+    }
+
+    @Override
+    public BigInteger rows(long queries, long vectors) {
+      return BigInteger.valueOf(queries).multiply(BigInteger.valueOf(vectors));
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package org.tilespark.spark.multiply.scores;
+
+/**
+ * How large the tiles are that a task reduces: small enough that a tile stays in the caches, and
+ * that what is kept for the rows of one takes little memory.
+ *
+ * @param rows queries, at most
+ * @param cols vectors that they are compared with at a time, at most
+ */
+public record TileSides(int rows, int cols) {
+  private static final long ROWS = 1024;
+  private static final long COLS = 4096;
+  private static final long PANEL_BYTES = 32L << 20; // of the rows, or the columns, of one tile
+  private static final long CANDIDATE_BYTES = 64L << 20;
+
+  /**
+   * The sides for a reduction.
+   *
+   * @param extent elements of a vector
+   * @param elementBytes bytes of one
+   */
+  public static TileSides of(Reduction reduction, long extent, int elementBytes) {
+    long vectors = Math.max(1, PANEL_BYTES / elementBytes / Math.max(1, extent));
+    long kept = Math.max(1, CANDIDATE_BYTES / Math.max(1, reduction.candidateBytes()));
+    return new TileSides(
+        (int) Math.min(Math.min(ROWS, vectors), kept), (int) Math.min(COLS, vectors));
+  }
+}

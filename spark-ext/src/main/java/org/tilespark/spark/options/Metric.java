@@ -1,0 +1,41 @@
+package org.tilespark.spark.options;
+
+import java.util.Locale;
+import org.tilespark.spark.error.Require;
+
+/** What the score of two vectors is. */
+public enum Metric {
+  /** Their inner product; larger is nearer. */
+  INNER,
+  /**
+   * Their inner product over the product of their norms; larger is nearer. NaN where a vector is
+   * zero.
+   */
+  COSINE,
+  /** The norm of their difference; smaller is nearer. */
+  EUCLIDEAN;
+
+  /**
+   * Reads {@code inner}, {@code cosine} or {@code euclidean}, in any case.
+   *
+   * @param what who stated it, for the message
+   * @throws IllegalArgumentException if it is none of them
+   */
+  public static Metric parse(String what, String text) {
+    Require.given(what, "Metric.parse", "what");
+    Require.given(text, "Metric.parse", "text");
+    for (Metric metric : values()) {
+      if (metric.toString().equalsIgnoreCase(text.trim())) {
+        return metric;
+      }
+    }
+    throw new IllegalArgumentException(
+        what + " is '" + text + "'; expected inner, cosine or euclidean");
+  }
+
+  /** As users write it. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,301 @@
+package org.tilespark.spark.multiply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.Test;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.multiply.scores.Scores;
+import org.tilespark.spark.multiply.scores.Scores.Found;
+import org.tilespark.spark.options.Metric;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestProduct;
+
+/**
+ * Nearest neighbours and pairs, against plain loops over all pairs; scores are equal bit by bit.
+ */
+class NeighboursTest extends SparkTest {
+  /** Tasks hold few vectors, so that both sides are cut into several parts. */
+  private static final Map<String, String> SMALL_TASKS =
+      Map.of(TileSparkConf.MULTIPLY_TILE_SIZE.name(), "4k", TileSparkConf.BATCH_SIZE.name(), "128");
+
+  @Test
+  void allMetricsTypesAndTilings() {
+    int round = 0;
+    for (ElementType type : MultiplyBlocksTest.TYPES) {
+      TestProduct a = TestProduct.random(type, 37, 23, 1);
+      TestProduct b = TestProduct.random(type, 151, 23, 2);
+      List<Dataset<Row>> queries =
+          List.of(a.frame(spark, 7, 5), a.frame(spark, a.raggedBlocks(11, 3), 4));
+      List<Dataset<Row>> vectors =
+          List.of(b.frame(spark, 40, 23), b.frame(spark, b.raggedBlocks(19, 4), 2));
+      for (Metric metric : Metric.values()) {
+        for (int i = 0; i < 2; i++) {
+          Dataset<Row> q = queries.get(i);
+          Dataset<Row> d = vectors.get(i);
+          int k = List.of(1, 5, 151, 1000).get(round++ % 4);
+          assertNearest(a, b, k, metric, MatrixBlocks.knn(q, d, k, metric));
+          with(
+              SMALL_TASKS,
+              () -> {
+                assertNearest(a, b, k, metric, MatrixBlocks.knn(q, d, k, metric));
+                double threshold = metric == Metric.EUCLIDEAN ? 6 : 0.25;
+                assertPairs(
+                    a, b, threshold, metric, MatrixBlocks.pairsAbove(q, d, threshold, metric));
+              });
+        }
+      }
+    }
+  }
+
+  @Test
+  void candidatesOfSeveralTasksAreMerged() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 20, 24, 7);
+    TestProduct b = TestProduct.random(ElementType.FLOAT32, 200, 24, 8);
+    for (Map<String, String> mode : executionModes()) {
+      Map<String, String> settings = new HashMap<>(mode);
+      settings.putAll(SMALL_TASKS);
+      with(
+          settings,
+          () -> {
+            Dataset<Row> found =
+                MatrixBlocks.knn(a.frame(spark, 6, 6), b.frame(spark, 30, 24), 9, Metric.COSINE);
+            assertNearest(a, b, 9, Metric.COSINE, found);
+            String plan = explained(found);
+            assertTrue(plan.contains("reduced to 9 nearest by cosine"), plan);
+            assertTrue(plan.contains("MergeNeighbours 9 nearest by cosine"), plan);
+          });
+    }
+  }
+
+  @Test
+  void oneTaskMergesNothing() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT64, 5, 3, 7);
+    Dataset<Row> frame = a.frame(spark, 2, 2);
+    Dataset<Row> found = MatrixBlocks.knn(frame, frame, 2, Metric.EUCLIDEAN);
+    assertNearest(a, a, 2, Metric.EUCLIDEAN, found);
+    assertFalse(explained(found).contains("MergeNeighbours"), explained(found));
+    for (Row row : found.where("rank = 1").collectAsList()) {
+      assertEquals(row.getLong(0), row.getLong(1), "each row is the nearest to itself");
+      assertEquals(0.0, row.getDouble(3));
+    }
+  }
+
+  /** A gram computes one half, of which nearest neighbours need both. */
+  @Test
+  void oneFrameOnBothSides() {
+    for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
+      TestProduct a = TestProduct.random(ElementType.FLOAT32, 90, 12, 3);
+      with(
+          settings,
+          () -> {
+            Dataset<Row> frame = a.stated(a.frame(spark, 30, 12), 30, 12);
+            assertNearest(a, a, 4, Metric.INNER, MatrixBlocks.knn(frame, frame, 4, Metric.INNER));
+            assertPairs(
+                a,
+                a,
+                0.8,
+                Metric.COSINE,
+                MatrixBlocks.pairsAbove(frame, frame, 0.8, Metric.COSINE));
+          });
+    }
+  }
+
+  @Test
+  void vectorsInColumns() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 31, 17, 3);
+    TestProduct b = TestProduct.random(ElementType.FLOAT32, 300, 17, 4);
+    for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
+      with(
+          settings,
+          () -> {
+            Dataset<Row> q = MatrixBlocks.transpose(a.transposed().frame(spark, 5, 8));
+            Dataset<Row> d = MatrixBlocks.transpose(b.transposed().frame(spark, 17, 70));
+            assertNearest(a, b, 6, Metric.INNER, MatrixBlocks.knn(q, d, 6, Metric.INNER));
+          });
+    }
+  }
+
+  /** Blocks that are partitioned already stay where they are; ties still go by places. */
+  @Test
+  void blocksInPlace() {
+    Random random = new Random(11);
+    TestProduct b = whole(random, 120, 4);
+    TestProduct a = whole(random, 24, 4);
+    Dataset<Row> d = b.onGrid(spark, 10, 4).cache();
+    Dataset<Row> q = a.onGrid(spark, 4, 4).cache();
+    try {
+      for (Metric metric : Metric.values()) {
+        assertNearest(a, b, 7, metric, MatrixBlocks.knn(q, b.frame(spark, 9, 4), 7, metric));
+        assertNearest(a, b, 7, metric, MatrixBlocks.knn(a.frame(spark, 5, 4), d, 7, metric));
+        assertNearest(a, b, 7, metric, MatrixBlocks.knn(q, d, 7, metric));
+      }
+    } finally {
+      d.unpersist();
+      q.unpersist();
+    }
+  }
+
+  @Test
+  void tiesNanAndInfinity() {
+    double[] kinds = {0, -0.0, 1, 1, 2, Double.NaN, Double.POSITIVE_INFINITY, 3e38f, -3e38f};
+    for (int seed = 0; seed < 4; seed++) {
+      Random random = new Random(seed);
+      ElementType type = MultiplyBlocksTest.TYPES.get(seed % 2);
+      TestProduct a = mixed(random, type, kinds, 12, 2);
+      TestProduct b = mixed(random, type, kinds, 170, 2);
+      for (Metric metric : Metric.values()) {
+        for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
+          int k = 1 + random.nextInt(200);
+          with(
+              settings,
+              () -> {
+                Dataset<Row> q = a.frame(spark, 5, 2);
+                Dataset<Row> d = b.frame(spark, 33, 2);
+                assertNearest(a, b, k, metric, MatrixBlocks.knn(q, d, k, metric));
+                assertPairs(a, b, 1, metric, MatrixBlocks.pairsAbove(q, d, 1, metric));
+              });
+        }
+      }
+    }
+  }
+
+  @Test
+  void thinExtents() {
+    for (int[] extents : new int[][] {{1, 31, 17}, {17, 1, 31}, {13, 11, 1}, {1, 1, 1}}) {
+      TestProduct a = TestProduct.random(ElementType.FLOAT64, extents[0], extents[2], 5);
+      TestProduct b = TestProduct.random(ElementType.FLOAT64, extents[1], extents[2], 6);
+      assertNearest(
+          a,
+          b,
+          3,
+          Metric.EUCLIDEAN,
+          MatrixBlocks.knn(a.frame(spark, 4, 3), b.frame(spark, 5, 2), 3, Metric.EUCLIDEAN));
+    }
+  }
+
+  @Test
+  void rowArgmaxIsTheNearestByInnerProduct() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 9, 5, 1);
+    TestProduct b = TestProduct.random(ElementType.FLOAT32, 40, 5, 2);
+    assertNearest(
+        a, b, 1, Metric.INNER, MatrixBlocks.rowArgmax(a.frame(spark, 4, 5), b.frame(spark, 7, 5)));
+  }
+
+  @Test
+  void eachMatrixOfABatchHasItsOwnNeighbours() {
+    List<TestProduct> as = new ArrayList<>();
+    List<TestProduct> bs = new ArrayList<>();
+    Dataset<Row> q = null;
+    Dataset<Row> d = null;
+    for (int i = 0; i < 3; i++) {
+      TestProduct a = TestProduct.random(ElementType.FLOAT32, 11, 6, 10 + i);
+      TestProduct b = TestProduct.random(ElementType.FLOAT32, 90, 6, 20 + i);
+      as.add(a);
+      bs.add(b);
+      Dataset<Row> left = a.frame(spark, 4, 6).withColumn("sample", functions.lit("s" + i));
+      Dataset<Row> right = b.frame(spark, 25, 4).withColumn("sample", functions.lit("s" + i));
+      q = q == null ? left : q.union(left);
+      d = d == null ? right : d.union(right);
+    }
+    Dataset<Row> queries = q;
+    Dataset<Row> vectors = d;
+    for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
+      with(
+          settings,
+          () -> {
+            Dataset<Row> found = MatrixBlocks.knn(queries, vectors, 5, Metric.INNER);
+            assertEquals(
+                List.of("query", "neighbour", "rank", "score", "sample"), List.of(found.columns()));
+            for (int i = 0; i < 3; i++) {
+              Dataset<Row> one = found.where("sample = 's" + i + "'");
+              assertNearest(as.get(i), bs.get(i), 5, Metric.INNER, one);
+            }
+          });
+    }
+  }
+
+  @Test
+  void whatDoesNotFitIsRefused() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 6, 4, 1);
+    TestProduct b = TestProduct.random(ElementType.FLOAT32, 6, 5, 1);
+    Dataset<Row> q = a.frame(spark, 3, 4);
+    assertFails(
+        () -> MatrixBlocks.knn(q, b.frame(spark, 3, 5), 2, Metric.INNER),
+        "MatrixBlocks.knn: the inner extents differ");
+    assertFails(
+        () -> MatrixBlocks.knn(q, q, 0, Metric.INNER), "MatrixBlocks.knn: k is 0; expected 1 to");
+    assertFails(
+        () -> MatrixBlocks.pairsAbove(q, q, Double.NaN, Metric.INNER),
+        "MatrixBlocks.pairsAbove: threshold is NaN");
+    assertFails(
+        () -> spark.sql("SELECT * FROM matrix_knn(TABLE(VALUES (1)), TABLE(VALUES (1)), 2, 'l1')"),
+        "metric is 'l1'; expected inner, cosine or euclidean");
+    List<Row> blocks = a.blocks(3, 2);
+    blocks.remove(1); // row 0, col 2
+    assertFails(
+        () -> MatrixBlocks.knn(a.frame(spark, blocks, 2), q, 2, Metric.INNER).collect(),
+        "MatrixBlocks.knn: matrix A: no block holds the element at row 0, col 2");
+    List<Row> twice = a.blocks(3, 2);
+    twice.add(twice.get(1));
+    assertFails(
+        () -> MatrixBlocks.knn(q, a.frame(spark, twice, 2), 2, Metric.INNER).collect(),
+        "MatrixBlocks.knn: matrix B: block at row 0, col 2",
+        "overlaps");
+  }
+
+  private static TestProduct whole(Random random, int rows, int cols) {
+    double[] values = random.doubles((long) rows * cols).map(x -> Math.rint(2 * x) - 1).toArray();
+    return new TestProduct(ElementType.FLOAT32, rows, cols, values);
+  }
+
+  private static TestProduct mixed(
+      Random random, ElementType type, double[] kinds, int rows, int cols) {
+    double[] values = new double[rows * cols];
+    for (int i = 0; i < values.length; i++) {
+      values[i] =
+          random.nextInt(5) > 0 ? random.nextInt(4) - 2 : kinds[random.nextInt(kinds.length)];
+    }
+    return new TestProduct(type, rows, cols, values);
+  }
+
+  private static void assertNearest(
+      TestProduct a, TestProduct b, int k, Metric metric, Dataset<Row> df) {
+    List<Row> rows = new ArrayList<>(df.collectAsList());
+    rows.sort(
+        Comparator.<Row>comparingLong(row -> row.getLong(0))
+            .thenComparingInt(row -> row.getInt(2)));
+    List<Found> found = new ArrayList<>();
+    int rank = 0;
+    for (Row row : rows) {
+      boolean same = rank > 0 && found.get(found.size() - 1).query() == row.getLong(0);
+      rank = same ? rank + 1 : 1;
+      assertEquals(rank, row.getInt(2), () -> "rank of " + row);
+      found.add(new Found(row.getLong(0), row.getLong(1), row.getDouble(3)));
+    }
+    assertEquals(Scores.nearest(a.values(), b.values(), a.cols(), k, metric), found);
+  }
+
+  private static void assertPairs(
+      TestProduct a, TestProduct b, double threshold, Metric metric, Dataset<Row> df) {
+    List<Found> found =
+        df.collectAsList().stream()
+            .map(row -> new Found(row.getLong(0), row.getLong(1), row.getDouble(2)))
+            .sorted(Comparator.comparingLong(Found::query).thenComparingLong(Found::place))
+            .toList();
+    List<Found> expected = Scores.pairs(a.values(), b.values(), a.cols(), threshold, metric);
+    assertEquals(expected, found);
+  }
+}
