@@ -9,6 +9,7 @@ from importlib import metadata as _metadata
 from . import fft, linalg
 from ._array import BlockArray, concatenate, from_numpy, stack
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy
+from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
 
@@ -33,7 +34,10 @@ __all__ = [
     "from_rows",
     "from_xarray",
     "jar_path",
+    "knn",
     "linalg",
+    "pairs_above",
     "read_npy",
+    "row_argmax",
     "stack",
 ]
