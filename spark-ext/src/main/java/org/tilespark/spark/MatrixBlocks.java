@@ -688,6 +688,28 @@ public final class MatrixBlocks {
   }
 
   /**
+   * The greatest element less the least; NaN if there is one. One row for each matrix: its further
+   * columns, then {@code value}.
+   *
+   * @param df blocks of any type, real; of integers differences wrap
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> ptp(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_PTP, df);
+  }
+
+  /**
+   * As {@link #ptp(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
+   */
+  public static Dataset<Row> ptp(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.MATRIX_PTP, df, axis);
+  }
+
+  /**
    * The place of the least element, the first of several, or of the first NaN: a BIGINT, along
    * several axes in row-major order. One row for each matrix: its further columns, then {@code
    * value}.

@@ -638,6 +638,28 @@ public final class VolumeBlocks {
   }
 
   /**
+   * The greatest element less the least; NaN if there is one. One row for each volume: its further
+   * columns, then {@code value}.
+   *
+   * @param df blocks of any type, real; of integers differences wrap
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> ptp(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.VOLUME_PTP, df);
+  }
+
+  /**
+   * As {@link #ptp(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
+   * numpy's with {@code keepdims}.
+   *
+   * @param axis x, y or z, or 0, 1 or 2, or several of them: {@code "xy"}; -1 is the last axis
+   */
+  public static Dataset<Row> ptp(Dataset<Row> df, String axis) {
+    return OperatorCall.of(TableFunctions.VOLUME_PTP, df, axis);
+  }
+
+  /**
    * The place of the least element, the first of several, or of the first NaN: a BIGINT, along
    * several axes in row-major order. One row for each volume: its further columns, then {@code
    * value}.

@@ -32,6 +32,12 @@ public enum ArrayReduction {
   MIN("The least element; NaN if there is one", Formula.of(MINIMUM, "v"), "1.0", "0.0"),
   /** The greatest element. */
   MAX("The greatest element; NaN if there is one", Formula.of(MAXIMUM, "v"), "5.0", "7.0"),
+  /** How far the elements lie apart. */
+  PTP(
+      "The greatest element less the least; NaN if there is one",
+      Formula.of(MAXIMUM, "v").and(MINIMUM, "v").giving("r0 - r1", Result.SAME),
+      "4.0",
+      "7.0"),
   /** The place of the least element. */
   ARGMIN(
       "The place of the least element, the first of several, or of the first NaN, counted from 0",
