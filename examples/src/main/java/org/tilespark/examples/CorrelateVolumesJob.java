@@ -94,8 +94,7 @@ public final class CorrelateVolumesJob {
     FftOptions half = FftOptions.defaults().withReal(true);
     Dataset<Row> correlation =
         VolumeBlocks.ifft(
-            VolumeBlocks.zip(
-                VolumeBlocks.fft(a, half), VolumeBlocks.fft(b, half), "a * conj(b)"));
+            VolumeBlocks.zip(VolumeBlocks.fft(a, half), VolumeBlocks.fft(b, half), "a * conj(b)"));
     Dataset<Row> greatest = VolumeBlocks.argmax(correlation);
     report.plan(greatest);
     long[] shift = shift(greatest.first().getLong(0), extents);
@@ -151,8 +150,7 @@ public final class CorrelateVolumesJob {
       }
     }
     for (int i = 0; i < RANDOM_SHIFTS; i++) {
-      shifts.add(
-          Arrays.stream(extents.toArray()).map(extent -> random.nextLong(extent)).toArray());
+      shifts.add(Arrays.stream(extents.toArray()).map(extent -> random.nextLong(extent)).toArray());
     }
     try (NpyElements a = NpyElements.open(first);
         NpyElements b = NpyElements.open(output)) {
@@ -176,8 +174,7 @@ public final class CorrelateVolumesJob {
   }
 
   /** The sum of a(i + shift) b(i), line by line. */
-  private static double correlation(NpyElements a, NpyElements b, long[] shift)
-      throws IOException {
+  private static double correlation(NpyElements a, NpyElements b, long[] shift) throws IOException {
     long[] extents = a.shape();
     int along = a.contiguousAxis();
     int length = Math.toIntExact(extents[along]);

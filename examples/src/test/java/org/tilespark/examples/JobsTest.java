@@ -135,13 +135,7 @@ class JobsTest {
     Path output = directory.resolve("out.npy");
 
     int status =
-        run(
-            CorrelateVolumesJob::run,
-            input,
-            input,
-            output,
-            "--roll=2,-1,3",
-            "--block-shape=4,3,6");
+        run(CorrelateVolumesJob::run, input, input, output, "--roll=2,-1,3", "--block-shape=4,3,6");
 
     assertEquals(ExampleJob.RIGHT, status, this::printed);
     assertPrinted("shift      [-2, 1, -3] elements", "a * conj(b)", "check      right");
@@ -149,8 +143,7 @@ class JobsTest {
         fortranOrder
             ? NpyBytes.permuted(random.array(), 8, new int[] {6, 5, 7}, 2, 1, 0)
             : random.array();
-    assertArrayEquals(
-        NpyBytes.of("<f8", false, "(7, 5, 6)", expected), Files.readAllBytes(output));
+    assertArrayEquals(NpyBytes.of("<f8", false, "(7, 5, 6)", expected), Files.readAllBytes(output));
   }
 
   @Test

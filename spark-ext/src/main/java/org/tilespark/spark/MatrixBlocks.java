@@ -960,8 +960,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The sum of the elements whose row is their column: one row for each matrix, its further columns,
-   * then {@code value}.
+   * The sum of the elements whose row is their column: one row for each matrix, its further
+   * columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
    * @throws IllegalArgumentException if {@code df} has no such blocks
@@ -984,8 +984,8 @@ public final class MatrixBlocks {
 
   /**
    * The matrix with the mean of each column taken off the column, and each column divided by its
-   * standard deviation (that of {@link #std(Dataset, String)}). A constant column becomes 0, as with
-   * scikit-learn.
+   * standard deviation (that of {@link #std(Dataset, String)}). A constant column becomes 0, as
+   * with scikit-learn.
    *
    * @param df blocks of FLOAT or DOUBLE, real
    * @throws IllegalArgumentException if {@code df} has no such blocks
@@ -1018,8 +1018,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The correlations of the columns; NaN of constant ones. Those of the rows are the correlations of
-   * the transposed matrix.
+   * The correlations of the columns; NaN of constant ones. Those of the rows are the correlations
+   * of the transposed matrix.
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
    * @return N x N

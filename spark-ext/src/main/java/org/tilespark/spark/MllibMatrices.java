@@ -118,7 +118,8 @@ public final class MllibMatrices {
                                     Math.toIntExact(row.getLong(1) / cols)),
                                 matrix.newInstance(
                                     row.getInt(2), row.getInt(3), doubles(row), true))));
-    return distributed("BlockMatrix", typed(blocks, Tuple2.class), rows, cols, extents[0], extents[1]);
+    return distributed(
+        "BlockMatrix", typed(blocks, Tuple2.class), rows, cols, extents[0], extents[1]);
   }
 
   /**
@@ -267,9 +268,7 @@ public final class MllibMatrices {
     return elements
         .rdd()
         .mapPartitions(
-            ScalaInterop.function(part -> part),
-            true,
-            ScalaInterop.classTag((Class<Object>) type));
+            ScalaInterop.function(part -> part), true, ScalaInterop.classTag((Class<Object>) type));
   }
 
   /** The numbers of the last column. */

@@ -108,8 +108,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
       throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
     }
     DeviceReducer reducer = new DeviceReducer(place.device());
-    this.machine =
-        new DeviceMachine(place, passes, transposer, elementwise, reducer, transforms);
+    this.machine = new DeviceMachine(place, passes, transposer, elementwise, reducer, transforms);
     this.lanes = new DeviceLanes(place);
     this.aheadBytes = aheadBytes;
     this.batchBytes = batchBytes;

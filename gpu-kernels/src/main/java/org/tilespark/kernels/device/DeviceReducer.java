@@ -32,8 +32,7 @@ public final class DeviceReducer {
   private ReductionPlan plan(ReductionProblem problem, boolean isAligned) {
     return plans.get(
         new Asked(problem, isAligned),
-        asked ->
-            ReductionPlanner.plan(asked.problem(), asked.isAligned(), device.ownKernels()));
+        asked -> ReductionPlanner.plan(asked.problem(), asked.isAligned(), device.ownKernels()));
   }
 
   /**

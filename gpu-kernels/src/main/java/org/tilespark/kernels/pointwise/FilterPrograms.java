@@ -69,8 +69,7 @@ public final class FilterPrograms {
     int high = code.add(Instruction.Constant.of(most));
     int isAbove = code.add(new Instruction.Binary(BinaryFunction.LESS, high, sum));
     int zero = code.add(Instruction.Constant.of(0.0));
-    IntUnaryOperator above =
-        value -> code.add(new Instruction.Select(isAbove, zero, value));
+    IntUnaryOperator above = value -> code.add(new Instruction.Select(isAbove, zero, value));
     if (least == 0) {
       return code.eachPart(taken.rank, part -> above.applyAsInt(code.load(part)));
     }
@@ -78,9 +77,7 @@ public final class FilterPrograms {
     int isBelow = code.add(new Instruction.Binary(BinaryFunction.LESS, sum, low));
     return code.eachPart(
         taken.rank,
-        part ->
-            above.applyAsInt(
-                code.add(new Instruction.Select(isBelow, zero, code.load(part)))));
+        part -> above.applyAsInt(code.add(new Instruction.Select(isBelow, zero, code.load(part)))));
   }
 
   /** Multiplies each element by a number. */

@@ -11,9 +11,9 @@ import org.tilespark.layout.Shape;
 
 /**
  * The kernel of an elementwise program: its PTX, and what it is launched with. Complex numbers have
- * their parts side by side on the device; arrays are dense and row-major. The first 256
- * constants are arguments, so that programs that differ in them alone have equal kernels: this is a
- * value, and the key by which a loaded kernel is kept.
+ * their parts side by side on the device; arrays are dense and row-major. The first 256 constants
+ * are arguments, so that programs that differ in them alone have equal kernels: this is a value,
+ * and the key by which a loaded kernel is kept.
  *
  * <p>The argument struct, in 64-bit fields: addresses of inputs, outputs and vectors; elements; for
  * each fused axis its extent; for each axis the place of the first element; for each input its

@@ -185,22 +185,17 @@ public final class ReductionPlanner {
   /** Adds launches until each sequence is one number. */
   private void reduce(
       Combination combination, ReducedAxes axes, Place in, Place best, Place results) {
-    Work work =
-        new Work(combination, axes, in.side() == Side.WORKSPACE || arrayIsAligned);
+    Work work = new Work(combination, axes, in.side() == Side.WORKSPACE || arrayIsAligned);
     long count = work.count();
     long trees = work.trees();
     Place out =
-        trees == 1
-            ? results
-            : workspace(Math.multiplyExact(count, trees), combination.result());
-    steps.add(
-        new Step(launch(work), in, combination.what().equals("match") ? best : in, out));
+        trees == 1 ? results : workspace(Math.multiplyExact(count, trees), combination.result());
+    steps.add(new Step(launch(work), in, combination.what().equals("match") ? best : in, out));
     if (trees > 1) {
       boolean alongRows = work.alongRows();
       Axis kept = new Axis(count, alongRows ? trees : 1);
       Axis reduced = new Axis(trees, alongRows ? 1 : count);
-      ReducedAxes next =
-          new ReducedAxes(count == 1 ? List.of() : List.of(kept), List.of(reduced));
+      ReducedAxes next = new ReducedAxes(count == 1 ? List.of() : List.of(kept), List.of(reduced));
       reduce(combination.ofResults(), next, out, out, results);
     }
   }
@@ -223,8 +218,7 @@ public final class ReductionPlanner {
     int branches = work.treeSize() / (kernel.shape().rows() / LANES);
     int warps = kernel.shape().threads() / LANES;
     int columns = LANES * (warps / Math.min(branches, warps));
-    long threadBlocks =
-        Math.multiplyExact(Ceil.div(work.count(), columns), work.trees());
+    long threadBlocks = Math.multiplyExact(Ceil.div(work.count(), columns), work.trees());
     return launch(work, kernel, threadBlocks, branches, 1);
   }
 
@@ -236,8 +230,7 @@ public final class ReductionPlanner {
     }
     return device.findAll(work.combination().family("packed"), width).stream()
         .filter(kernel -> work.takesVectors(kernel.shape().cols()))
-        .filter(
-            kernel -> LANES * kernel.shape().rows() * kernel.shape().cols() >= work.treeSize())
+        .filter(kernel -> LANES * kernel.shape().rows() * kernel.shape().cols() >= work.treeSize())
         .max(Comparator.comparingInt(kernel -> kernel.shape().cols()));
   }
 
@@ -270,8 +263,7 @@ public final class ReductionPlanner {
    * @param group a power of two, as the field of {@code ReduceArguments}
    * @param loads likewise
    */
-  private KernelLaunch launch(
-      Work work, Kernel kernel, long threadBlocks, int group, int loads) {
+  private KernelLaunch launch(Work work, Kernel kernel, long threadBlocks, int group, int loads) {
     int threads = kernel.shape().threads();
     return new KernelLaunch(
         kernel.name(),

@@ -81,8 +81,7 @@ class ReductionPlannerTest {
   void placesAreFoundByASecondLook() {
     ReductionPlan plan =
         ReductionPlanner.plan(
-            new ReductionProblem(
-                Shape.of(2000, 70), Set.of(0), ElementType.INT8, Reduction.ARGMAX),
+            new ReductionProblem(Shape.of(2000, 70), Set.of(0), ElementType.INT8, Reduction.ARGMAX),
             true,
             DEVICE);
     assertEquals(
@@ -178,8 +177,7 @@ class ReductionPlannerTest {
       ReductionProblem problem =
           new ReductionProblem(
               Shape.of(extents), ReductionCases.axes(rank, random), type, reduction);
-      long[] array =
-          ReductionCases.numbers(type, (int) elements, random.nextInt(4) == 0, random);
+      long[] array = ReductionCases.numbers(type, (int) elements, random.nextInt(4) == 0, random);
       assertArrayEquals(
           comparable(problem, ReductionCases.results(problem, array)),
           comparable(problem, run(problem, random.nextBoolean(), array)),
@@ -201,8 +199,7 @@ class ReductionPlannerTest {
             Shape shape = axis == 1 ? Shape.of(results, rounded) : Shape.of(rounded, results);
             ReductionProblem problem =
                 new ReductionProblem(shape, Set.of(axis), wide, Reduction.SUM);
-            long[] array =
-                ReductionCases.numbers(wide, (int) shape.elements(), false, random);
+            long[] array = ReductionCases.numbers(wide, (int) shape.elements(), false, random);
             assertArrayEquals(
                 comparable(problem, ReductionCases.results(problem, array)),
                 comparable(
@@ -385,10 +382,7 @@ class ReductionPlannerTest {
             assertEquals(0, from % columns);
             for (int v = 0; v < columns; v++) {
               values[lane][s][v] =
-                  value(
-                      from + v,
-                      result + beside * groups,
-                      tree * ReductionProblem.TREE + at + v);
+                  value(from + v, result + beside * groups, tree * ReductionProblem.TREE + at + v);
             }
           }
         }
@@ -426,8 +420,7 @@ class ReductionPlannerTest {
 
   /** Of an index along the axes whose words begin at {@code at}. */
   private static int offset(long[] words, int at, int index) {
-    return (int)
-        (index / words[at] * words[at + 2] + index % words[at] * words[at + 1]);
+    return (int) (index / words[at] * words[at + 2] + index % words[at] * words[at + 1]);
   }
 
   private static boolean equal(long x, long y, boolean isFloat) {

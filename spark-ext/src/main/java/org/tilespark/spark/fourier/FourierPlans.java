@@ -142,8 +142,7 @@ public final class FourierPlans {
    * @throws IllegalArgumentException if not 0 &lt;= low &lt;= high, or the metadata does not say
    *     that this is a spectrum
    */
-  public static LogicalPlan bandPass(
-      LogicalPlan input, double low, double high, Context context) {
+  public static LogicalPlan bandPass(LogicalPlan input, double low, double high, Context context) {
     if (!(low >= 0 && high >= low)) {
       throw new IllegalArgumentException(
           "%s: the band is from %s to %s; expected 0 or more, and no end before its start"

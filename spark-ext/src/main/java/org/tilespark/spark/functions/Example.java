@@ -28,9 +28,7 @@ record Example(String statement, List<String> rows) {
     List<Example> examples = new ArrayList<>();
     StringBuilder statement = new StringBuilder();
     String text =
-        operator.examples().isEmpty()
-            ? file(function)
-            : operator.examples().formatted(function);
+        operator.examples().isEmpty() ? file(function) : operator.examples().formatted(function);
     for (String line : text.lines().toList()) {
       if (line.startsWith(ROW) && statement.isEmpty()) {
         examples.get(examples.size() - 1).rows.add(line.substring(ROW.length()));

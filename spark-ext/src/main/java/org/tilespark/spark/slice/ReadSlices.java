@@ -22,8 +22,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
+import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.source.StoredArrays;
 
@@ -109,7 +109,8 @@ public final class ReadSlices extends Rule<LogicalPlan> {
     return first == last
         ? List.of(new EqualTo(offset, literal(first)))
         : List.of(
-        new GreaterThanOrEqual(offset, literal(first)), new LessThanOrEqual(offset, literal(last)));
+            new GreaterThanOrEqual(offset, literal(first)),
+            new LessThanOrEqual(offset, literal(last)));
   }
 
   private static Expression beginsUpTo(Attribute offset, long last) {

@@ -134,8 +134,7 @@ class SpectrumTest extends FourierTestBase {
                     VolumeBlocks.bandPass(spectrum, Math.nextUp(0.2), cutoff))
                 .select("x", "y", "z", "values", "imag")
                 .exceptAll(
-                    VolumeBlocks.lowPass(spectrum, cutoff)
-                        .select("x", "y", "z", "values", "imag"))
+                    VolumeBlocks.lowPass(spectrum, cutoff).select("x", "y", "z", "values", "imag"))
                 .count());
         // Rings hold every element of the full spectrum once, with its power.
         Dataset<Row> rings = VolumeBlocks.radialAverage(spectrum, 0.25).cache();

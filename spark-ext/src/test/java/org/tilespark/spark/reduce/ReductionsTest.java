@@ -112,8 +112,7 @@ class ReductionsTest extends SparkTest {
     blocks.unpersist();
   }
 
-  private static List<Row> mode(
-      Map<String, String> mode, Supplier<List<Row>> body) {
+  private static List<Row> mode(Map<String, String> mode, Supplier<List<Row>> body) {
     List<List<Row>> found = new ArrayList<>();
     with(mode, () -> found.add(body.get()));
     return found.get(0);

@@ -106,7 +106,11 @@ class SliceBlocksTest extends SparkTest {
       TestArray array =
           isMatrix
               ? TestArray.matrix(
-                  ElementType.FLOAT64, some(random, 40), some(random, 40), some(random, 12), some(random, 12))
+                  ElementType.FLOAT64,
+                  some(random, 40),
+                  some(random, 40),
+                  some(random, 12),
+                  some(random, 12))
               : TestArray.volume(
                   ElementType.INT32,
                   some(random, 14),
@@ -128,11 +132,10 @@ class SliceBlocksTest extends SparkTest {
           };
       int mode = n % 2;
       try {
-        with(
-            executionModes().get(mode),
-            () -> assertSlice(array, text, sliced(array, df, text)));
+        with(executionModes().get(mode), () -> assertSlice(array, text, sliced(array, df, text)));
       } catch (AssertionError e) {
-        throw new AssertionError("seed " + seed + ": " + text + " of " + array + ": " + e.getMessage(), e);
+        throw new AssertionError(
+            "seed " + seed + ": " + text + " of " + array + ": " + e.getMessage(), e);
       }
     }
   }
@@ -183,9 +186,11 @@ class SliceBlocksTest extends SparkTest {
     assertSlice(matrix, ":, ::-1", MatrixBlocks.flip(df, "col"));
     assertSlice(matrix, ":, :", MatrixBlocks.flip(MatrixBlocks.flip(df, "row"), "0"));
     TestArray volume = TestArray.volume(ElementType.FLOAT32, 5, 6, 7, 2, 6, 3);
-    assertSlice(volume, "::-1, :, ::-1", VolumeBlocks.flip(volume.toDataFrame(spark, 2).drop("tag"), "xz"));
+    assertSlice(
+        volume, "::-1, :, ::-1", VolumeBlocks.flip(volume.toDataFrame(spark, 2).drop("tag"), "xz"));
     assertTrue(
-        reasonOf(() -> MatrixBlocks.flip(df, "x")).contains("axes is 'x'; expected some of row, col"));
+        reasonOf(() -> MatrixBlocks.flip(df, "x"))
+            .contains("axes is 'x'; expected some of row, col"));
   }
 
   // ---- what is read
@@ -208,7 +213,8 @@ class SliceBlocksTest extends SparkTest {
     assertSlice(array, text, found);
     assertEquals(blocks, rowsRead(found), () -> explained(found));
     assertFalse(optimized(found).contains("Filter"), () -> explained(found));
-    Dataset<Row> transposed = MatrixBlocks.slice(MatrixBlocks.transpose(npy(array, dir)), swapped(text));
+    Dataset<Row> transposed =
+        MatrixBlocks.slice(MatrixBlocks.transpose(npy(array, dir)), swapped(text));
     assertEquals(blocks, rowsRead(transposed), () -> explained(transposed));
     assertEquals(1, PlanNodes.all(plan(transposed), BlockStageExec.class).size());
   }
@@ -240,7 +246,8 @@ class SliceBlocksTest extends SparkTest {
     Dataset<Row> twice = MatrixBlocks.slice(once, "5:7, 2:6");
     assertSlice(array, "15:17, 55:47:-2", twice);
     assertEquals(4, rowsRead(twice), () -> explained(twice));
-    assertEquals(1, PlanNodes.all(plan(twice), BlockStageExec.class).size(), () -> explained(twice));
+    assertEquals(
+        1, PlanNodes.all(plan(twice), BlockStageExec.class).size(), () -> explained(twice));
     assertTrue(explained(twice).contains("slice 15:17, 55:48:-2"), () -> explained(twice));
   }
 
@@ -258,7 +265,8 @@ class SliceBlocksTest extends SparkTest {
     assertEquals(1, PlanNodes.all(plan(spectrum), BlockStageExec.class).size());
     Dataset<Row> after = VolumeBlocks.fft(VolumeBlocks.slice(v, "5:7, 2, 1:7"), overZ);
     assertEquals(1, rowsRead(after), () -> explained(after));
-    assertEquals(1, PlanNodes.all(plan(after), BlockStageExec.class).size(), () -> explained(after));
+    assertEquals(
+        1, PlanNodes.all(plan(after), BlockStageExec.class).size(), () -> explained(after));
     Dataset<Row> stored = VolumeBlocks.fft(VolumeBlocks.slice(v, "5:7, 2, 1:7").cache(), overZ);
     assertEquals(
         stored.orderBy("x").selectExpr("x", "values", "imag").collectAsList(),
@@ -275,12 +283,14 @@ class SliceBlocksTest extends SparkTest {
       with(
           mode,
           () -> {
-            Dataset<Row> sum = MatrixBlocks.slice(MatrixBlocks.add(a, MatrixBlocks.scale(a, -0.5)), text);
+            Dataset<Row> sum =
+                MatrixBlocks.slice(MatrixBlocks.add(a, MatrixBlocks.scale(a, -0.5)), text);
             assertSlice(array, text, MatrixBlocks.scale(sum, 2));
             // All places are checked, without their values.
             assertEquals(
                 List.of(2L, 2L, 20L), scans(sum).stream().sorted().toList(), () -> explained(sum));
-            // One side comes from an exchange, or from a slice, a cache, or blocks of a permutation.
+            // One side comes from an exchange, or from a slice, a cache, or blocks of a
+            // permutation.
             for (Dataset<Row> other :
                 List.of(
                     MatrixBlocks.reblock(array.toDataFrame(spark, 2).drop("tag"), 8, 9),
@@ -316,10 +326,12 @@ class SliceBlocksTest extends SparkTest {
             df.write().mode("overwrite").parquet(path);
             assertSlice(array, text, MatrixBlocks.slice(spark.read().parquet(path), text));
             Dataset<Row> stated = MatrixBlocks.withExtents(df, 40, 30);
-            Dataset<Row> union =
-                stated.where("row < 14").union(stated.where("row >= 14"));
+            Dataset<Row> union = stated.where("row < 14").union(stated.where("row >= 14"));
             assertSlice(array, text, MatrixBlocks.slice(union, text));
-            assertSlice(array, "2:9", MatrixBlocks.slice(df.repartition(2).sortWithinPartitions("row"), "2:9"));
+            assertSlice(
+                array,
+                "2:9",
+                MatrixBlocks.slice(df.repartition(2).sortWithinPartitions("row"), "2:9"));
           });
     }
   }
@@ -332,7 +344,12 @@ class SliceBlocksTest extends SparkTest {
     assertSlice(array, "::2, 3:6", sliced);
     assertEquals(
         List.of("block [0, 3]", "block [4, 3]"),
-        sliced.where("tag IS NOT NULL").orderBy("row").select("tag").as(Encoders.STRING()).collectAsList());
+        sliced
+            .where("tag IS NOT NULL")
+            .orderBy("row")
+            .select("tag")
+            .as(Encoders.STRING())
+            .collectAsList());
   }
 
   @Test
@@ -349,8 +366,7 @@ class SliceBlocksTest extends SparkTest {
     Dataset<Row> different =
         one.withColumn("sample", functions.lit(1))
             .union(large.toDataFrame(spark, 1).drop("tag").withColumn("sample", functions.lit(2)));
-    assertTrue(
-        reasonOf(() -> MatrixBlocks.slice(different, "4:")).contains("different extents"));
+    assertTrue(reasonOf(() -> MatrixBlocks.slice(different, "4:")).contains("different extents"));
   }
 
   // ---- what is known, and what is refused
@@ -390,7 +406,8 @@ class SliceBlocksTest extends SparkTest {
 
   @Test
   void nothingLeftAndBadTexts() {
-    Dataset<Row> df = TestArray.matrix(ElementType.FLOAT32, 8, 6, 4, 4).toDataFrame(spark, 1).drop("tag");
+    Dataset<Row> df =
+        TestArray.matrix(ElementType.FLOAT32, 8, 6, 4, 4).toDataFrame(spark, 1).drop("tag");
     assertTrue(
         reasonOf(() -> MatrixBlocks.slice(df, "3:3"))
             .contains("'3:3' along row holds none of 8 elements; the extents are (8, 6)"));
@@ -399,8 +416,10 @@ class SliceBlocksTest extends SparkTest {
             .contains("index 6 along col is outside the matrix, whose extents are (8, 6)"));
     assertTrue(reasonOf(() -> MatrixBlocks.slice(df, "1,2,3")).contains("3 entries"));
     assertTrue(
-        reasonOf(() -> MatrixBlocks.slice(df.where("row > 99"), ":")).contains("extents are (0, 0)"));
+        reasonOf(() -> MatrixBlocks.slice(df.where("row > 99"), ":"))
+            .contains("extents are (0, 0)"));
     Dataset<Row> stale = MatrixBlocks.withExtents(df, 7, 6);
-    assertFails(() -> MatrixBlocks.slice(stale, "::2").collectAsList(), "it ends at row 8", "says [7, 6]");
+    assertFails(
+        () -> MatrixBlocks.slice(stale, "::2").collectAsList(), "it ends at row 8", "says [7, 6]");
   }
 }
