@@ -89,7 +89,7 @@ class CuboidPlannerTest {
     // C of 4 TB does not matter, 4 GiB of vectors do.
     Candidate large =
         CuboidPlanner.plan(reduced(1_000_000, 1024, 1_000_000, 160), cpu(16, 16)).chosen();
-    long most = 1_000_000 / large.p() + 1_000_000 / large.q();
+    long most = 1_000_000L / large.p() + 1_000_000 / large.q();
     assertTrue(most * 1024 * 4 <= 4 * GIB, large::toString);
     assertTrue(large.p() * large.q() <= 32, large::toString);
     assertThrows(
