@@ -604,8 +604,8 @@ final class RandomQuery {
               d -> single ? FLOAT_MEAN_ERROR : DOUBLE_MEAN_ERROR);
       case PAD, PAD_VOLUME -> pad();
       case ROLL -> {
-        long rows = random.nextInt(400) - 200;
-        long cols = random.nextInt(400) - 200;
+        long rows = random.nextInt(400) - 200L;
+        long cols = random.nextInt(400) - 200L;
         yield exact(
             x -> MatrixBlocks.roll(x, rows + "," + cols),
             d ->
