@@ -147,6 +147,26 @@ class JobsTest {
   }
 
   @Test
+  void standardizesColumns() throws IOException {
+    byte[] data = new byte[40 * 7];
+    new Random(5).nextBytes(data);
+    for (int row = 0; row < 40; row++) {
+      data[row * 7 + 3] = 9; // a column of one value
+    }
+    Path input = file("in.npy", NpyBytes.of("|i1", false, "(40, 7)", data));
+    Path output = directory.resolve("out");
+
+    int status = run(StandardizeMatrixJob::run, input, output, "--block-shape=16,3");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    assertPrinted("scores.npy in", "correlations.npy in", "check      right");
+    try (NpyElements correlations = NpyElements.open(output.resolve("correlations.npy"))) {
+      assertEquals(1, correlations.number(2, 2), 1e-12);
+      assertEquals(0, correlations.number(3, 3));
+    }
+  }
+
+  @Test
   void multipliesMatricesOfTwoTypes() throws IOException {
     // (5, 7) of uint8 and (5, 6) of int16: At B is (7, 6)
     byte[] a = NpyBytes.data(35, 1);
