@@ -11,14 +11,16 @@ SOURCES = sorted(Path(tilespark.__file__).parent.glob("*.py"))
 API = Path(__file__).parents[2] / "spark-ext/src/test/resources/api.txt"
 DECLARED = {name: arguments.split(", ") for name, arguments in re.findall(r"^sql (\w+)\((.*)\)$", API.read_text(), re.MULTILINE)}
 
+OF_BOTH = "_called|_reduced|reduction|spread"  # what names an operator of matrices and of volumes
+
 
 def calls_of(source: str) -> Iterator[tuple[set[str], set[str]]]:
-    """The functions that a call of ``call`` or ``_called`` may mean, and the names of the arguments it gives them."""
+    """The functions that a call of ``call`` and the like may mean, and the names of the arguments it gives them."""
     for node in ast.walk(ast.parse(source)):
-        if not (isinstance(node, ast.Call) and re.search(r"\b(call|_called)$", ast.unparse(node.func)) and node.args):
+        if not (isinstance(node, ast.Call) and re.search(rf"\b(call|{OF_BOTH})$", ast.unparse(node.func)) and node.args):
             continue
         first = node.args[0]
-        of_both = ast.unparse(node.func).endswith("_called")
+        of_both = re.search(rf"\b({OF_BOTH})$", ast.unparse(node.func)) is not None
         if isinstance(first, ast.Call) and ast.unparse(first.func).endswith("function"):
             first, of_both = first.args[0], True
         if isinstance(first, ast.Constant):

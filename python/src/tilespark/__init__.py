@@ -12,6 +12,7 @@ from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_np
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
+from .linalg import corrcoef, cov
 
 try:
     __version__ = _metadata.version("tilespark")
@@ -27,6 +28,8 @@ __all__ = [
     "check",
     "concatenate",
     "configure",
+    "corrcoef",
+    "cov",
     "fft",
     "from_cells",
     "from_dataframe",

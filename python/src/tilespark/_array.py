@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from numbers import Number
 from pathlib import Path
@@ -17,9 +17,10 @@ from . import _blocks, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
-from ._gaps import OPERATORS, gap, no_ufunc
+from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing
+from ._reductions import Axis, Reduction, Spread, reduction, spread
 from ._session import check, session
 from ._sql import Argument, call, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
@@ -177,6 +178,9 @@ class BlockArray:
             raise TypeError("len() of an array without axes")
         return self.shape[0]
 
+    def __iter__(self) -> Iterator[BlockArray]:
+        return (self[place] for place in range(len(self)))
+
     def __repr__(self) -> str:
         blocks = "" if self.blocks is None else f", blocks={self.blocks}"
         shape = str(self._known_shape).replace("None", "?")
@@ -309,15 +313,17 @@ class BlockArray:
             stored.insert(axis, slice(None))
         labels = self._labels.sliced(entries)
         part = self._called("slice", labels, slices=", ".join(map(_slices.text, stored)))
-        dropped = [axis for axis, entry in enumerate(stored) if isinstance(entry, int)]
-        if not dropped:
-            return part
-        df = part._df
+        return part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
+
+    def _without(self, axes: Sequence[int]) -> BlockArray:
+        """This array, which is no batch, without stored axes of extent 1 that its labels do not have any more."""
+        if not axes:
+            return self
+        df, dropped = self._df, sorted(axes)
         if self._kind is VOLUME:  # what is left is a matrix, or a vector in one
-            first = dropped.pop(0)
-            df = _blocks.without_axis(df, first)
+            df = _blocks.without_axis(df, dropped.pop(0))
             dropped = [axis - 1 for axis in dropped]
-        return BlockArray(df, dropped=tuple(sorted({*self._dropped, *dropped})), labels=labels, keep=part._keep)
+        return BlockArray(df, dropped=tuple(sorted({*self._dropped, *dropped})), labels=self._labels, keep=self._keep)
 
     def flip(self, axis: int | str | Sequence[int | str] | None = None) -> BlockArray:
         """The elements along some axes in reverse order, as numpy.flip; without ``axis`` along all.
@@ -563,6 +569,32 @@ class BlockArray:
             )
         return partner
 
+    def _reduced(self, name: str, axis: Axis, keepdims: Any, **arguments: Argument) -> Any:
+        """What a SQL function that makes one element of many gives along axes, or over all."""
+        keeps = flag("keepdims", keepdims)
+        axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
+        if not axes or len(set(axes)) != len(axes):
+            raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
+        if self._is_batch and (0 in axes or not keeps):  # what is left has no matrices to tell apart
+            return self._as_volume()._reduced(name, axes, keeps, **arguments)
+        own = [each for each in range(self._kind.rank) if each not in self._dropped]
+        stored = tuple(own[each - self._is_batch] for each in axes)
+        labels = self._labels.of_axes()
+        if not keeps:
+            labels = labels.sliced([0 if each in axes else slice(None) for each in range(self.ndim)])
+        df = call(self._kind.function(name), {"a": self._df}, axis=numbers(stored), **arguments)
+        array = self._of(df, labels)
+        if keeps:
+            return array
+        return array._without(stored) if len(axes) < self.ndim else array._first()
+
+    def _first(self) -> Any:
+        """The element of an array that is stored as one block of one element, as numpy's number; computed now."""
+        with translated():
+            row = self._df.first()
+        assert row is not None
+        return self.dtype.type(complex(row["values"][0], row["imag"][0]) if self.dtype.kind == "c" else row["values"][0])
+
     def _one(self, asked: str) -> Any:
         """The only element."""
         if self.size != 1:
@@ -592,6 +624,8 @@ class BlockArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """numpy's operators on a numpy array and this one; other functions of numpy name what to do."""
+        if method == "reduce" and ufunc.__name__ in REDUCTIONS:
+            return getattr(inputs[0], REDUCTIONS[ufunc.__name__])(**{"axis": 0} | kwargs)
         operation = _UFUNCS.get(ufunc.__name__)
         if method != "__call__" or kwargs or operation is None:
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
@@ -663,6 +697,54 @@ class BlockArray:
         with translated():
             kept = _blocks.with_metadata_of(blocks, self._df.schema, target)
         return self._of(kept, self._labels)
+
+    def map(self, expression: str) -> BlockArray:
+        """Each element computed from itself, by Spark and without a Python worker: ``x.map("sqrt(v) * 2 + 1")``.
+
+        Args:
+            expression: of SQL, in which ``v`` is the element, and ``row`` and ``col`` (of a volume ``x``, ``y``, ``z``) are its
+                place; docs/elementwise.md has the functions and the dtype of the result.
+        """
+        return self._called("map", self._labels, expression=expression)
+
+    def zip(self, other: Any, expression: str, *, missing: str | None = None) -> BlockArray:
+        """Each element computed from those of two arrays at the same place: ``x.zip(y, "a * b - 0.5")``.
+
+        The shapes meet by numpy's rule: an extent of 1 repeats its element, and a vector is a row of a matrix.
+
+        Args:
+            other: an array of the same kind, or a numpy array.
+            expression: as of :meth:`map`, in which ``a`` and ``b`` are the elements.
+            missing: as of :meth:`rechunk`.
+        """
+        partner = as_array(other, self)
+        if (self._kind, self._is_batch) != (partner._kind, partner._is_batch):
+            raise InvalidInputError(f"zip of {self._what} and {partner._what}; expected two of the same kind")
+        first, second = (array._stored_transpose() if array._dropped == (1,) else array for array in (self, partner))
+        df = call(self._kind.function("zip"), {"a": first._df, "b": second._df}, expression=expression, missing=missing)
+        dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
+        keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
+        labels = self._labels if self.ndim >= partner.ndim else partner._labels
+        return BlockArray(
+            df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, labels=labels, keep=keep
+        )
+
+    # One element of many
+
+    sum: Reduction = reduction("sum", "The sum of the elements; of integers and bool in int64.")
+    mean: Reduction = reduction("mean", "The mean of the elements.")
+    min: Reduction = reduction("min", "The least element; NaN if there is one.")
+    max: Reduction = reduction("max", "The greatest element; NaN if there is one.")
+    ptp: Reduction = reduction("ptp", "The greatest element less the least; NaN if there is one.")
+    argmin: Reduction = reduction("argmin", "The place of the least element, the first of several, or of the first NaN.")
+    argmax: Reduction = reduction("argmax", "The place of the greatest element, the first of several, or of the first NaN.")
+    count_nonzero: Reduction = reduction("count_nonzero", "How many elements are not zero; NaN is not.")
+    any: Reduction = reduction("any", "Whether an element is not zero; NaN is not.")
+    all: Reduction = reduction("all", "Whether no element is zero; NaN is not.")
+    nansum: Reduction = reduction("nansum", "The sum of the elements that are not NaN.")
+    nanmean: Reduction = reduction("nanmean", "The mean of the elements that are not NaN; NaN if there is none.")
+    var: Spread = spread("var", "The variance of the elements.")
+    std: Spread = spread("std", "The standard deviation of the elements.")
 
     # Running
 

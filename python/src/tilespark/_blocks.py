@@ -236,6 +236,12 @@ def with_metadata(df: DataFrame, metadata: dict[str, Any]) -> DataFrame:
     return df.withMetadata(column_of(df.schema.fieldNames(), "values") or "values", metadata)
 
 
+def with_dtype(df: DataFrame, dtype: np.dtype[Any]) -> DataFrame:
+    """The DataFrame with the numpy type of its values stated, which their column must hold."""
+    with translated():
+        return with_metadata(df, _metadata(df.schema) | {_FILE_TYPE: dtype.str})
+
+
 def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) -> DataFrame:
     """The DataFrame with what ``source`` states of the whole array, for values of another dtype."""
     metadata = _metadata(source) | {_FILE_TYPE: dtype.str}

@@ -6,10 +6,6 @@ from .errors import UnsupportedError
 
 _IN_NUMPY = "x.compute() gives the whole array to numpy"
 _BY_BLOCK = "x.map_blocks(f) applies a function of numpy to each block"
-_REDUCE = (
-    f"{_IN_NUMPY}; for means of columns there is tilespark.linalg.center(x), for sums over blocks"
-    " x.df with Spark's aggregate(values, ...)"
-)
 
 _BINARY = dict(zip(("pow", "mod", "floordiv", "and", "or", "xor", "lshift", "rshift"), "** % // & | ^ << >>".split(), strict=True))
 _COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -32,7 +28,8 @@ _NEAREST = {
         else f"x.map_blocks(lambda b: {text.replace('x', 'b')})"
         for name, text in OPERATORS.items()
     },
-    **dict.fromkeys(("sum", "mean", "std", "var", "min", "max", "argmin", "argmax", "prod", "any", "all"), _REDUCE),
+    "prod": f"{_IN_NUMPY}; for products over blocks x.df with Spark's aggregate(values, ...)",
+    **{name: f"tilespark.linalg.{name}(x)" for name in ("trace", "diagonal")},
     **dict.fromkeys(("real", "imag", "conj", "conjugate", "round", "clip"), _BY_BLOCK),
     **dict.fromkeys(("ravel", "flatten"), "x.reshape(-1)"),
     **dict.fromkeys(("squeeze", "swapaxes"), f"x.transpose(axes), x.reshape(shape); {_IN_NUMPY}"),
@@ -51,7 +48,8 @@ _WHAT = {
     **{f"__{name}__": text for name, text in OPERATORS.items()},
 }
 
-_REDUCTIONS = {
+#: Methods that are reductions by functions of numpy.
+REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",
     "maximum": "max",
@@ -81,10 +79,7 @@ def no_ufunc(name: str, method: str, arrays: int) -> Exception:
         arrays: how many it takes.
     """
     if method != "__call__":
-        known = method == "reduce" and name in _REDUCTIONS
-        return gap(_REDUCTIONS[name]) if known else UnsupportedError(
-            f"numpy.{name}.{method} of a BlockArray is not there yet. Nearest: {_IN_NUMPY}"
-        )
+        return UnsupportedError(f"numpy.{name}.{method} of a BlockArray is not there yet. Nearest: {_IN_NUMPY}")
     nearest = (
         f"x.map_blocks(numpy.{name})" if arrays == 1 else f"where y is a number, x.map_blocks(lambda b: numpy.{name}(b, y))"
     )

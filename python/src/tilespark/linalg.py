@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import integer, integers
+from ._arguments import flag, integer, integers, number
 from ._array import BlockArray, as_array
-from ._sql import call, numbers
+from ._blocks import MATRIX, with_dtype
+from ._reductions import Axis
+from ._sql import call, numbers, quoted
 from .errors import InvalidInputError, translated
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
@@ -70,6 +72,65 @@ def center(a: Any) -> BlockArray:
     """The matrix with the mean of each column taken off the column. The blocks are read twice."""
     array = _floating_matrix("center", a)
     return array._of(call("matrix_center", {"a": array._df}), array._labels)
+
+
+def standardize(a: Any) -> BlockArray:
+    """The matrix with each column less its mean, and over its standard deviation unless the column is constant."""
+    array = _floating_matrix("standardize", a)
+    return array._of(call("matrix_standardize", {"a": array._df}), array._labels)
+
+
+def norm(a: Any, ord: int | float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The norm, as numpy.linalg.norm: along axes a BlockArray, over all a number, which is computed now.
+
+    Args:
+        a: any array; of integers the norm is float64.
+        ord: 1, 2 (default) or inf of vectors along one axis; ``"fro"`` (default), 1 or inf of matrices along two.
+        axis: one axis, or two; by default all.
+        keepdims: whether axes stay, with extent 1.
+    """
+    array = as_array(a)
+    if ord is not None and axis is None and array.ndim > 2:
+        raise InvalidInputError(f"norm of {array._what} with ord={ord!r}; expected axis=..., one axis or two")
+    return array._reduced("norm", axis, keepdims, ord=None if ord is None else str(ord))
+
+
+def diagonal(a: Any) -> BlockArray:
+    """The elements whose row is their column, as a vector; of a batch a matrix with a row for each."""
+    array = _real_or_complex_matrix("diagonal", a)
+    column = array._of(with_dtype(call("matrix_diag", {"a": array._df}), array.dtype))
+    return column._as_volume()._without([2]) if array._is_batch else column._without([1])
+
+
+def trace(a: Any) -> Any:
+    """The sum of the diagonal, computed now: a number; of a batch an array of them."""
+    array = _real_or_complex_matrix("trace", a)
+    df = call("matrix_trace", {"a": array._df})
+    with translated():
+        rows = df.orderBy(quoted(str(array._batch))).collect() if array._is_batch else df.collect()
+    values = [complex(row["value"], row["imag"]) if array.dtype.kind == "c" else row["value"] for row in rows]
+    found = np.array(values, array.dtype if array.dtype.kind in "fc" else np.int64)
+    return found if array._is_batch else found[0]
+
+
+def cov(a: Any, *, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> BlockArray:
+    """The covariances of the variables of a matrix, as numpy.cov, in the dtype of ``a``; of integers in float64.
+
+    Args:
+        a: a matrix, or a batch of them.
+        rowvar: whether rows are variables and columns observations, as in numpy; else the other way round.
+        bias: whether to divide by the count of observations, and not by that less 1.
+        ddof: what is taken off the count of observations, in place of ``bias``.
+    """
+    array = _of_observations("cov", a, rowvar)
+    taken = number("ddof", float(not flag("bias", bias)) if ddof is None else ddof)
+    return array._of(call("matrix_cov", {"a": array._df}, ddof=taken))
+
+
+def corrcoef(a: Any, *, rowvar: bool = True) -> BlockArray:
+    """The correlations of the variables of a matrix, as numpy.corrcoef; NaN of constant ones. Arguments as of :func:`cov`."""
+    array = _of_observations("corrcoef", a, rowvar)
+    return array._of(call("matrix_corrcoef", {"a": array._df}))
 
 
 @dataclass(frozen=True)
@@ -165,6 +226,19 @@ def _largest(operator: str, array: BlockArray) -> float:
 
 def _shape(blocks: tuple[int, int] | None) -> str | None:
     return None if blocks is None else numbers(integers("blocks", blocks))
+
+
+def _of_observations(operator: str, a: Any, rowvar: Any) -> BlockArray:
+    """A matrix whose columns are variables."""
+    array = _floating_matrix(operator, a)
+    return array.mT if flag("rowvar", rowvar) else array
+
+
+def _real_or_complex_matrix(operator: str, a: Any) -> BlockArray:
+    array = as_array(a)
+    if array._kind is not MATRIX or array.ndim - array._is_batch != 2:
+        raise InvalidInputError(f"{operator} of {array._what}; expected a matrix or a batch of matrices")
+    return array
 
 
 def _floating_matrix(operator: str, a: Any) -> BlockArray:
