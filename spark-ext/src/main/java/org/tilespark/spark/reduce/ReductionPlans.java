@@ -192,7 +192,7 @@ public final class ReductionPlans {
       ElementType needed = base.reduction().state(of.types().get(of.outputs().get(0).real()));
       states = needed == ElementType.FLOAT64 ? needed : states;
     }
-    return plan(programs, states, finish(formula, bases, byParts, states));
+    return plan(programs, states, finish(formula, bases, byParts, states), keepsType(formula));
   }
 
   /** The type of the elements. */
@@ -248,7 +248,16 @@ public final class ReductionPlans {
 
   // ---- plans of programs
 
-  private LogicalPlan plan(List<Reduce.Base> bases, ElementType states, Translation finish) {
+  /** True if the result has the type of the elements: a sum of unsigned integers has another. */
+  private boolean keepsType(Formula formula) {
+    boolean isInteger =
+        frame.blocks().elementType() != ElementType.FLOAT32
+            && frame.blocks().elementType() != ElementType.FLOAT64;
+    return formula.result() == Formula.Result.SAME || !isInteger;
+  }
+
+  private LogicalPlan plan(
+      List<Reduce.Base> bases, ElementType states, Translation finish, boolean keepsType) {
     boolean isWhole = axes.stream().allMatch(known.whole()::get);
     boolean isTiled = frame.blockShape().isPresent() && frame.extents().isPresent();
     Shape grid = isWhole ? cells(known.largest()) : isTiled ? known.largest() : tiling();
@@ -285,7 +294,8 @@ public final class ReductionPlans {
     ArrayProgram second =
         new ArrayProgram(
             ofStates, states, false, List.of(new Merge(axes, merged, finish.program())));
-    LogicalPlan result = program(at, second, described(second, reduce, finish.type(), isRegular));
+    LogicalPlan result =
+        program(at, second, described(second, reduce, finish.type(), isRegular, keepsType));
     return call.axes.isPresent() ? result : asRows(result);
   }
 
@@ -325,9 +335,14 @@ public final class ReductionPlans {
    * The metadata of the result.
    *
    * @param isRegular true if its blocks are a tiling
+   * @param keepsType true if the elements' file type may be that of the result
    */
   private ArrayMetadata described(
-      ArrayProgram program, Reduce reduce, ValueType type, boolean isRegular) {
+      ArrayProgram program,
+      Reduce reduce,
+      ValueType type,
+      boolean isRegular,
+      boolean keepsType) {
     long[] shape = reduce.cell().toArray();
     axes.forEach(axis -> shape[axis] = 1);
     ArrayMetadata metadata =
@@ -336,7 +351,7 @@ public final class ReductionPlans {
     if (type.isBool()) {
       return metadata.withFileType(ArrayMetadata.BOOL);
     }
-    boolean isSame = type.equals(elements());
+    boolean isSame = keepsType && type.equals(elements());
     return isSame || metadata.fileType().isEmpty()
         ? metadata
         : type.element() == ElementType.INT64

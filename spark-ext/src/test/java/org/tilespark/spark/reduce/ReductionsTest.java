@@ -131,6 +131,24 @@ class ReductionsTest extends SparkTest {
   }
 
   @Test
+  void sumsOfUnsignedIntegersAreNoneOfThem() {
+    Dataset<Row> unsigned =
+        TestArray.matrix(ElementType.INT64, 4, 3, 2, 3)
+            .toDataFrame(spark, 1)
+            .drop("tag")
+            .withMetadata("values", ArrayMetadata.empty().withFileType("<u4").toMetadata());
+    for (Dataset<Row> found :
+        List.of(MatrixBlocks.sum(unsigned, "1"), MatrixBlocks.argmax(unsigned, "1"))) {
+      assertEquals("Optional[<i8]", fileType(found));
+    }
+    assertEquals("Optional[<u4]", fileType(MatrixBlocks.max(unsigned, "1")));
+  }
+
+  private static String fileType(Dataset<Row> blocks) {
+    return ArrayMetadata.of(blocks.schema().apply("values").metadata()).fileType().toString();
+  }
+
+  @Test
   void placesInTheWholeMatrix() {
     Row most = MatrixBlocks.argmax(matrix()).first();
     assertEquals(119L, most.<Long>getAs("value"));
