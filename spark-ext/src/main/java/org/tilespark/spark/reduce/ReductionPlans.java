@@ -338,11 +338,7 @@ public final class ReductionPlans {
    * @param keepsType true if the elements' file type may be that of the result
    */
   private ArrayMetadata described(
-      ArrayProgram program,
-      Reduce reduce,
-      ValueType type,
-      boolean isRegular,
-      boolean keepsType) {
+      ArrayProgram program, Reduce reduce, ValueType type, boolean isRegular, boolean keepsType) {
     long[] shape = reduce.cell().toArray();
     axes.forEach(axis -> shape[axis] = 1);
     ArrayMetadata metadata =
