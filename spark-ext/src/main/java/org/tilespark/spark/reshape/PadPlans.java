@@ -2,6 +2,7 @@ package org.tilespark.spark.reshape;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -11,6 +12,8 @@ import org.tilespark.layout.Edge;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Images;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.reblock.ReblockPlans;
@@ -38,7 +41,7 @@ public final class PadPlans {
       return operand.frame().plan();
     }
     if (padding.mode() == Edge.CONSTANT) {
-      requireHeld(padding.value(), operand.frame().blocks().elementType(), operator);
+      requireHeld(padding.value(), operand.frame(), operator);
     } else if (operand.isEmpty()) {
       throw new IllegalArgumentException(
           "%s: the array of extents %s has no elements to go on with by mode %s; expected 'constant'"
@@ -102,7 +105,17 @@ public final class PadPlans {
         : ReblockPlans.images(operand.frame().plan(), kind, new Images(axes, 0), operator);
   }
 
-  private static void requireHeld(double value, ElementType type, String operator) {
+  private static void requireHeld(double value, BlockFrame frame, String operator) {
+    ElementType type = frame.blocks().elementType();
+    boolean isTruth =
+        type == ElementType.INT8
+            && frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL));
+    if (isTruth && value != 0 && value != 1) {
+      throw new IllegalArgumentException(
+          ("%s: value is %s, the array's elements are truth values; expected 0 or 1, or an array of"
+                  + " numbers: map it by 'CAST(v AS TINYINT)' first")
+              .formatted(operator, value));
+    }
     boolean isHeld =
         switch (type) {
           case INT8 -> value == (byte) value;

@@ -245,6 +245,20 @@ class PadTest extends SparkTest {
   }
 
   @Test
+  void truthValuesArePaddedWithTruthValues() {
+    Dataset<Row> truth =
+        MatrixBlocks.map(
+            spark.sql("SELECT 0L AS row, 0L AS col, 1 AS rows, 2 AS cols, array(1, 5) AS values"),
+            "v > 2");
+    assertFails(
+        () -> MatrixBlocks.pad(truth, "0; 1", "constant", 2),
+        "value is 2.0, the array's elements are truth values; expected 0 or 1");
+    assertEquals("[1, 0, 1, 1]", printed(MatrixBlocks.pad(truth, "0; 1", "constant", 1), 1, 4));
+    Dataset<Row> numbers = MatrixBlocks.map(truth, "CAST(v AS TINYINT)");
+    assertEquals("[2, 0, 1, 2]", printed(MatrixBlocks.pad(numbers, "0; 1", "constant", 2), 1, 4));
+  }
+
+  @Test
   void holesAndOverlapsAreRefused() {
     TestArray array = TestArray.matrix(ElementType.INT32, 20, 30, 4, 6);
     Dataset<Row> stated = MatrixBlocks.withExtents(plain(array), 20, 30);
