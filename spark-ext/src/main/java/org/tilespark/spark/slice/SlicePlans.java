@@ -153,10 +153,15 @@ public final class SlicePlans {
                     + " along %s; expected one part (take the arrays apart)")
                 .formatted(operator, kind.offsetColumns().get(axis)));
       }
+      if (low < 0) {
+        throw new IllegalArgumentException(
+            "%s: a block starts at %s %d; expected 0 or more"
+                .formatted(operator, kind.offsetColumns().get(axis), low));
+      }
       // Of a block outside the array tells who reads it.
       int at = axis;
       reach[axis] = frame.extents().map(extents -> Math.min(end, extents.extent(at))).orElse(end);
-      low = Math.max(0, Math.min(low, reach[axis] - 1));
+      low = Math.min(low, reach[axis] - 1);
       ranges.add(new AxisRange(low, 1, reach[axis] - low));
     }
     BlockFrame within =

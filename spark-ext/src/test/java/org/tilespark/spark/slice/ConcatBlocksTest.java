@@ -239,5 +239,9 @@ class ConcatBlocksTest extends SparkTest {
     Dataset<Row> batch = npy.withColumn("sample", functions.expr("CAST(row / 8 AS INT)"));
     assertTrue(
         reasonOf(() -> MatrixBlocks.withOrigin(batch)).contains("different parts along row"));
+    Dataset<Row> below = npy.withColumn("row", functions.expr("row - 8"));
+    assertTrue(
+        reasonOf(() -> MatrixBlocks.withOrigin(below))
+            .contains("a block starts at row -8; expected 0 or more"));
   }
 }
