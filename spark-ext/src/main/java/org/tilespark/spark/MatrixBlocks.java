@@ -378,7 +378,7 @@ public final class MatrixBlocks {
    * stays whole, as long as blocks stay below 256 MiB. It is no spectrum any more.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. Further columns tell several matrice of the same extents
+   * over the coordinate columns runs now. Further columns tell several matrices of the same extents
    * apart.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
@@ -527,7 +527,7 @@ public final class MatrixBlocks {
    * spectrum any more.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
-   *     tiling; further columns tell several matrice of the same extents apart
+   *     tiling; further columns tell several matrices of the same extents apart
    * @param shape two or three extents, {@code "20,6"}; one may be -1, which is then what is left
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the shape has another
    *     count of elements, or a further column has the name of one of the result's block columns
@@ -601,7 +601,7 @@ public final class MatrixBlocks {
    *
    * <p>Each block is reduced where it lies; what blocks give is merged in the order of their
    * places, so that results have equal bits however the blocks are partitioned. A hole or an
-   * overlap fails the query. Further columns tell several matrixs apart, which must have one size.
+   * overlap fails the query. Further columns tell several matrices apart, which must have one size.
    *
    * @param df blocks of any type, real or complex
    * @throws IllegalArgumentException if {@code df} has no such blocks
