@@ -1,6 +1,7 @@
 package org.tilespark.spark.slice;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -22,10 +23,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.StoredInBlocks;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.source.StoredArrays;
 
 /**
  * Turns the conditions of slices into what a source can use, where they have reached one:
@@ -78,17 +80,32 @@ public final class ReadSlices extends Rule<LogicalPlan> {
     if (offset.isEmpty()) {
       return List.of(meets);
     }
-    Optional<Shape> blocks = StoredArrays.blockShape(plan);
+    Optional<Shape> blocks = storedShape(plan);
     OptionalInt axis =
-        blocks.isEmpty()
-            ? OptionalInt.empty()
-            : StoredArrays.axis(offset.get().name(), blocks.get().rank());
+        blocks.isEmpty() ? OptionalInt.empty() : axis(offset.get().name(), blocks.get().rank());
     if (axis.isPresent()) {
       return offsets(meets.range(), offset.get(), blocks.get().extent(axis.getAsInt()));
     }
     return plan instanceof DataSourceV2Relation || plan instanceof LogicalRelation
         ? List.of(beginsUpTo(offset.get(), meets.range().high()), meets)
         : List.of(meets);
+  }
+
+  /** The shape of the blocks that a plan reads from one of our sources. */
+  private static Optional<Shape> storedShape(LogicalPlan plan) {
+    return plan instanceof DataSourceV2Relation relation
+            && relation.table() instanceof StoredInBlocks stored
+        ? stored.blockShape()
+        : Optional.empty();
+  }
+
+  /** The axis of an offset column of an array of this rank; empty if it is none. */
+  private static OptionalInt axis(String column, int rank) {
+    return Arrays.stream(BlockKind.values())
+        .filter(kind -> kind.rank() == rank)
+        .mapToInt(kind -> kind.offsetColumns().indexOf(column))
+        .filter(axis -> axis >= 0)
+        .findFirst();
   }
 
   /** Where blocks begin that hold something of a range, if one begins at every multiple. */

@@ -27,6 +27,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.StoredInBlocks;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
@@ -38,7 +39,7 @@ import org.tilespark.spark.error.InvalidInputException;
  * <p>Tables of the same array, unchanged, with the same options are equal: Spark then finds cached
  * DataFrames again.
  */
-final class BlockTable implements SupportsRead, SupportsWrite {
+final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   private final BlockFormat format;
   private final StructType given;
   private final Configuration conf;
@@ -103,8 +104,8 @@ final class BlockTable implements SupportsRead, SupportsWrite {
     return source;
   }
 
-  /** The shape of full blocks, if there is an array. */
-  Optional<Shape> blockShape() {
+  @Override
+  public Optional<Shape> blockShape() {
     return source().map(found -> Shape.of(found.grid().blockShape()));
   }
 

@@ -148,7 +148,7 @@ class StatisticsTest extends SparkTest {
   /** Several matrices, as many as the input has bytes for. */
   @Test
   void groupingColumnsMultiply() {
-    Dataset<Row> square = MatrixBlocks.transpose(matrix(3000, 3000, Shape.of(1000, 1000)));
+    Dataset<Row> square = MatrixBlocks.scale(matrix(3000, 3000, Shape.of(1000, 1000)), 2);
     Dataset<Row> three = square.selectExpr("*", "0 AS k");
     for (int k = 1; k < 3; k++) {
       three = three.unionAll(square.selectExpr("*", k + " AS k"));
