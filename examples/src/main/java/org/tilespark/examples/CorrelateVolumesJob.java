@@ -38,7 +38,7 @@ public final class CorrelateVolumesJob {
           where their circular cross-correlation is greatest. Writes B.npy rolled so to OUT.npy
           (replacing it). Both volumes have the same extents.
 
-            --roll X,Y,Z            rolls B.npy by so many elements first (to try this with one file)
+            --roll X,Y,Z            rolls B.npy first, by X, Y and Z elements (to try this with one file)
             --as float|double       what the numbers are read as (default: double if a file holds more
                                     than FLOAT does, else float)
             --block-shape X,Y,Z     elements per axis of a block (default: 8 to 32 MiB at most)

@@ -140,7 +140,7 @@ public record AxisImages(
     return images;
   }
 
-  /** After so many elements the axis goes on as it began. */
+  /** The period of the axis: how many elements there are until it repeats. */
   private long period() {
     return switch (edge) {
       case REFLECT -> 2 * extent - 2;

@@ -173,7 +173,7 @@ class BlockProgramTest {
                 List.of(),
                 "trend"),
             new Elementwise(
-                FilterPrograms.lowPass(taken, 16),
+                FilterPrograms.bandPass(taken, 0, 16),
                 List.of(new double[] {11, 12}, new double[] {13, 14, 15}),
                 List.of(),
                 "low pass"));

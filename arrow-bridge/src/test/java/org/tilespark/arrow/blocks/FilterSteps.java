@@ -26,7 +26,7 @@ final class FilterSteps {
   static ElementwiseBlock lowPass(
       ElementType type, boolean isComplex, List<double[]> terms, double limit) {
     Taken taken = new Taken(terms.size(), type, isComplex);
-    return ElementwiseBlock.of(FilterPrograms.lowPass(taken, limit), terms);
+    return ElementwiseBlock.of(FilterPrograms.bandPass(taken, 0, limit), terms);
   }
 
   static ElementwiseBlock power(int rank, ElementType type) {

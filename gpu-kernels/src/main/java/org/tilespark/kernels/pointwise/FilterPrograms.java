@@ -53,15 +53,10 @@ public final class FilterPrograms {
         });
   }
 
-  /** Makes zero where the sum of one number per axis is above {@code limit}. */
-  public static ElementwiseProgram lowPass(Taken taken, double limit) {
-    return bandPass(taken, 0, limit);
-  }
-
   /**
    * Makes zero where the sum of one number per axis is below {@code least} or above {@code most}.
    *
-   * @param least 0 if the numbers are 0 or more and none is too small
+   * @param least 0 for none: a low pass of numbers of 0 or more
    */
   public static ElementwiseProgram bandPass(Taken taken, double least, double most) {
     Code code = new Code(taken);

@@ -56,7 +56,7 @@ class FilterProgramsTest {
   @Test
   void lowPasses() {
     assertAgrees(
-        taken -> FilterPrograms.lowPass(taken, 0.7),
+        taken -> FilterPrograms.bandPass(taken, 0, 0.7),
         1,
         0,
         (parts, v) -> v[0][0] + v[0][1] + v[0][2] > 0.7 ? new double[2] : parts);
