@@ -98,6 +98,19 @@ public final class VolumeBlocks {
   }
 
   /**
+   * The volume without so many elements before and after each axis, the inverse of {@link #pad}; as
+   * {@link #slice} with {@code before:-after} for each.
+   *
+   * @param widths elements that are taken off, written as those of {@link #pad}: {@code "2,3; 0,1; 1,1"}
+   * @throws IllegalArgumentException if {@code df} has no volume blocks, the widths are none, or
+   *     nothing is left along an axis
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> crop(Dataset<Row> df, String widths) {
+    return OperatorCall.of(TableFunctions.VOLUME_CROP, df, widths);
+  }
+
+  /**
    * The volume with each element so many places further on; those at the end of an axis come back
    * at its start, as by numpy.roll. One exchange; none if nothing moves. Else as {@link
    * #pad(Dataset, String, String, double)}.

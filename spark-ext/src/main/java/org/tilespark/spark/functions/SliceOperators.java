@@ -6,10 +6,12 @@ import static org.tilespark.spark.functions.Tables.extents;
 import static org.tilespark.spark.options.Parameter.found;
 import static org.tilespark.spark.options.Parameter.required;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 import org.tilespark.spark.slice.ConcatPlans;
@@ -70,6 +72,30 @@ final class SliceOperators {
         call ->
             SlicePlans.flip(
                 call.blocks(kind), kind, call.find(axes), call::asDataset, call.operator()));
+  }
+
+  static Operator crop(BlockKind kind) {
+    Parameter<Widths> widths =
+        required(
+            "widths",
+            Type.list((what, text) -> Widths.ofPad(what, text, kind.rank())),
+            "elements taken off before and after each axis, as %s_pad puts them there: '%s'"
+                .formatted(kind.label(), String.join("; ", Collections.nCopies(kind.rank(), "2,3"))));
+    return new Operator(
+        "(%s, widths)".formatted(kind.label().charAt(0)),
+        "The %s without so many elements before and after each axis, the inverse of pad. Only"
+                .formatted(kind.label())
+            + " blocks that hold some of the others are read."
+            + Operator.CARRIED,
+        "none",
+        List.of(blocks("input", kind), widths, extents(kind)),
+        call ->
+            SlicePlans.slice(
+                call.blocks(kind),
+                kind,
+                SliceText.crop(kind, call.get(widths)),
+                call::asDataset,
+                call.operator()));
   }
 
   static Operator withOrigin(BlockKind kind) {

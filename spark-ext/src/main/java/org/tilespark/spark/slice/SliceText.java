@@ -11,6 +11,7 @@ import org.tilespark.arrow.blocks.Slice;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Widths;
 
 /**
  * What a user writes to take a slice, with numpy's meaning: {@code "100:200, ::2"}, {@code "...,
@@ -144,6 +145,16 @@ public record SliceText(String text, List<Entry> entries) {
     axes.forEach(axis -> entries.set(axis, "::-1"));
     String text = String.join(",", entries);
     return parse("flip", text, kind);
+  }
+
+  /** All but so many elements at the start and the end of each axis. */
+  public static SliceText crop(BlockKind kind, Widths widths) {
+    List<String> entries = new ArrayList<>();
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      long after = widths.after().get(axis);
+      entries.add(widths.before().get(axis) + ":" + (after == 0 ? "" : -after));
+    }
+    return parse("crop", String.join(",", entries), kind);
   }
 
   /**

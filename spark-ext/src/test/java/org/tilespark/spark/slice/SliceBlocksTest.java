@@ -193,6 +193,25 @@ class SliceBlocksTest extends SparkTest {
             .contains("axes is 'x'; expected some of row, col"));
   }
 
+  @Test
+  void crops() {
+    TestArray matrix = TestArray.matrix(ElementType.INT8, 10, 7, 4, 3);
+    Dataset<Row> df = matrix.toDataFrame(spark, 2).drop("tag");
+    assertSlice(matrix, "2:-3, 1:", MatrixBlocks.crop(df, "2,3; 1,0"));
+    assertSlice(matrix, "3:7, 3:4", MatrixBlocks.crop(df, "3"));
+    assertSlice(matrix, ":, :", MatrixBlocks.crop(df, "0"));
+    assertSlice(matrix, ":, :", MatrixBlocks.crop(MatrixBlocks.pad(df, "1,2; 5,0"), "1,2; 5,0"));
+    TestArray volume = TestArray.volume(ElementType.FLOAT32, 5, 6, 7, 2, 6, 3);
+    assertSlice(
+        volume,
+        ":-4, 2:-3, 6:",
+        VolumeBlocks.crop(volume.toDataFrame(spark, 2).drop("tag"), "0,4; 2,3; 6,0"));
+    assertTrue(
+        reasonOf(() -> MatrixBlocks.crop(df, "0; 4,3"))
+            .contains("'4:-3' along col holds none of 7 elements"));
+    assertTrue(reasonOf(() -> MatrixBlocks.crop(df, "-1")).contains("0 or more"));
+  }
+
   // ---- what is read
 
   @ParameterizedTest(name = "{0}")
