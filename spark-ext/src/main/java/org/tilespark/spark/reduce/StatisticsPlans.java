@@ -75,9 +75,16 @@ public final class StatisticsPlans {
     Shape extents = extents();
     Formula theOnlyOne =
         Formula.of(BaseReduction.SUM, "v").giving("r0", Result.SAME).taking(Complex.BY_PARTS);
-    LogicalPlan column =
+    LogicalPlan computed =
         ReductionPlans.reduce(
             map(input, diagonal("-0.0")), theOnlyOne, call(Optional.of(List.of(1))));
+    // The elements are the matrix's own, so its file type holds them.
+    LogicalPlan column =
+        frame
+            .metadata()
+            .fileType()
+            .map(type -> withFileType(computed, type))
+            .orElse(computed);
     long length = Math.min(extents.extent(0), extents.extent(1));
     return length == extents.extent(0)
         ? column
@@ -87,6 +94,11 @@ public final class StatisticsPlans {
             SliceText.parse(operator, "0:" + length, BlockKind.MATRIX),
             asDataset,
             operator);
+  }
+
+  private LogicalPlan withFileType(LogicalPlan blocks, String type) {
+    BlockFrame computed = BlockFrame.of(blocks, BlockKind.MATRIX, operator);
+    return computed.stating(computed.metadata().withFileType(type)).plan();
   }
 
   /** The elements of the diagonal, and others in place of the rest. */
@@ -132,12 +144,16 @@ public final class StatisticsPlans {
     return map(gram(PointwisePlans.center(input, operator)), "v / " + divisor + "D");
   }
 
-  /** The correlations of the columns; NaN of constant ones. */
+  /**
+   * The correlations of the columns; NaN of constant ones. That of a column with itself is 1: the
+   * product of its rounded norms may be the neighbour of 1.
+   */
   public LogicalPlan corrcoef() {
     requireReal();
     LogicalPlan centered = PointwisePlans.center(input, operator);
     LogicalPlan norms = ReductionPlans.norm(centered, Optional.of(Norm.TWO), ofColumns());
-    return map(gram(zip(centered, norms, "a / b")), "clip(v, -1, 1)");
+    return map(
+        gram(zip(centered, norms, "a / b")), "if(row = col AND NOT isnan(v), 1, clip(v, -1, 1))");
   }
 
   private void requireReal() {

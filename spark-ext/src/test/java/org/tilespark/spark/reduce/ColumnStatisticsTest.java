@@ -2,12 +2,15 @@ package org.tilespark.spark.reduce;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.List;
+import java.util.Optional;
 import java.util.function.IntFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -80,6 +83,29 @@ class ColumnStatisticsTest extends SparkTest {
   }
 
   @Test
+  void diagonalsKeepTheFileType() {
+    for (String type : List.of("|u1", "|i1", ArrayMetadata.BOOL, "<i2")) {
+      Dataset<Row> small =
+          TestArray.matrix(ElementType.INT16, 4, 3, 2, 2)
+              .toDataFrame(spark, 1)
+              .drop("tag")
+              .selectExpr(
+                  "row",
+                  "col",
+                  "rows",
+                  "cols",
+                  "transform(values, v -> CAST(v %% 2 AS %s)) AS values"
+                      .formatted(type.endsWith("1") && !type.equals("|u1") ? "TINYINT" : "SMALLINT"))
+              .withMetadata("values", ArrayMetadata.empty().withFileType(type).toMetadata());
+      Dataset<Row> diagonal = MatrixBlocks.diag(small);
+      assertEquals(
+          Optional.of(type),
+          ArrayMetadata.of(diagonal.schema().apply("values").metadata()).fileType());
+      assertEquals(3, DenseArray.of(diagonal, 3, 1).values().length);
+    }
+  }
+
+  @Test
   void constantColumnsBecomeZero() {
     Object[] found = DenseArray.of(MatrixBlocks.standardize(matrix()), ROWS, COLS).values();
     assertNear(
@@ -108,5 +134,10 @@ class ColumnStatisticsTest extends SparkTest {
             covariance(i / 3, i % 3)
                 / Math.sqrt(covariance(i / 3, i / 3) * covariance(i % 3, i % 3)),
         found);
+    for (int i = 0; i < 9; i += 4) {
+      assertEquals(1.0, found[i]);
+    }
+    Object[] withConstant = DenseArray.of(MatrixBlocks.corrcoef(matrix()), COLS, COLS).values();
+    assertEquals(Double.NaN, withConstant[COLS * COLS - 1]);
   }
 }
