@@ -80,8 +80,11 @@ def summed(array: np.ndarray) -> np.dtype:
 
 
 def accurate(function, error: str = "1"):
-    """A function that is computed in more digits and rounded once."""
-    return lambda v, axis: (function(wide(v), axis=axis, keepdims=True).astype(fraction(v)), error)
+    """A function that is computed in more digits and rounded once; of complex numbers it is complex, or real."""
+    def of(v, axis):
+        result = function(wide(v), axis=axis, keepdims=True)
+        return result.astype(fraction(v) if np.iscomplexobj(result) else size(v)), error
+    return of
 
 
 def sums(v: np.ndarray, axis) -> tuple:
@@ -108,6 +111,18 @@ def by_parts(function):
     return of
 
 
+def nanmeans(v: np.ndarray, axis) -> tuple:
+    """As nanmean, but for the parts of complex numbers apart."""
+    if v.dtype.kind != "c":
+        return accurate(np.nanmean)(v, axis)
+    kept = np.where(np.isnan(v), 0, v)
+    count = np.sum(~np.isnan(v), axis=axis, keepdims=True)
+    real, imag = (np.sum(wide(part), axis=axis, keepdims=True) / count for part in (kept.real, kept.imag))
+    result = np.empty(real.shape, v.dtype)
+    result.real, result.imag = real, imag
+    return result, "1"
+
+
 def plain(function):
     return lambda v, axis: (function(v, axis=axis, keepdims=True), "0")
 
@@ -130,14 +145,14 @@ REAL = {
     "ptp": (lambda v, axis: (np.max(v, axis=axis, keepdims=True) - np.min(v, axis=axis, keepdims=True), "0"), ""),
     "argmin": (place(np.argmin), ""),
     "argmax": (place(np.argmax), ""),
-    "var": (accurate(np.var, "8"), ""),
-    "std": (accurate(np.std, "8"), ""),
-    "any": (plain(np.any), ""),
-    "all": (plain(np.all), ""),
-    "nansum": (nansums, ""),
-    "nanmean": (accurate(np.nanmean), ""),
 }
 ALL = {
+    "var": (accurate(np.var, "8"), ""),
+    "std": (accurate(np.std, "8"), ""),
+    "any": (plain(lambda v, **given: np.any(v, **given).astype(bool)), ""),
+    "all": (plain(lambda v, **given: np.all(v, **given).astype(bool)), ""),
+    "nansum": (nansums, ""),
+    "nanmean": (nanmeans, ""),
     "sum": (sums, ""),
     "mean": (by_parts(accurate(np.mean)), ""),
     "count_nonzero": (lambda v, axis: (np.asarray(np.count_nonzero(v, axis=axis, keepdims=True)).astype(np.int64), "0"), ""),
@@ -169,6 +184,5 @@ for key, array in ARRAYS.items():
     for order in (1, np.inf):
         for axis in (0, 1, (0, 1), (1, 0)) if array.ndim == 2 else (2, (2, 0)):
             show("norm", norm(order), axis, f"ord => {'inf' if order == np.inf else order}", key)
-    if key[0] not in COMPLEX:
-        show("var", accurate(lambda v, **given: np.var(v, ddof=1, **given), "8"), 0, "ddof => 1", key)
-        show("std", accurate(lambda v, **given: np.std(v, ddof=0.5, **given), "8"), 1, "ddof => 0.5", key)
+    show("var", accurate(lambda v, **given: np.var(v, ddof=1, **given), "8"), 0, "ddof => 1", key)
+    show("std", accurate(lambda v, **given: np.std(v, ddof=0.5, **given), "8"), 1, "ddof => 0.5", key)

@@ -34,8 +34,8 @@ public enum ArrayReduction {
   MAX("The greatest element; NaN if there is one", Formula.of(MAXIMUM, "v"), "5.0", "7.0"),
   /** How far the elements lie apart. */
   PTP(
-      "The greatest element less the least; NaN if there is one",
-      Formula.of(MAXIMUM, "v").and(MINIMUM, "v").giving("r0 - r1", Result.SAME),
+      "The greatest element less the least; NaN if there is one; not of truth values",
+      Formula.of(MAXIMUM, "v").and(MINIMUM, "v").giving("r0 - r1", Result.SAME).ofNumbers(),
       "4.0",
       "7.0"),
   /** The place of the least element. */
@@ -52,16 +52,18 @@ public enum ArrayReduction {
       "0"),
   /** The variance. */
   VAR(
-      "The variance of the elements",
+      "The variance of the elements; of complex ones, that of both parts together",
       Formula.of(MOMENTS, "CAST(v AS DOUBLE)")
-          .giving("r2 / greatest(n - ddof, 0)", Result.FRACTION),
+          .giving("r2 / greatest(n - ddof, 0)", Result.SIZE)
+          .taking(Complex.ADDED),
       "2.8888888888888893",
       "8.222222222222221"),
   /** The standard deviation. */
   STD(
-      "The standard deviation of the elements",
+      "The standard deviation of the elements; of complex ones, that of both parts together",
       Formula.of(MOMENTS, "CAST(v AS DOUBLE)")
-          .giving("sqrt(r2 / greatest(n - ddof, 0))", Result.FRACTION),
+          .giving("sqrt(r2 / greatest(n - ddof, 0))", Result.SIZE)
+          .taking(Complex.ADDED),
       "1.699673171197595",
       "2.8674417556808756"),
   /** How many elements are not zero. */
@@ -73,27 +75,30 @@ public enum ArrayReduction {
   /** Whether an element is not zero. */
   ANY(
       "Whether an element is not zero: TINYINT 0 or 1; NaN is not",
-      Formula.of(MAXIMUM, "v <> 0").giving("r0 <> 0", Result.TRUTH),
+      Formula.of(MAXIMUM, "v <> 0").giving("r0 <> 0", Result.TRUTH).taking(Complex.TAKEN),
       "1",
       "1"),
   /** Whether no element is zero. */
   ALL(
       "Whether no element is zero: TINYINT 0 or 1; NaN is not",
-      Formula.of(MINIMUM, "v <> 0").giving("r0 <> 0", Result.TRUTH),
+      Formula.of(MINIMUM, "v <> 0").giving("r0 <> 0", Result.TRUTH).taking(Complex.TAKEN),
       "1",
       "0"),
   /** The sum without NaN. */
   NANSUM(
       "The sum of the elements that are not NaN",
-      Formula.of(BaseReduction.SUM, "nanvl(v, 0)").giving("r0", Result.SUM),
+      Formula.of(BaseReduction.SUM, "if(isnan(whole), 0, v)")
+          .giving("r0", Result.SUM)
+          .taking(Complex.BY_PARTS),
       "8.0",
       "10.0"),
   /** The mean without NaN. */
   NANMEAN(
       "The mean of the elements that are not NaN; NaN if there is none",
-      Formula.of(BaseReduction.SUM, "CAST(nanvl(v, 0) AS DOUBLE)")
-          .and(BaseReduction.SUM, "NOT isnan(v)")
-          .giving("r0 / r1", Result.FRACTION),
+      Formula.of(BaseReduction.SUM, "CAST(if(isnan(whole), 0, v) AS DOUBLE)")
+          .and(BaseReduction.SUM, "NOT isnan(whole)")
+          .giving("r0 / r1", Result.FRACTION)
+          .taking(Complex.BY_PARTS),
       "2.6666666666666665",
       "3.3333333333333335");
 

@@ -16,10 +16,22 @@ import org.tilespark.spark.pointwise.ValueType;
  * @param finish the result
  * @param result its type
  * @param complex which complex elements it takes
+ * @param takesTruth false if it refuses truth values
  */
-record Formula(List<Base> bases, String finish, Result result, Complex complex) {
-  /** A base reduction of an expression. */
-  record Base(BaseReduction reduction, String of) {}
+record Formula(
+    List<Base> bases, String finish, Result result, Complex complex, boolean takesTruth) {
+  /**
+   * A base reduction of an expression.
+   *
+   * @param of names an element {@code v}; where {@code v} is a part of a complex element, {@code
+   *     whole} is the element
+   */
+  record Base(BaseReduction reduction, String of) {
+    /** The expression for a part of the elements: {@code v}, {@code real(v)} or {@code imag(v)}. */
+    String of(String part) {
+      return of.replaceAll("\\bv\\b", part).replaceAll("\\bwhole\\b", "v");
+    }
+  }
 
   /** Which complex elements a formula takes. */
   enum Complex {
@@ -28,7 +40,9 @@ record Formula(List<Base> bases, String finish, Result result, Complex complex) 
     /** All; expressions say what they do with them. */
     TAKEN,
     /** All: the real and the imaginary parts of the result are made of those of the elements. */
-    BY_PARTS
+    BY_PARTS,
+    /** All: the numbers of their real and of their imaginary parts are added. */
+    ADDED
   }
 
   /** The type of a result, from that of the elements. */
@@ -91,23 +105,28 @@ record Formula(List<Base> bases, String finish, Result result, Complex complex) 
   /** One base reduction, for real elements, whose number is the result. */
   static Formula of(BaseReduction reduction, String expression) {
     return new Formula(
-        List.of(new Base(reduction, expression)), "r0", Result.SAME, Complex.REFUSED);
+        List.of(new Base(reduction, expression)), "r0", Result.SAME, Complex.REFUSED, true);
   }
 
   /** With one more base reduction. */
   Formula and(BaseReduction reduction, String expression) {
     List<Base> all = new ArrayList<>(bases);
     all.add(new Base(reduction, expression));
-    return new Formula(all, finish, result, complex);
+    return new Formula(all, finish, result, complex, takesTruth);
   }
 
   /** With another last expression, and a result of a type. */
   Formula giving(String expression, Result type) {
-    return new Formula(bases, expression, type, complex);
+    return new Formula(bases, expression, type, complex, takesTruth);
   }
 
   /** For complex elements too. */
   Formula taking(Complex elements) {
-    return new Formula(bases, finish, result, elements);
+    return new Formula(bases, finish, result, elements, takesTruth);
+  }
+
+  /** For numbers only: not for truth values. */
+  Formula ofNumbers() {
+    return new Formula(bases, finish, result, complex, false);
   }
 }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -179,8 +180,15 @@ public final class ReductionPlans {
     if (elements.isComplex() && formula.complex() == Complex.REFUSED) {
       throw bad("the blocks are complex; expected real ones (which have no column imag)");
     }
-    boolean byParts = elements.isComplex() && formula.complex() == Complex.BY_PARTS;
-    List<Base> bases = byParts ? partsOf(formula.bases()) : formula.bases();
+    if (elements.isBool() && !formula.takesTruth()) {
+      throw bad(
+          "the elements are truth values; expected numbers (map them by 'CAST(v AS TINYINT)')");
+    }
+    boolean ofParts = elements.isComplex() && formula.complex() != Complex.TAKEN;
+    List<Base> bases = new ArrayList<>();
+    for (String part : ofParts ? List.of("real(v)", "imag(v)") : List.of("v")) {
+      formula.bases().forEach(base -> bases.add(new Base(base.reduction(), base.of(part))));
+    }
     List<Reduce.Base> programs = new ArrayList<>();
     ElementType states = ElementType.INT64;
     for (Base base : bases) {
@@ -192,7 +200,7 @@ public final class ReductionPlans {
       ElementType needed = base.reduction().state(of.types().get(of.outputs().get(0).real()));
       states = needed == ElementType.FLOAT64 ? needed : states;
     }
-    return plan(programs, states, finish(formula, bases, byParts, states), keepsType(formula));
+    return plan(programs, states, finish(formula, bases, states), keepsType(formula));
   }
 
   /** The type of the elements. */
@@ -207,19 +215,9 @@ public final class ReductionPlans {
     return isBool ? ValueType.BOOL : ValueType.real(type);
   }
 
-  /** The base reductions of real parts, then those of imaginary parts. */
-  private static List<Base> partsOf(List<Base> bases) {
-    List<Base> all = new ArrayList<>();
-    for (String part : List.of("real(v)", "imag(v)")) {
-      bases.forEach(
-          base -> all.add(new Base(base.reduction(), base.of().replaceAll("\\bv\\b", part))));
-    }
-    return all;
-  }
-
-  private Translation finish(
-      Formula formula, List<Base> bases, boolean byParts, ElementType states) {
-    ValueType result = formula.result().of(elements());
+  private Translation finish(Formula formula, List<Base> bases, ElementType states) {
+    ValueType elements = elements();
+    ValueType result = formula.result().of(elements);
     List<Operand> operands = new ArrayList<>();
     int numbers = bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
     for (int i = 0; i < numbers; i++) {
@@ -229,15 +227,31 @@ public final class ReductionPlans {
     scalars.put(
         "n",
         axes.stream().mapToLong(axis -> known.extents().extent(axis)).reduce(1, (a, b) -> a * b));
+    Complex complex = elements.isComplex() ? formula.complex() : Complex.TAKEN;
     String text = typed(formula.finish(), result);
-    if (byParts) {
-      String imag = text;
-      for (int i = numbers / 2 - 1; i >= 0; i--) {
-        imag = imag.replaceAll("\\br" + i + "\\b", "r" + (i + numbers / 2));
-      }
-      text = "complex(%s, %s)".formatted(text, imag);
-    }
+    text =
+        switch (complex) {
+          case REFUSED, TAKEN -> text;
+          case BY_PARTS -> "complex(%s, %s)".formatted(text, ofImag(text, numbers / 2, "r%d"));
+          case ADDED -> ofImag(text, numbers / 2, "(r%2$d + r%1$d)");
+        };
     return ElementExpression.parse(text).translate(call.kind, operands, scalars);
+  }
+
+  /**
+   * An expression on the numbers of real parts with others in their place.
+   *
+   * @param count of the numbers of either part
+   * @param form of the number of the imaginary part, and of that of the real part
+   */
+  private static String ofImag(String text, int count, String form) {
+    return Pattern.compile("\\br(\\d+)\\b")
+        .matcher(text)
+        .replaceAll(
+            found -> {
+              int real = Integer.parseInt(found.group(1));
+              return form.formatted(real + count, real);
+            });
   }
 
   private static String typed(String text, ValueType result) {
@@ -358,6 +372,11 @@ public final class ReductionPlans {
   /** The further columns and the only element of each block. */
   private LogicalPlan asRows(LogicalPlan result) {
     BlockFrame blocks = BlockFrame.of(result, call.kind, call.operator);
+    for (Attribute column : blocks.further()) {
+      if (column.name().equalsIgnoreCase(VALUE)) {
+        throw bad("further column %s has the name of the result; rename it", column.name());
+      }
+    }
     List<NamedExpression> columns = new ArrayList<>(blocks.further());
     for (int plane = 0; plane < blocks.blocks().planes().size(); plane++) {
       Attribute values = blocks.columns().get(blocks.blocks().planes().get(plane));
