@@ -3,6 +3,7 @@ package org.tilespark.spark.block;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Optional;
+import org.tilespark.spark.options.Missing;
 
 /**
  * The places of the blocks, or of parts of them, that were met, and the check that they tile the
@@ -82,8 +83,9 @@ public final class BoxList {
    * @throws IllegalArgumentException that names the first defect's place
    */
   public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
+    String advice = " (" + Missing.HELP + "); " + StaleMetadata.HELP;
     Optional<String> defect =
-        Coverage.defect(kind, extents, toArray(), mayHaveHoles, "; " + StaleMetadata.HELP);
+        Coverage.defect(kind, extents, toArray(), mayHaveHoles, advice);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(defect.get() + " (in " + operator + ")");
     }
@@ -135,9 +137,8 @@ public final class BoxList {
             throw bad(
                 kind,
                 from,
-                ("no block of the input holds the %s elements from there; expected"
-                        + " each element in one block (missing=zero takes them for zeros); %s")
-                    .formatted(Coverage.sizeText(extent), StaleMetadata.HELP),
+                "no block of the input holds the %s elements from there; expected each element in one block (%s); %s"
+                    .formatted(Coverage.sizeText(extent), Missing.HELP, StaleMetadata.HELP),
                 operator);
           }
 

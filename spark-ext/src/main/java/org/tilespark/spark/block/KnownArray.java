@@ -152,9 +152,8 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     long held = found.getLong(4 * rank + 1);
     return ofOne > (double) held * SPARSE
         ? Optional.of(
-            ("%s elements, of which the blocks hold %s at most; expected no hole,"
-                    + " unless missing is 'zero'")
-                .formatted(ofOne, held))
+            "%s elements, of which the blocks hold %s at most; expected no hole (%s)"
+                .formatted(ofOne, held, Missing.HELP))
         : Optional.empty();
   }
 

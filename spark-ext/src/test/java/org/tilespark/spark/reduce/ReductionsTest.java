@@ -16,6 +16,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.PlanNodes;
@@ -162,11 +163,16 @@ class ReductionsTest extends SparkTest {
   void holesAndStaleMetadataAreRefused() {
     Dataset<Row> hole = saying(matrix().where("row <> 5 OR col <> 4"), matrix());
     assertFails(
-        () -> MatrixBlocks.sum(hole).collectAsList(), "in MatrixBlocks.sum, where places count");
+        () -> MatrixBlocks.sum(hole).collectAsList(),
+        "or a re-block before it",
+        "in MatrixBlocks.sum, where places count");
+    assertEquals(
+        119.0 * 120 / 2 / 8 - 5.0 * 4 * (7 * COLS + 5.5) / 8,
+        MatrixBlocks.sum(MatrixBlocks.reblock(hole, 5, 4, Missing.ZERO)).first().getDouble(0));
     Dataset<Row> moved =
         saying(matrix().selectExpr("row", "col + 1 AS col", "rows", "cols", "values"), matrix());
     assertFails(
-        () -> MatrixBlocks.sum(moved, "1").collectAsList(), "block at row", "tilespark.blockShape");
+        () -> MatrixBlocks.sum(moved, "1").collectAsList(), "block at row", "the column metadata tilespark.");
   }
 
   @Test
@@ -187,6 +193,14 @@ class ReductionsTest extends SparkTest {
             .drop("tag");
     assertFails(() -> MatrixBlocks.argmin(complex), "MatrixBlocks.argmin", "blocks are complex");
     assertFalse(MatrixBlocks.sum(complex).isEmpty());
+    Dataset<Row> truth = MatrixBlocks.map(matrix(), "v > 3");
+    assertFails(() -> MatrixBlocks.ptp(truth, "0"), "MatrixBlocks.ptp", "truth values", "CAST(v AS");
+    assertEquals(
+        1, (byte) MatrixBlocks.ptp(MatrixBlocks.map(truth, "CAST(v AS TINYINT)")).first().getAs(0));
+    assertFails(
+        () -> MatrixBlocks.sum(matrix().selectExpr("*", "1 AS Value")),
+        "MatrixBlocks.sum: further column Value has the name of the result");
+    assertFalse(MatrixBlocks.sum(matrix().selectExpr("*", "1 AS Value"), "0").isEmpty());
     Dataset<Row> two =
         MatrixBlocks.withoutExtents(
             TestArray.matrix(ElementType.INT8, 4, 4, 4, 4)
