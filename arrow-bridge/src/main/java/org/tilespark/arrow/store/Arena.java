@@ -7,59 +7,32 @@ import org.tilespark.arrow.memory.OutOfHostMemoryException;
 import org.tilespark.kernels.memory.SlabAllocator;
 
 /**
- * Memory for many ranges that are freed together: it is taken in extents that grow with what was
- * asked for, so that small users waste little and large ones make few requests. For one thread at a
- * time.
+ * Memory for many ranges that are freed together. It is taken in extents, each of an eighth of what
+ * is there already, so that at most about a ninth of the memory is unused and the count of requests
+ * grows with the logarithm of the size. An extent has room for a whole count of ranges like the one
+ * it was taken for, since as a rule all are of one size. For one thread at a time.
  */
 public final class Arena implements AutoCloseable {
-  static final long MOST_BYTES = 32 << 20;
+  /** An extent for ranges that are smaller is at most this large. */
+  static final long MOST_BYTES = 8 << 20;
 
-  /** How large extents are, up to {@link #MOST_BYTES} where no single range asks for more. */
-  enum Growth {
-    /** Few requests, for memory that is given back soon: as large as all before together. */
-    SHORT_LIVED {
-      @Override
-      long next(long least, long heldBytes) {
-        return Math.max(least, Math.min(MOST_BYTES, Math.max(256 << 10, heldBytes)));
-      }
-    },
-    /**
-     * Little unused, for memory that is kept: a quarter of all before together, and room for a
-     * whole count of ranges like this one, since as a rule all are of one size.
-     */
-    LONG_LIVED {
-      @Override
-      long next(long least, long heldBytes) {
-        long wanted = Math.min(MOST_BYTES, Math.max(16 << 10, heldBytes / 4));
-        return Math.max(1, wanted / least) * least;
-      }
-    };
-
-    /** Bytes of the next extent, which holds {@code least} bytes at least. */
-    abstract long next(long least, long heldBytes);
-  }
+  private static final long LEAST_BYTES = 16 << 10;
+  private static final int GROWTH = 8; // an extent is one over this of all before
 
   /** Values of Spark's rows begin at multiples of 8 bytes. */
   private static final long ALIGNMENT_BYTES = 8;
 
   private final HostMemorySource source;
   private final StoreBudget budget;
-  private final Growth growth;
   private final List<HostMemorySource.Allocation> extents = new ArrayList<>();
   private long heldBytes;
   private long next; // where the next range may begin, in the last extent
   private long end; // of the last extent
 
-  /** No memory yet, soon given back; borrows both. */
-  public Arena(HostMemorySource source, StoreBudget budget) {
-    this(source, budget, Growth.SHORT_LIVED);
-  }
-
   /** No memory yet; borrows source and budget. */
-  Arena(HostMemorySource source, StoreBudget budget, Growth growth) {
+  public Arena(HostMemorySource source, StoreBudget budget) {
     this.source = source;
     this.budget = budget;
-    this.growth = growth;
   }
 
   /**
@@ -77,7 +50,8 @@ public final class Arena implements AutoCloseable {
   }
 
   private boolean grow(long least) {
-    long wanted = growth.next(least, heldBytes);
+    long room = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, heldBytes / GROWTH));
+    long wanted = Math.max(1, room / least) * least;
     return extent(SlabAllocator.pages(wanted))
         || (least < wanted && extent(SlabAllocator.pages(least)));
   }

@@ -14,7 +14,7 @@ public final class ImageMemory {
 
   /** No memory yet; borrows both. */
   public ImageMemory(HostMemorySource source, StoreBudget budget) {
-    this.arena = new Arena(source, budget, Arena.Growth.LONG_LIVED);
+    this.arena = new Arena(source, budget);
     this.uses = new Uses("Memory of images", arena::close);
   }
 

@@ -34,8 +34,8 @@ import org.tilespark.arrow.store.MapOutput.Id;
 import org.tilespark.kernels.memory.HostMemory;
 
 class StoredOutputsTest {
-  private static final int ROW_VALUES = 16 << 10; // 128 KiB
-  private static final long EXTENT_BYTES = 256 << 10;
+  private static final long EXTENT_BYTES = 256 << 10; // of a row
+  private static final int ROW_VALUES = (int) (EXTENT_BYTES - RowImage.HEADER_BYTES) / Long.BYTES;
 
   /** Files that are kept on the heap. */
   private static final class FakeFiles implements StoredOutputs.Files {
@@ -189,7 +189,7 @@ class StoredOutputsTest {
   @Test
   void largeOutputsGoToFiles() throws IOException {
     assertFalse(store.commit(output(1, 1, 50)));
-    assertEquals(wireBytes(50, 10), files.written.get(new Id(1, 1)).length);
+    assertEquals(wireBytes(50, 13), files.written.get(new Id(1, 1)).length);
     assertEquals(0, budget.usedBytes());
   }
 
