@@ -16,6 +16,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
+import org.apache.spark.scheduler.SparkListenerUnpersistRDD;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.storage.RDDInfo;
@@ -31,7 +32,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  *       result reads later stays.
  *   <li>No job outside that execution has used it: an RDD or a Dataset that is used again has them.
  *   <li>No job uses it now.
- *   <li>No persisted RDD was computed from it, since lost partitions are computed anew.
+ *   <li>No RDD that was computed from it is persisted, since lost partitions are computed anew.
+ *       Jobs that read such an RDD do not use the shuffle otherwise.
  *   <li>Its rows are not {@link DeterministicLevel#INDETERMINATE()}, since parts of those cannot be
  *       made again.
  * </ul>
@@ -66,6 +68,7 @@ final class EndedShuffles extends SparkListener {
   /** A shuffle whose execution runs, or whose jobs do. */
   private static final class Life {
     private final long execution; // that made it
+    private final Set<Integer> keepers = new HashSet<>(); // persisted RDDs that need it
     private int jobs; // that run and may read it
     private boolean wasRead; // by a job that succeeded
     private boolean stays; // Spark's cleaner has to let it go
@@ -133,14 +136,20 @@ final class EndedShuffles extends SparkListener {
     ScalaInterop.<StageInfo>list(start.stageInfos())
         .forEach(stage -> stages.put(stage.stageId(), stage));
     Uses uses = new Uses(new HashSet<>(), new HashSet<>());
+    Set<Integer> outside = new HashSet<>(); // of no persisted RDD: a job needs what they write
+    for (StageInfo stage : outside(stages)) {
+      addLive(stage, outside);
+    }
     for (StageInfo stage : stages.values()) {
       addLive(stage, uses.used);
-      boolean keeps = ScalaInterop.<RDDInfo>list(stage.rddInfos()).stream().anyMatch(this::isKept);
       for (StageInfo parent : parents(stage, stages)) {
         addLive(parent, uses.read);
       }
-      if (keeps) {
-        ancestors(stage, stages).forEach(above -> addLive(above, uses.used, true));
+      List<Integer> kept = kept(stage);
+      if (!kept.isEmpty()) {
+        Set<Integer> needed = new HashSet<>();
+        ancestors(stage, stages).forEach(above -> addLive(above, needed));
+        needed.forEach(shuffle -> lives.get(shuffle).keepers.addAll(kept));
       }
     }
     String execution =
@@ -148,29 +157,44 @@ final class EndedShuffles extends SparkListener {
     for (int shuffle : uses.used) {
       Life life = lives.get(shuffle);
       life.jobs++;
-      life.stays |= execution == null || Long.parseLong(execution) != life.execution;
+      life.stays |=
+          outside.contains(shuffle)
+              && (execution == null || Long.parseLong(execution) != life.execution);
     }
     if (!uses.used.isEmpty()) {
       jobs.put(start.jobId(), uses);
     }
   }
 
-  private boolean isKept(RDDInfo rdd) {
-    var level = rdd.storageLevel();
-    return level.useDisk() || level.useMemory() || level.useOffHeap();
+  /** The stages of a job that it needs even if all persisted RDDs are there. */
+  private static Collection<StageInfo> outside(Map<Integer, StageInfo> stages) {
+    Map<Integer, StageInfo> found = new HashMap<>(stages);
+    stages.values().forEach(stage -> parents(stage, stages).forEach(it -> found.remove(it.stageId())));
+    ArrayDeque<StageInfo> open = new ArrayDeque<>(found.values()); // the last one
+    while (!open.isEmpty()) {
+      StageInfo next = open.poll();
+      if (kept(next).isEmpty()) {
+        parents(next, stages).stream()
+            .filter(parent -> found.put(parent.stageId(), parent) == null)
+            .forEach(open::add);
+      }
+    }
+    return found.values();
   }
 
-  private void addLive(StageInfo stage, Set<Integer> to) {
-    addLive(stage, to, false);
+  /** The persisted RDDs of a stage. */
+  private static List<Integer> kept(StageInfo stage) {
+    return ScalaInterop.<RDDInfo>list(stage.rddInfos()).stream()
+        .filter(rdd -> rdd.storageLevel().isValid())
+        .map(RDDInfo::id)
+        .toList();
   }
 
   /** Adds the shuffle that a stage writes, if it is one that may end. */
-  private void addLive(StageInfo stage, Set<Integer> to, boolean stays) {
+  private void addLive(StageInfo stage, Set<Integer> to) {
     if (stage.shuffleDepId().isDefined()) {
       int shuffle = (Integer) stage.shuffleDepId().get();
-      Life life = lives.get(shuffle);
-      if (life != null) {
-        life.stays |= stays;
+      if (lives.containsKey(shuffle)) {
         to.add(shuffle);
       }
     }
@@ -219,6 +243,21 @@ final class EndedShuffles extends SparkListener {
   }
 
   @Override
+  public void onUnpersistRDD(SparkListenerUnpersistRDD unpersisted) {
+    List<Integer> ended = new ArrayList<>();
+    long lastMap;
+    synchronized (this) {
+      for (var each : List.copyOf(lives.entrySet())) {
+        if (each.getValue().keepers.remove(unpersisted.rddId())) {
+          addIfOver(each.getKey(), each.getValue(), ended);
+        }
+      }
+      lastMap = lastTask;
+    }
+    ended.forEach(shuffle -> release.release(shuffle, lastMap));
+  }
+
+  @Override
   public void onOtherEvent(SparkListenerEvent event) {
     if (event instanceof SparkListenerSQLExecutionEnd end) {
       boolean failed = end.errorMessage().isDefined() && !end.errorMessage().get().isEmpty();
@@ -250,9 +289,9 @@ final class EndedShuffles extends SparkListener {
     ended.forEach(shuffle -> release.release(shuffle, lastMap));
   }
 
-  /** Forgets a shuffle whose execution and jobs are over; adds it if nobody will read it. */
+  /** Forgets a shuffle that no execution, job or persisted RDD needs; adds it if nobody will. */
   private void addIfOver(int shuffle, Life life, List<Integer> ended) {
-    if (life.hasEnded && life.jobs == 0) {
+    if (life.hasEnded && life.jobs == 0 && (life.stays || life.keepers.isEmpty())) {
       lives.remove(shuffle);
       if (!life.stays && (life.wasRead || life.hasFailed)) {
         ended.add(shuffle);

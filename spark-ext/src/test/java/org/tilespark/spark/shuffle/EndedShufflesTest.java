@@ -189,6 +189,42 @@ class EndedShufflesTest extends SparkTest {
     assertEquals(once, made(), "map tasks ran again");
     assertEquals(filling, kept());
     cached.unpersist(true);
+    assertEquals(0, kept());
+    assertRight(cached);
+    assertTrue(made() > once);
+  }
+
+  /** Of two caches, one computed from the other. */
+  @ParameterizedTest
+  @MethodSource("modes")
+  void theLastCacheLetsGo(Map<String, String> mode) throws InterruptedException {
+    Dataset<Row> first = underMode(mode, () -> reblocked().persist(StorageLevel.MEMORY_ONLY()));
+    assertTrue(first.count() > 0);
+    long filling = made();
+    assertTrue(filling > 0);
+    Dataset<Row> second = first.where("row >= 0").persist(StorageLevel.MEMORY_ONLY());
+    assertRight(second);
+    first.unpersist(true);
+    assertEquals(filling, kept());
+    assertRight(second);
+    second.unpersist(true);
+    assertEquals(0, kept());
+  }
+
+  /** A job outside the execution that needs it too, beside the cache, keeps it for good. */
+  @Test
+  void anRddBesideACacheIsUsedAgain() throws InterruptedException {
+    Dataset<Row> reblocked = reblocked();
+    JavaRDD<Row> rdd = reblocked.toJavaRDD();
+    alive.add(rdd);
+    JavaRDD<Row> persisted = rdd.map(row -> row).persist(StorageLevel.MEMORY_ONLY());
+    assertEquals(REBLOCKED.blockCount(), persisted.count());
+    assertEquals(REBLOCKED.blockCount(), rdd.count());
+    long once = made();
+    persisted.unpersist(true);
+    assertEquals(once, kept());
+    assertEquals(REBLOCKED.blockCount(), rdd.count());
+    assertEquals(once, made(), "map tasks ran again");
   }
 
   /** What is above the cache ends as usual. */
