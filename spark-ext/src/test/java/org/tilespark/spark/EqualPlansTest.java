@@ -144,6 +144,9 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("zip", () -> MatrixBlocks.zip(a, MatrixBlocks.map(a, "v + 1"), "a - b"));
     Dataset<Row> row = MatrixBlocks.withExtents(a.where("row = 0 AND false"), 1, 64);
     QUERIES.put("zip with a row", () -> MatrixBlocks.zip(a, row, "a - b"));
+    Dataset<Row> samples = a.withColumn("sample", new Column("row").mod(2));
+    Dataset<Row> others = a.withColumn("sample", new Column("row").mod(3));
+    QUERIES.put("concat of samples", () -> MatrixBlocks.concat("row", samples, others));
     QUERIES.put("cuts", () -> cuts(a));
     QUERIES.put("add of another cut", () -> MatrixBlocks.add(a, MatrixBlocks.reblock(a, 24, 8)));
     QUERIES.put("center", () -> MatrixBlocks.center(a));

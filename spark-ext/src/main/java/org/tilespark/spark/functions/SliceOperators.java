@@ -23,12 +23,15 @@ final class SliceOperators {
   private static final Parameter<LogicalPlan> SECOND =
       blocks("b", MATRIX).otherwise("a volume of one plane");
 
+  private static final String PARTNERS =
+      Operator.CARRIED + " Those that tell arrays apart tell the same ones apart on both sides.";
+
   static final Operator STACK =
       new Operator(
           "(a, b, ...)",
           "Matrices of equal extents as the planes of a volume, behind each other along x; row"
               + " becomes y, col becomes z. With one matrix, a volume of one plane."
-              + Operator.CARRIED,
+              + PARTNERS,
           "none",
           List.of(blocks("a", MATRIX), SECOND),
           call ->
@@ -48,7 +51,8 @@ final class SliceOperators {
     return new Operator(
         "(%s, slices)".formatted(kind.label().charAt(0)),
         "Some elements along each axis, as numpy's basic slicing; a single number keeps its axis,"
-            + " with extent 1. Only blocks that hold some of them are read."
+            + " with extent 1. Only blocks that hold some of them are read. A slice of a spectrum"
+            + " is no spectrum."
             + Operator.CARRIED,
         "none",
         List.of(blocks("input", kind), slices, extents(kind)),
@@ -125,7 +129,7 @@ final class SliceOperators {
         "(axis, a, b, ...)",
         "Two %s of one type behind each other along an axis; along the others their extents are equal."
                 .formatted(kind == MATRIX ? "matrices" : "volumes")
-            + Operator.CARRIED,
+            + PARTNERS,
         "none",
         List.of(
             blocks("a", kind),

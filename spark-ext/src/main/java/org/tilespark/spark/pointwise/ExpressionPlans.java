@@ -22,6 +22,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.pointwise.ElementExpression.Operand;
 import org.tilespark.spark.pointwise.ElementExpression.Translation;
 import org.tilespark.spark.reblock.CommonCut;
+import org.tilespark.spark.reblock.SameArrays;
 import org.tilespark.spark.stage.StageBranch;
 
 /** The logical plans of the operators that take an expression of elements, as a user writes it. */
@@ -78,9 +79,13 @@ public final class ExpressionPlans {
     agreement.partners();
     agreement.requireSpectraThatFit();
     Optional<RepeatedBlocks> repeated = RepeatedBlocks.of(agreement, missing, asDataset);
-    return repeated.isPresent()
-        ? plans.repeating(repeated.get())
-        : plans.aligned(CommonCut.of(agreement.first(), agreement.second(), missing, asDataset));
+    if (repeated.isEmpty()) {
+      return plans.aligned(CommonCut.of(agreement.first(), agreement.second(), missing, asDataset));
+    }
+    LogicalPlan result = plans.repeating(repeated.get());
+    return missing == Missing.ZERO
+        ? result
+        : SameArrays.required(result, agreement.first(), agreement.second(), operator);
   }
 
   // ---- the expression

@@ -38,6 +38,7 @@ import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.CommonCut;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.stage.StageBranch;
 import scala.Option;
@@ -110,8 +111,12 @@ record RepeatedBlocks(
     BlockFrame one = agreement.first();
     Shape shape = shape(meeting, known);
     List<Array> arrays = new ArrayList<>();
-    arrays.add(cut(one, 0, meeting, known, shape, missing));
-    Array second = cut(agreement.second(), 1, meeting, known, shape, missing);
+    Optional<LogicalPlan> both = // an array that one side lacks is missing there as a whole
+        missing == Missing.ZERO
+            ? Optional.of(CommonCut.places(one, agreement.second()))
+            : Optional.empty();
+    arrays.add(cut(one, 0, meeting, known, shape, both));
+    Array second = cut(agreement.second(), 1, meeting, known, shape, both);
     arrays.add(
         new Array(
             second.name(),
@@ -120,9 +125,17 @@ record RepeatedBlocks(
     if (!arrays.get(0).repeated().isEmpty() && arrays.get(1).repeated().isEmpty()) {
       arrays.add(arrays.remove(0));
     }
-    ArrayMetadata metadata =
+    boolean isSpectrum =
+        arrays.stream()
+            .anyMatch(
+                array ->
+                    array.repeated().isEmpty()
+                        && array.frame().metadata().spectrum().isPresent());
+    ArrayMetadata combined =
         new Agreement(arrays.get(0).frame(), arrays.get(1).frame(), agreement.operator())
-            .combined()
+            .combined();
+    ArrayMetadata metadata =
+        (isSpectrum ? combined : combined.withSpectrum(Optional.empty()))
             .withExtents(meeting.extents())
             .withBlockShape(shape);
     BlockFrame main = arrays.get(0).repeated().isEmpty() ? beside(arrays) : both(arrays, metadata);
@@ -139,13 +152,18 @@ record RepeatedBlocks(
     return ReblockPlans.bounded(shape, 2L * Double.BYTES);
   }
 
+  /**
+   * An array cut as the result.
+   *
+   * @param filled tells the arrays of which what is missing is zeros; empty if nothing may be
+   */
   private static Array cut(
       BlockFrame frame,
       int at,
       Broadcasting meeting,
       List<KnownArray> known,
       Shape shape,
-      Missing missing) {
+      Optional<LogicalPlan> filled) {
     Set<Integer> repeated = meeting.repeated().get(at);
     long[] own = shape.toArray();
     repeated.forEach(axis -> own[axis] = 1);
@@ -154,7 +172,13 @@ record RepeatedBlocks(
             ? frame
             : frame.stating(frame.metadata().withExtents(known.get(at).extents()));
     LogicalPlan plan =
-        ReblockPlans.reblock(stated.plan(), frame.kind(), own, missing, frame.operator());
+        ReblockPlans.reblock(
+            stated.plan(),
+            frame.kind(),
+            own,
+            filled.isPresent() ? Missing.ZERO : Missing.ERROR,
+            filled.orElse(stated.plan()),
+            frame.operator());
     return new Array(NAMES.get(at), BlockFrame.of(plan, frame.kind(), frame.operator()), repeated);
   }
 

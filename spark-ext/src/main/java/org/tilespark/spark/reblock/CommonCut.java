@@ -126,11 +126,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
       return new CommonCut(
           cut(first, shape, missing, first.plan()), cut(second, shape, missing, second.plan()));
     }
-    LogicalPlan both =
-        new Union(
-            ScalaInterop.<LogicalPlan>seq(places(first, first), places(second, first)),
-            false,
-            false);
+    LogicalPlan both = places(first, second);
     return new CommonCut(cut(first, shape, missing, both), cut(second, shape, missing, both));
   }
 
@@ -142,8 +138,16 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
             frame.plan(), frame.kind(), shape.toArray(), missing, places, frame.operator()));
   }
 
+  /** Places, sizes and further columns of the blocks of both, with the names of the first one's. */
+  public static LogicalPlan places(BlockFrame first, BlockFrame second) {
+    return new Union(
+        ScalaInterop.<LogicalPlan>seq(placesOf(first, first), placesOf(second, first)),
+        false,
+        false);
+  }
+
   /** Places, sizes and further columns, under fresh ids and in the order of another frame's. */
-  private static LogicalPlan places(BlockFrame frame, BlockFrame like) {
+  private static LogicalPlan placesOf(BlockFrame frame, BlockFrame like) {
     int coordinates = 2 * frame.kind().rank();
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < coordinates; i++) {

@@ -428,6 +428,10 @@ public final class ReblockPlans {
   /** The output column at a position: as the input's, with the new shapes stated. */
   private Attribute produce(int position) {
     Attribute column = frame.produce(position);
+    Attribute own = frame.columns().get(position);
+    if (Attributes.indexOf(further, own) >= 0) { // null perhaps of an array that is made of zeros
+      return column.withNullability(own.nullable() || inOrigin(own).nullable());
+    }
     if (!frame.blocks().planes().contains(position)) {
       return column;
     }

@@ -26,6 +26,7 @@ import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.SameArrays;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
@@ -134,7 +135,11 @@ public final class ConcatPlans {
       branches.add(branch(frames.get(i), shape, low, metadata));
       low += extent(i);
     }
-    return new Union(ScalaInterop.seq(branches), false, false);
+    LogicalPlan all = new Union(ScalaInterop.seq(branches), false, false);
+    for (int i = 1; i < frames.size(); i++) {
+      all = SameArrays.required(all, first, frames.get(i), operator);
+    }
+    return all;
   }
 
   private long extent(int frame) {

@@ -34,7 +34,8 @@ import org.tilespark.spark.stage.ProgramBlocks;
 /**
  * Makes the logical plans of slices: a program of one step ({@link ProgramBlocks}) over a filter
  * ({@link MeetsRange}) of the blocks that it needs, which Spark and our rules move down to where
- * the blocks are read.
+ * the blocks are read. Blocks are taken one by one: a hole and a doubled block are so in the
+ * result, where who combines blocks finds them. No result is a spectrum.
  */
 public final class SlicePlans {
   private SlicePlans() {}
@@ -66,14 +67,14 @@ public final class SlicePlans {
         conditions.add(MeetsRange.of(range, frame.offset(axis), frame.size(axis)));
       }
     }
+    ArrayMetadata known = frame.metadata().withSpectrum(Optional.empty());
     if (conditions.isEmpty()) {
-      return frame.plan();
+      return frame.metadata().spectrum().isEmpty() ? frame.plan() : frame.stating(known).plan();
     }
     ArrayProgram program =
         new ArrayProgram(
             extents, frame.blocks().elementType(), frame.blocks().isComplex(), List.of(slice));
-    ArrayMetadata metadata =
-        frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
+    ArrayMetadata metadata = known.withExtents(slice.shape());
     Optional<Shape> blockShape = blockShape(frame, slice);
     return ProgramBlocks.of(
         PushedConditions.filtered(frame.plan(), conditions),

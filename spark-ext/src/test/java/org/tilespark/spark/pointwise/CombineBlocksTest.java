@@ -136,6 +136,9 @@ class CombineBlocksTest extends SparkTest {
     }
     Dataset<Row> some = MatrixBlocks.add(a, b.where("sample = 'x'"), Missing.ZERO);
     assertArrayEquals(y[2], TestMatrix.collect(some.where("sample = 'y'"), 3, 9)[2]);
+    Dataset<Row> unnamed = samples(TestMatrix.cut(y, 2, 9), null);
+    Dataset<Row> filled = MatrixBlocks.add(b.where("sample = 'x'"), a.union(unnamed), Missing.ZERO);
+    assertArrayEquals(y[1], TestMatrix.collect(filled.where("sample IS NULL"), 3, 9)[1]);
     assertFails(
         () -> MatrixBlocks.add(a, b.where("sample = 'x'")).collectAsList(),
         "block at row 0, col 0: no block of the input",

@@ -2,6 +2,7 @@ package org.tilespark.spark.pointwise;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -31,6 +32,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -345,6 +347,77 @@ class MapAndZipTest extends SparkTest {
     assertFails(
         () -> MatrixBlocks.zip(a, b.where("sample = 'x'"), "a + b").collectAsList(),
         "what is combined with it is not there");
+  }
+
+  /** No side may lose an array, whichever repeats its elements. */
+  @Test
+  void anArrayThatOneSideLacks() {
+    for (int[] shape : new int[][] {{4, 1, 1, 6}, {4, 6, 1, 6}, {1, 6, 4, 6}, {4, 6, 4, 6}}) {
+      Dataset<Row> a = batch(numbers(shape[0], shape[1], 1), "x");
+      Dataset<Row> b = batch(numbers(shape[2], shape[3], 2), "x");
+      Dataset<Row> more = b.union(batch(numbers(shape[2], shape[3], 3), null));
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () -> {
+              assertEquals(4, MatrixBlocks.zip(a, b, "a + b").collectAsList().size());
+              for (Dataset<Row> lossy :
+                  List.of(
+                      MatrixBlocks.zip(a, more, "a + b"), MatrixBlocks.zip(more, a, "a + b"))) {
+                assertFails(lossy::collectAsList, "matrix");
+              }
+            });
+      }
+      Dataset<Row> filled =
+          MatrixBlocks.zip(
+              MatrixBlocks.withExtents(a, shape[0], shape[1]),
+              MatrixBlocks.withExtents(more, shape[2], shape[3]),
+              "a + b",
+              Missing.ZERO);
+      double[][] found = TestMatrix.collect(filled.where("sample IS NULL"), 4, 6);
+      for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 6; j++) {
+          int row = shape[2] == 1 ? 0 : i;
+          assertEquals(3000 + row * 6 + j, found[i][j]);
+        }
+      }
+    }
+  }
+
+  /** The arrays of a result are those of its input, so nothing is looked up. */
+  @Test
+  void whatIsMadeOfABatchFitsIt() {
+    Dataset<Row> a = batch(numbers(4, 6, 1), "x").union(batch(numbers(4, 6, 2), null));
+    Dataset<Row> centered =
+        MatrixBlocks.zip(MatrixBlocks.scale(a, 2), MatrixBlocks.mean(a, "0"), "a - b");
+    assertFalse(optimized(centered).contains("has_partner"), () -> optimized(centered));
+    assertEquals(8, centered.collectAsList().size());
+    Dataset<Row> other = MatrixBlocks.mean(batch(numbers(4, 6, 3), "x"), "0");
+    Dataset<Row> ofTwo = MatrixBlocks.zip(a, other, "a - b");
+    assertTrue(optimized(ofTwo).contains("has_partner"), () -> optimized(ofTwo));
+  }
+
+  /** A spectrum whose elements are repeated is that of another array. */
+  @Test
+  void aRepeatedSpectrumIsNone() {
+    Dataset<Row> thin = VolumeBlocks.fft(stated(TestField.random(7, false, 4, 1, 6))); // yzx
+    Dataset<Row> line = stated(TestField.random(8, true, 5, 1, 4));
+    Dataset<Row> filter = stated(TestField.random(9, false, 5, 6, 4));
+    assertEquals(Optional.empty(), metadata(VolumeBlocks.zip(thin, line, "a * b")).spectrum());
+    assertEquals(Optional.empty(), metadata(VolumeBlocks.zip(filter, thin, "a * b")).spectrum());
+    Dataset<Row> spectrum = VolumeBlocks.fft(stated(TestField.random(10, false, 4, 5, 6)));
+    Dataset<Row> both = VolumeBlocks.zip(spectrum, thin, "a * b");
+    assertEquals(metadata(spectrum).spectrum(), metadata(both).spectrum());
+    assertFalse(both.isEmpty());
+  }
+
+  private static Dataset<Row> stated(TestField field) {
+    int[] shape = field.shape();
+    return VolumeBlocks.withExtents(
+        field.blocks(spark, ElementType.FLOAT64, false, shape[0], shape[1], shape[2]),
+        shape[0],
+        shape[1],
+        shape[2]);
   }
 
   private static Dataset<Row> batch(double[][] values, String sample) {

@@ -21,6 +21,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.exchange.CheckedBlocksExec;
 import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -169,6 +170,34 @@ class ConcatBlocksTest extends SparkTest {
       array.assertElements(
           Shape.of(20, 6), at -> new long[] {at[0] % 10, at[1]}, both.where("sample = " + sample));
     }
+  }
+
+  @Test
+  void anArrayThatOneSideLacksIsAnError() {
+    Dataset<Row> array = blocks(TestArray.matrix(ElementType.INT16, 10, 6, 4, 4));
+    Dataset<Row> one = array.withColumn("sample", functions.lit(1));
+    Dataset<Row> both = one.union(array.withColumn("sample", functions.lit(2)));
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            assertFails(
+                () -> MatrixBlocks.concat("row", one, both).collectAsList(),
+                "the matrix of sample 2: what is combined with it is not there",
+                "that of the second operand alone (in MatrixBlocks.concat)");
+            assertFails(
+                () -> MatrixBlocks.concat("col", both, both, one).count(),
+                "the matrix of sample 2",
+                "that of the first operand alone");
+            assertFails(
+                () -> MatrixBlocks.stack(both, one).collectAsList(), "the volume of sample 2");
+          });
+    }
+    assertEquals(
+        List.of(),
+        PlanNodes.all(
+            plan(MatrixBlocks.concat("row", both, MatrixBlocks.map(both, "v"), both)),
+            CheckedBlocksExec.class));
   }
 
   @Test

@@ -417,7 +417,13 @@ class SliceBlocksTest extends SparkTest {
     TestArray array = TestArray.volume(ElementType.FLOAT64, 4, 6, 8, 4, 6, 8);
     Dataset<Row> spectrum = VolumeBlocks.fft(array.toDataFrame(spark, 1).drop("tag"));
     assertTrue(metadata(spectrum).spectrum().isPresent());
-    assertTrue(metadata(VolumeBlocks.slice(spectrum, "...")).spectrum().isPresent());
+    for (String all : List.of("...", ":6", "0:99, :, ::1")) {
+      Dataset<Row> slice = VolumeBlocks.slice(spectrum, all);
+      assertTrue(metadata(slice).spectrum().isEmpty(), all);
+      assertEquals(metadata(spectrum).extents(3), metadata(slice).extents(3));
+      assertEquals(spectrum.collectAsList(), slice.collectAsList());
+    }
+    assertTrue(metadata(VolumeBlocks.withOrigin(spectrum)).spectrum().isEmpty());
     Dataset<Row> low = VolumeBlocks.slice(spectrum, "0:2, 0:2, 0:2");
     assertTrue(metadata(low).spectrum().isEmpty());
     assertEquals(1, low.collectAsList().size());
