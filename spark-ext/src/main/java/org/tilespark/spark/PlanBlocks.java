@@ -30,7 +30,6 @@ import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyNodes;
-import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.stage.BlockStage;
@@ -61,13 +60,6 @@ public final class PlanBlocks extends SparkStrategy {
 
   /** The physical node; null for a plan that is none of our nodes. */
   private SparkPlan physical(LogicalPlan plan) {
-    if (plan instanceof PermuteBlocks permute) {
-      return stage(
-          BlockStage.endingIn(permute),
-          permute.columns().blocks(),
-          permute.produced(),
-          Optional.empty());
-    }
     if (plan instanceof MultiplyBlocks product) {
       return new MultiplyNodes(context, product).plan(this::planLater);
     }

@@ -112,6 +112,13 @@ public record ArrayProgram(
     return all;
   }
 
+  /** The same, if the program does nothing else. */
+  public Optional<Permutation> asPermutation() {
+    return steps.stream().allMatch(step -> step.asPermutation().isPresent())
+        ? Optional.of(permutation())
+        : Optional.empty();
+  }
+
   /**
    * How all arrays lie beside the first: axis {@code i} of the first of {@link #inputs} meets axis
    * {@code meetings().get(input).axis(i)} of each.

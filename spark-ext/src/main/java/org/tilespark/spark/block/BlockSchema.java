@@ -146,6 +146,11 @@ public record BlockSchema(
     return new BlockSchema(kind, offsets, sizes, planes, type, halo);
   }
 
+  /** The same columns without {@code imag}. */
+  public BlockSchema real() {
+    return new BlockSchema(kind, offsets, sizes, List.of(values()), elementType, halo);
+  }
+
   private static List<Integer> offsets(
       StructType schema, BlockKind kind, String operator, String expected) {
     return kind.offsetColumns().stream()

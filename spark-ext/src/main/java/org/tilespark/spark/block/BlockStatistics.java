@@ -85,14 +85,13 @@ public final class BlockStatistics {
     return statistics(size, columns);
   }
 
-  /** Statistics of a node whose blocks have their columns where its child has them. */
-  public static Statistics ofBlocks(
-      Seq<Attribute> output, BlockKind kind, LogicalPlan child, boolean combines) {
+  /** Of a node that makes its blocks of several, with their columns where its child has them. */
+  public static Statistics ofBlocks(Seq<Attribute> output, BlockKind kind, LogicalPlan child) {
     List<Attribute> columns = ScalaInterop.list(output);
     BlockSchema blocks = blocks(columns, kind);
     Optional<Shape> known =
         ArrayMetadata.of(columns.get(blocks.values()).metadata()).extents(kind.rank());
-    return of(columns, blocks, new Input(child, blocks, known), combines);
+    return of(columns, blocks, new Input(child, blocks, known), true);
   }
 
   /** Of pieces of a plan's blocks: as many bytes, in rows of which nothing is known. */

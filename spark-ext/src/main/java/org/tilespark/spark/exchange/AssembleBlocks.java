@@ -49,6 +49,6 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
 
   @Override
   public Statistics stats() {
-    return BlockStatistics.ofBlocks(output(), spec().kind(), child(), true);
+    return BlockStatistics.ofBlocks(output(), spec().kind(), child());
   }
 }

@@ -15,7 +15,7 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
-import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.permute.PermutePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /** Operators that reorder axes, or cut arrays into other blocks. */
@@ -58,7 +58,8 @@ final class MoveOperators {
           "none",
           List.of(blocks("input", MATRIX), extents(MATRIX)),
           call ->
-              PermuteBlocks.of(call.blocks(MATRIX), MATRIX, Permutation.of(1, 0), call.operator()));
+              PermutePlans.permute(
+                  call.blocks(MATRIX), MATRIX, Permutation.of(1, 0), call.operator()));
 
   static final Operator PERMUTE =
       new Operator(
@@ -67,7 +68,9 @@ final class MoveOperators {
               + Operator.CARRIED,
           "none",
           List.of(blocks("input", VOLUME), AXES, extents(VOLUME)),
-          call -> PermuteBlocks.of(call.blocks(VOLUME), VOLUME, call.get(AXES), call.operator()));
+          call ->
+              PermutePlans.permute(
+                  call.blocks(VOLUME), VOLUME, call.get(AXES), call.operator()));
 
   static final Operator SLABS =
       new Operator(

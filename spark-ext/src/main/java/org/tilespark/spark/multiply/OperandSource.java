@@ -7,13 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
-import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.permute.PermutedColumns;
+import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * Where the columns of an operand come from.
@@ -38,28 +35,19 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   /** Below a transpose, whose blocks these are; empty if there is none. */
   Optional<OperandSource> belowTranspose() {
     OperandSource source = belowProjections();
-    if (!(source.plan instanceof PermuteBlocks permute) || !isTranspose(permute)) {
+    if (!(source.plan instanceof ProgramBlocks transpose)
+        || !isTranspose(transpose)
+        || !transpose.gives(source.columns.subList(0, Column.COUNT))) {
       return Optional.empty();
     }
-    PermutedColumns columns = permute.columns();
-    List<Integer> parts = parts(columns.blocks());
-    List<Attribute> below = new ArrayList<>();
-    for (int i = 0; i < source.columns.size(); i++) {
-      Attribute read = source.columns.get(i);
-      if (i < Column.COUNT) {
-        if (Attributes.indexOf(columns.produced(), read) != parts.get(i)) {
-          return Optional.empty(); // the product takes its blocks from elsewhere
-        }
-        below.add(columns.inputs().get(parts.get(i)));
-      } else {
-        Optional<Attribute> group = columns.source(read);
-        if (group.isEmpty()) {
-          return Optional.empty();
-        }
-        below.add(group.get());
-      }
-    }
-    return Optional.of(new OperandSource(permute.child(), below));
+    List<Attribute> below = new ArrayList<>(transpose.read().subList(0, Column.COUNT));
+    return transpose
+        .sources(source.columns.subList(Column.COUNT, source.columns.size()))
+        .map(
+            groups -> {
+              below.addAll(groups);
+              return new OperandSource(transpose.child(), below);
+            });
   }
 
   /** Positions of the columns in the plan's output. */
@@ -69,19 +57,8 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   }
 
   /** True for a real matrix's transpose. */
-  static boolean isTranspose(PermuteBlocks permute) {
-    return permute.spec().kind() == BlockKind.MATRIX
-        && permute.spec().permutation().equals(Permutation.of(1, 0))
-        && !permute.columns().blocks().isComplex();
-  }
-
-  /** Positions of a block's columns, in {@link Column}'s order. */
-  static List<Integer> parts(BlockSchema blocks) {
-    return List.of(
-        blocks.offsets().get(0),
-        blocks.offsets().get(1),
-        blocks.sizes().get(0),
-        blocks.sizes().get(1),
-        blocks.values());
+  static boolean isTranspose(ProgramBlocks node) {
+    return node.asPermutation().equals(Optional.of(Permutation.of(1, 0)))
+        && !node.spec().out().isComplex();
   }
 }

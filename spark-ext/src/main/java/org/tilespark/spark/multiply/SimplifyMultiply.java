@@ -12,8 +12,7 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
-import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.permute.PermutedColumns;
+import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * Removes work around products of matrices:
@@ -36,7 +35,9 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
               if (node instanceof MultiplyBlocks product) {
                 return simplify(product);
               }
-              return node instanceof PermuteBlocks permute ? transposed(permute) : Optional.empty();
+              return node instanceof ProgramBlocks program && OperandSource.isTranspose(program)
+                  ? transposed(program)
+                  : Optional.empty();
             }));
   }
 
@@ -95,13 +96,10 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
   }
 
   /** The product that gives what the transpose of a product is; empty of anything else. */
-  private static Optional<Project> transposed(PermuteBlocks permute) {
-    if (!OperandSource.isTranspose(permute)) {
-      return Optional.empty();
-    }
-    PermutedColumns columns = permute.columns();
-    List<Integer> parts = OperandSource.parts(columns.blocks());
-    OperandSource read = new OperandSource(permute.child(), columns.inputs()).belowProjections();
+  private static Optional<Project> transposed(ProgramBlocks transpose) {
+    List<Attribute> given = transpose.given();
+    OperandSource read =
+        new OperandSource(transpose.child(), transpose.read()).belowProjections();
     if (!(read.plan() instanceof MultiplyBlocks product)
         || product.spec().reduction().isDefined()) {
       return Optional.empty();
@@ -110,11 +108,11 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
     for (int i = 0; i < product.produced().size(); i++) {
       Attribute computed = product.produced().get(i);
       int position = Attributes.indexOf(read.columns(), computed);
-      if (i < Column.COUNT && position != parts.get(i)) {
+      if (i < Column.COUNT && position != i) {
         return Optional.empty(); // the transpose takes its blocks from elsewhere
       }
       // A grouping column that nobody reads is not among the transpose's.
-      produced.add(position < 0 ? computed.newInstance() : columns.produced().get(position));
+      produced.add(position < 0 ? computed.newInstance() : given.get(position));
     }
     for (Attribute column : read.columns()) {
       if (Attributes.indexOf(product.produced(), column) < 0) {
@@ -131,7 +129,7 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
         product.producing(produced).with(product.spec().transposed(), inputs, operands);
     return Optional.of(
         new Project(
-            ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(permute.output())),
+            ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(transpose.output())),
             turned));
   }
 }

@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
-import org.tilespark.layout.Extents;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
@@ -18,9 +17,6 @@ import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.permute.BlockPermutation;
-import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -28,7 +24,7 @@ import scala.collection.immutable.Seq;
 /**
  * Programs on blocks that follow each other, with the assembling of blocks below them, so that one
  * physical stage can run them all: arrays stay on the device from the pieces of one exchange to
- * those of the next. Permutations are programs too. Projections between them that only choose,
+ * those of the next. Projections between them that only choose,
  * reorder or rename columns do not part them. Where a program takes several arrays, what makes each
  * of them is a branch.
  *
@@ -43,55 +39,36 @@ public record BlockStage(
     branches = List.copyOf(branches);
   }
 
+  private static BlockStage of(ProgramBlocks node) {
+    StageSpec spec = node.spec();
+    return new BlockStage(
+        spec.program(),
+        Optional.ofNullable(spec.gathered().getOrElse(() -> null)),
+        IntStream.range(0, spec.inputs().size()).mapToObj(node::branch).toList());
+  }
+
   /** The longest stage that ends in {@code last}. */
   public static BlockStage endingIn(ProgramBlocks last) {
-    StageSpec spec = last.spec();
-    return new BlockStage(
-            spec.program(),
-            Optional.ofNullable(spec.gathered().getOrElse(() -> null)),
-            IntStream.range(0, spec.inputs().size()).mapToObj(last::branch).toList())
-        .withAllBelow();
+    return of(last).withAllBelow();
   }
 
-  /** The longest stage that ends in a permutation. */
-  public static BlockStage endingIn(PermuteBlocks last) {
-    PermutedColumns columns = last.columns();
-    StageBranch branch =
-        branch(
-            last,
-            columns.blocks().further(columns.inputs()),
-            Missing.ERROR,
-            last.spec().function());
-    return new BlockStage(reordering(last), Optional.empty(), List.of(branch)).withAllBelow();
+  /** One node in place of {@code last} and the program right below it, if one can do what both do. */
+  public static Optional<LogicalPlan> composed(ProgramBlocks last) {
+    return of(last)
+        .withBelow()
+        .map(
+            both ->
+                new ProgramBlocks(
+                    both.spec(last.spec().out()),
+                    ScalaInterop.seq(StageBranch.columns(both.branches)),
+                    last.produced(),
+                    both.children().get(0),
+                    ScalaInterop.seq(both.children().stream().skip(1).toList())));
   }
 
-  private static StageBranch branch(
-      PermuteBlocks node, List<Attribute> further, Missing missing, String operator) {
-    PermutedColumns columns = node.columns();
-    return StageBranch.of(
-        new StageInput(
-            columns.blocks(),
-            StageBranch.positions(columns.inputs(), further),
-            List.of(),
-            -1,
-            ScalaInterop.none(),
-            List.of(),
-            missing,
-            operator),
-        columns.inputs(),
-        node.child());
-  }
-
-  private static ArrayProgram reordering(PermuteBlocks node) {
-    BlockPermutation permutation = node.spec();
-    BlockSchema blocks = node.columns().blocks();
-    return ArrayProgram.reordering(
-        Extents.of(
-            Optional.ofNullable(permutation.extents().getOrElse(() -> null)),
-            permutation.kind().rank()),
-        blocks.elementType(),
-        blocks.isComplex(),
-        permutation.permutation());
+  private StageSpec spec(BlockSchema out) {
+    return new StageSpec(
+        program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered));
   }
 
   /** What the branches read. */
@@ -147,7 +124,7 @@ public record BlockStage(
       long batchBytes,
       List<SparkPlan> plannedChildren) {
     return new BlockStageExec(
-        new StageSpec(program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered)),
+        spec(out),
         ScalaInterop.option(cut.map(CutBlocks::spec)),
         ScalaInterop.seq(StageBranch.columns(branches)),
         cut.map(CutBlocks::keys).orElse(ScalaInterop.emptySeq()),
@@ -189,13 +166,9 @@ public record BlockStage(
     if (below instanceof ProgramBlocks inner) {
       return after(inner, at, read);
     }
-    if (below instanceof PermuteBlocks permute) {
-      return after(permute, at, read);
-    }
     return below instanceof AssembleBlocks assemble
             && assemble.spec().images().isEmpty()
             && gathered.isEmpty()
-            && !isReordering()
         ? over(assemble, at, read)
         : Optional.empty();
   }
@@ -218,10 +191,12 @@ public record BlockStage(
     for (int input = 0; input < below.inputs().size(); input++) {
       StageInput in = below.inputs().get(input);
       Optional<List<Attribute>> further =
-          Attributes.counterparts(
-              areArrays ? withKeys(read.further(), given) : read.further(),
-              given,
-              at(inner.inputs(), in.further()));
+          inner.carriesColumns()
+              ? inner.sources(read.further())
+              : Attributes.counterparts(
+                  areArrays ? withKeys(read.further(), given) : read.further(),
+                  given,
+                  at(inner.inputs(), in.further()));
       if (further.isEmpty()) {
         return Optional.empty();
       }
@@ -238,31 +213,6 @@ public record BlockStage(
       shape = Optional.of(program.blockShape(below.gathered().get()));
     }
     return Optional.of(with(program.behind(number(at), below.program()), shape, at, made));
-  }
-
-  private Optional<BlockStage> after(PermuteBlocks inner, int at, StageBranch read) {
-    PermutedColumns given = inner.columns();
-    List<Integer> parts = given.blocks().blockColumns();
-    ArrayProgram reordering = reordering(inner);
-    boolean fits =
-        fits(reordering, at)
-            && same(read.block(), parts.stream().map(given.produced()::get).toList());
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : read.further()) {
-      Optional<Attribute> source = given.source(column);
-      fits &= source.isPresent();
-      source.ifPresent(sources::add);
-    }
-    if (!fits) {
-      return Optional.empty();
-    }
-    String operators = both(inner.spec().function(), read.input().operator());
-    return Optional.of(
-        with(
-            program.behind(number(at), reordering),
-            gathered,
-            at,
-            List.of(branch(inner, sources, read.input().missing(), operators))));
   }
 
   private Optional<BlockStage> over(AssembleBlocks assemble, int at, StageBranch read) {
@@ -340,11 +290,6 @@ public record BlockStage(
         && branches.stream()
             .map(StageBranch::input)
             .allMatch(each -> each.assembled().isEmpty() && each.beside().isEmpty());
-  }
-
-  /** True if blocks are only permuted: then they are put together as rows first. */
-  private boolean isReordering() {
-    return program.steps().stream().allMatch(step -> step.asPermutation().isPresent());
   }
 
   private static String both(String first, String then) {

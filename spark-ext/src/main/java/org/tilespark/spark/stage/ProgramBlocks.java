@@ -3,6 +3,7 @@ package org.tilespark.spark.stage;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.BlockProgram;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
@@ -24,6 +26,7 @@ import org.tilespark.spark.catalyst.CarriesColumns;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
@@ -124,7 +127,8 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
       }
       boolean isImag = blocks.isComplex() ? blocks.isImag(position) : position == blocks.values();
       if (isImag && output.isComplex()) {
-        produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
+        String name = blocks.isComplex() ? column.name() : BlockKind.IMAG;
+        produced.add(Attributes.column(name, values, metadata));
       }
     }
     return produced;
@@ -136,6 +140,27 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         spec().inputs().get(input),
         ScalaInterop.list(inputs()),
         input == 0 ? child() : (LogicalPlan) others.apply(input - 1));
+  }
+
+  /** The order of axes, if all that happens is that each block's axes are reordered. */
+  public Optional<Permutation> asPermutation() {
+    boolean takesAll = spec().program().isComplex() == spec().first().blocks().isComplex();
+    return takesAll && spec().takesEachBlock()
+        ? spec().program().asPermutation()
+        : Optional.empty();
+  }
+
+  /** The columns of blocks, in their usual order, and then further ones. */
+  public List<Attribute> given() {
+    List<Integer> positions = new ArrayList<>(spec().out().blockColumns());
+    positions.addAll(spec().furtherOut(produced().size()));
+    return positions.stream().map(at -> (Attribute) produced().apply(at)).toList();
+  }
+
+  /** What is read of the first array: the columns of its blocks, and then further ones. */
+  public List<Attribute> read() {
+    StageBranch first = branch(0);
+    return Stream.concat(first.block().stream(), first.further().stream()).toList();
   }
 
   /** True if these are the columns of its blocks, in their usual order. */
@@ -183,6 +208,13 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         : size >= 0 ? Optional.of(read.get(in.sizes().get(axis))) : Optional.empty();
   }
 
+  /** The sources of several output columns; empty if one is computed. */
+  public Optional<List<Attribute>> sources(List<Attribute> columns) {
+    List<Attribute> sources =
+        columns.stream().map(this::source).flatMap(Optional::stream).toList();
+    return sources.size() == columns.size() ? Optional.of(sources) : Optional.empty();
+  }
+
   @Override
   public List<Attribute> computed() {
     return spec().out().planes().stream().map(at -> (Attribute) produced().apply(at)).toList();
@@ -190,17 +222,23 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
 
   @Override
   public Optional<LogicalPlan> reading(AttributeSet used) {
-    StageInput in = spec().first();
+    boolean isReal = // imaginary parts are not used, nor needed for the real ones
+        spec().out().isComplex()
+            && !used.contains(computed().get(1))
+            && asPermutation().isPresent();
+    StageSpec spec = isReal ? spec().real() : spec();
+    StageInput in = spec.first();
+    BlockSchema out = spec.out();
     List<Integer> given = spec().furtherOut(produced().size());
     List<Integer> further = new ArrayList<>();
-    List<Integer> kept = new ArrayList<>(spec().out().blockColumns());
+    List<Integer> kept = new ArrayList<>(out.blockColumns());
     for (int i = 0; i < given.size(); i++) {
       if (used.contains(produced().apply(given.get(i)))) {
         further.add(in.further().get(i));
         kept.add(given.get(i));
       }
     }
-    if (further.size() == given.size()) {
+    if (further.size() == given.size() && !isReal) {
       return Optional.empty();
     }
     StageBranch read =
@@ -209,10 +247,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
     return Optional.of(
         new ProgramBlocks(
             new StageSpec(
-                spec().program(),
-                List.of(read.input()),
-                spec().out().mapped(kept::indexOf),
-                spec().gathered()),
+                spec.program(), List.of(read.input()), out.mapped(kept::indexOf), spec.gathered()),
             ScalaInterop.seq(read.columns()),
             ScalaInterop.seq(kept.stream().map(produced()::apply).toList()),
             child(),
@@ -222,6 +257,11 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
   @Override
   public boolean coordinatesAreCheap() {
     return carriesColumns() && coordinatesAreCheap(child());
+  }
+
+  @Override
+  public Option<Object> maxRows() {
+    return spec().takesEachBlock() ? child().maxRows() : super.maxRows();
   }
 
   @Override

@@ -85,6 +85,12 @@ public record StageInput(
     return new StageInput(blocks, further, arrays, trend, assembled, cells, missing, operator);
   }
 
+  /** Only the real parts of the same blocks. */
+  StageInput real() {
+    return new StageInput(
+        blocks.real(), further, beside, trend, assembled, cells, missing, operator);
+  }
+
   /** The same blocks with a trend that is taken off. */
   StageInput withTrend(int position) {
     return new StageInput(blocks, further, beside, position, assembled, cells, missing, operator);

@@ -31,6 +31,15 @@ public record StageSpec(
     inputs = List.copyOf(inputs);
   }
 
+  /** The same of real parts alone, for a program of one input that computes nothing. */
+  StageSpec real() {
+    return new StageSpec(
+        new ArrayProgram(program.extents(), program.type(), false, program.steps()),
+        List.of(first().real()),
+        out.real(),
+        gathered);
+  }
+
   /** The first input, with whose columns results go. */
   public StageInput first() {
     return inputs.get(0);

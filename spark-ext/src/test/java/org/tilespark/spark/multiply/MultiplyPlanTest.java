@@ -47,7 +47,7 @@ class MultiplyPlanTest extends SparkTest {
             MatrixBlocks.transpose(storedA),
             MatrixBlocks.transpose(storedB).select("values", "cols", "rows", "col", "row"));
     String plan = optimized(c);
-    assertFalse(plan.contains("PermuteBlocks"), plan);
+    assertFalse(plan.contains("ProgramBlocks"), plan);
     assertTrue(plan.contains("MultiplyBlocks A^T B^T, 13 x 17 x 11 FLOAT"), plan);
     TestProduct.assertProduct(a, b, c);
     // Twice transposed is not transposed; a flag and a transpose undo each other.
@@ -75,11 +75,11 @@ class MultiplyPlanTest extends SparkTest {
     Dataset<Row> right = b.frame(spark, 4, 4).selectExpr("*", "'x' AS tag");
     Dataset<Row> c =
         MatrixBlocks.transpose(MatrixBlocks.multiply(MatrixBlocks.transpose(left), right));
-    assertFalse(optimized(c).contains("PermuteBlocks"), optimized(c));
+    assertFalse(optimized(c).contains("ProgramBlocks"), optimized(c));
     assertEquals("x", c.first().getAs("tag"));
     TestProduct.assertProduct(b.transposed(), a.transposed(), c);
     Dataset<Row> withoutTag = c.select("row", "col", "rows", "cols", "values");
-    assertFalse(optimized(withoutTag).contains("PermuteBlocks"), optimized(withoutTag));
+    assertFalse(optimized(withoutTag).contains("ProgramBlocks"), optimized(withoutTag));
     TestProduct.assertProduct(b.transposed(), a.transposed(), withoutTag);
   }
 
@@ -94,7 +94,7 @@ class MultiplyPlanTest extends SparkTest {
                 b.frame(spark, 5, 3),
                 OPTIONS.withStrategy(new Strategy.Cuboid(3, 2, 1)).withBlockShape(4, 11)));
     String plan = optimized(c);
-    assertFalse(plan.contains("PermuteBlocks"), plan);
+    assertFalse(plan.contains("ProgramBlocks"), plan);
     assertTrue(
         plan.contains("MultiplyBlocks A^T B^T, 11 x 17 x 13 FLOAT, strategy=cuboid(2,3,1)"), plan);
     TestProduct.assertProduct(b.transposed(), a.transposed(), c);
@@ -115,7 +115,7 @@ class MultiplyPlanTest extends SparkTest {
     TestProduct.assertProduct(a, a.transposed(), other);
     // Its transpose is the gram itself, and nothing turns it.
     Dataset<Row> turned = MatrixBlocks.transpose(gram);
-    assertFalse(optimized(turned).contains("PermuteBlocks"), optimized(turned));
+    assertFalse(optimized(turned).contains("ProgramBlocks"), optimized(turned));
     assertTrue(optimized(turned).contains("MultiplyBlocks A^T A"), optimized(turned));
     TestProduct.assertProduct(a.transposed(), a, turned);
     // The operand is read once: one scan below one exchange.

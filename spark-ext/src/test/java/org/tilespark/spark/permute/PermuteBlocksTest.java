@@ -81,8 +81,8 @@ class PermuteBlocksTest extends SparkTest {
             "spark.sql.optimizer.excludedRules", "org.tilespark.spark.permute.ComposePermutations"),
         () -> {
           Dataset<Row> twice = VolumeBlocks.permute(once, "zyx");
-          assertTrue(explained(twice).contains("PermuteBlocks volume zyx"), explained(twice));
-          assertTrue(explained(twice).contains("PermuteBlocks volume yzx"));
+          assertTrue(explained(twice).contains(": permute zyx"), explained(twice));
+          assertTrue(explained(twice).contains(": permute yzx"));
           array.assertPermuted(Permutation.parse("yzx").then(Permutation.parse("zyx")), twice);
         });
   }

@@ -39,10 +39,9 @@ class PermutePlanTest extends SparkTest {
 
   @Test
   void transposeOfTransposeIsNothing() {
-
     Dataset<Row> twice =
         MatrixBlocks.transpose(MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2)));
-    assertFalse(optimized(twice).contains("PermuteBlocks"), optimized(twice));
+    assertFalse(optimized(twice).contains("ProgramBlocks"), optimized(twice));
     MATRIX.assertPermuted(Permutation.identity(2), twice);
   }
 
@@ -54,26 +53,26 @@ class PermutePlanTest extends SparkTest {
             VolumeBlocks.permute(df, "yzx")
                 .select("tag", "z", "y", "x", "nx", "ny", "nz", "values"),
             "xzy");
-    assertEquals(1, count(optimized(composed), "PermuteBlocks"), optimized(composed));
-    assertTrue(optimized(composed).contains("PermuteBlocks volume yxz"), optimized(composed));
+    assertEquals(1, count(optimized(composed), "ProgramBlocks"), optimized(composed));
+    assertTrue(optimized(composed).contains("permute yxz"), optimized(composed));
     VOLUME.assertPermuted(Permutation.parse("yxz"), composed);
     Dataset<Row> thrice =
         VolumeBlocks.permute(VolumeBlocks.permute(VolumeBlocks.permute(df, "yzx"), "yzx"), "yzx");
-    assertFalse(optimized(thrice).contains("PermuteBlocks"), optimized(thrice));
+    assertFalse(optimized(thrice).contains("ProgramBlocks"), optimized(thrice));
     VOLUME.assertPermuted(Permutation.identity(3), thrice);
     Dataset<Row> identity = VolumeBlocks.permute(df, "xyz");
-    assertFalse(optimized(identity).contains("PermuteBlocks"));
+    assertFalse(optimized(identity).contains("ProgramBlocks"));
   }
 
   @Test
   void unusedValuesAreNotPermuted() {
     Dataset<Row> transposed = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
     Dataset<Row> places = transposed.select("row", "rows", "tag");
-    assertFalse(optimized(places).contains("PermuteBlocks"), optimized(places));
+    assertFalse(optimized(places).contains("ProgramBlocks"), optimized(places));
     // 30 columns in blocks of 7: the last block of the transposed matrix begins at row 28.
     assertEquals(28, places.selectExpr("max(row)").first().getLong(0));
     Dataset<Row> count = transposed.groupBy().count();
-    assertFalse(optimized(count).contains("PermuteBlocks"), optimized(count));
+    assertFalse(optimized(count).contains("ProgramBlocks"), optimized(count));
     assertEquals(MATRIX.blockCount(), count.first().getLong(0));
   }
 
@@ -81,9 +80,9 @@ class PermutePlanTest extends SparkTest {
   void unusedFurtherColumnsAreDroppedBelow() {
     Dataset<Row> values = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2)).select("values");
     String plan = optimized(values);
-    assertTrue(plan.contains("PermuteBlocks"), plan);
+    assertTrue(plan.contains("ProgramBlocks"), plan);
     assertFalse(
-        plan.substring(plan.indexOf("PermuteBlocks")).split("\n", -1)[1].contains("tag"), plan);
+        plan.substring(plan.indexOf("ProgramBlocks")).split("\n", -1)[1].contains("tag"), plan);
   }
 
   @Test
@@ -92,10 +91,10 @@ class PermutePlanTest extends SparkTest {
     Dataset<Row> filtered =
         MatrixBlocks.transpose(df).where("row = 7 AND tag IS NOT NULL AND size(values) > 1");
     String plan = optimized(filtered);
-    String below = plan.substring(plan.indexOf("PermuteBlocks"));
+    String below = plan.substring(plan.indexOf("ProgramBlocks"));
     assertTrue(below.contains("col#"), plan);
     assertTrue(below.contains("= 7"), plan);
-    assertTrue(plan.substring(0, plan.indexOf("PermuteBlocks")).contains("size("), plan);
+    assertTrue(plan.substring(0, plan.indexOf("ProgramBlocks")).contains("size("), plan);
     for (Row row : filtered.collectAsList()) {
       assertEquals(7L, row.<Long>getAs("row"));
     }

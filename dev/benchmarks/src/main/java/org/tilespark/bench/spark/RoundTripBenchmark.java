@@ -28,7 +28,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.permute.ComposePermutations;
-import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.stage.ProgramBlocks;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 
@@ -370,7 +370,7 @@ public final class RoundTripBenchmark {
         ScalaInterop.<LogicalPlan>list(plan.children()).stream()
             .mapToInt(RoundTripBenchmark::operators)
             .sum();
-    return below + (plan instanceof PermuteBlocks ? 1 : 0);
+    return below + (plan instanceof ProgramBlocks ? 1 : 0);
   }
 
   // --- tables ---
