@@ -1,7 +1,6 @@
 package org.tilespark.spark.options;
 
 import java.io.Serializable;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -139,18 +138,6 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
    */
   public static MultiplyOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "MultiplyOptions.of");
-  }
-
-  /** All options as texts; {@link #of} makes the same options of them. */
-  @Override
-  public Map<String, String> toMap() {
-    Map<String, String> all = new LinkedHashMap<>();
-    for (Parameter<?> option : OPTIONS) {
-      stated(option.name())
-          .or(() -> option.fallback().map(Object::toString))
-          .ifPresent(text -> all.put(option.name(), text));
-    }
-    return all;
   }
 
   /** True if A's transpose is multiplied. */

@@ -1,6 +1,5 @@
 package org.tilespark.spark.options;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -101,18 +100,6 @@ public final class RowOptions extends TextOptions<RowOptions> {
    */
   public static RowOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "RowOptions.of");
-  }
-
-  /** All options as texts; {@link #of} makes the same options of them. */
-  @Override
-  public Map<String, String> toMap() {
-    Map<String, String> all = new LinkedHashMap<>();
-    for (Parameter<?> option : OPTIONS) {
-      stated(option.name())
-          .or(() -> option.fallback().map(Object::toString))
-          .ifPresent(text -> all.put(option.name(), text));
-    }
-    return all;
   }
 
   /** The column of ids, if there is one. */

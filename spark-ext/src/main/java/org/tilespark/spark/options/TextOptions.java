@@ -19,8 +19,16 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     this.texts = new LinkedHashMap<>(texts);
   }
 
-  /** The options as texts, by name. */
-  public abstract Map<String, String> toMap();
+  /** All options that have a value as texts, by name; {@code of} makes the same options of them. */
+  public Map<String, String> toMap() {
+    Map<String, String> all = new LinkedHashMap<>();
+    for (Parameter<?> option : declared()) {
+      stated(option.name())
+          .or(() -> option.fallback().map(Object::toString))
+          .ifPresent(text -> all.put(option.name(), text));
+    }
+    return all;
+  }
 
   /** All options that there are. */
   abstract List<Parameter<?>> declared();
