@@ -18,8 +18,11 @@ import org.tilespark.spark.validate.BlockValidator;
  *
  * <p>{@code row} and {@code col} are the place of the block's first element in the whole matrix, so
  * any tiling is legal. All operators are lazy; what one row shows to be wrong is reported when the
- * query runs, as an {@link IllegalArgumentException} that names the block. The session must have
- * {@code spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
+ * query runs, as an {@link IllegalArgumentException} that names the block.
+ *
+ * <p>Every operator throws an {@link IllegalArgumentException} if a DataFrame has no blocks of the
+ * types that it takes or an argument says nothing, and an {@link IllegalStateException} if the
+ * session lacks {@code spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
  *
  * <p>On a DataFrame of a Spark Connect session each operator calls its SQL function on the server,
  * whose session must have the extension; what is wrong is told when the server plans or runs the
@@ -34,7 +37,6 @@ public final class MatrixBlocks {
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex
    * @throws IllegalArgumentException if {@code df} has no matrix blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> transpose(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_TRANSPOSE, df);
@@ -55,7 +57,6 @@ public final class MatrixBlocks {
    * @param slices as {@code "100:200, ::2"}
    * @throws IllegalArgumentException if {@code df} has no such blocks, the text is no slice, or
    *     nothing is left along an axis
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> slice(Dataset<Row> df, String slices) {
     return OperatorCall.of(TableFunctions.MATRIX_SLICE, df, slices);
@@ -84,7 +85,6 @@ public final class MatrixBlocks {
    * @param df blocks of any type, real or complex
    * @throws IllegalArgumentException if {@code df} has no such blocks, or none at all, or those of
    *     several arrays cover different parts
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> withOrigin(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_WITH_ORIGIN, df);
@@ -100,7 +100,6 @@ public final class MatrixBlocks {
    * @param b blocks of the same type, with the same further columns
    * @param more the same
    * @throws IllegalArgumentException if the matrices do not fit each other; says in what
-   * @throws IllegalStateException if the session lacks the extension
    */
   @SafeVarargs
   public static Dataset<Row> concat(
@@ -152,7 +151,6 @@ public final class MatrixBlocks {
    * @param b K x N blocks of the same type
    * @return {@code row, col, rows, cols, values} and the further columns of {@code a}; M x N
    * @throws IllegalArgumentException if the two do not fit each other; says what was found
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_MULTIPLY, a, b, options);
@@ -195,7 +193,6 @@ public final class MatrixBlocks {
    *     of {@code a}: rows of A and B by their places, ranks from 1
    * @throws IllegalArgumentException if the two do not fit each other, or k is less than 1; says
    *     what was found
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> knn(Dataset<Row> a, Dataset<Row> b, int k, Metric metric) {
     return OperatorCall.of(TableFunctions.MATRIX_KNN, a, b, k, metric);
@@ -211,7 +208,6 @@ public final class MatrixBlocks {
    *     a}
    * @throws IllegalArgumentException if the two do not fit each other, or the threshold is NaN;
    *     says what was found
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> pairsAbove(
       Dataset<Row> a, Dataset<Row> b, double threshold, Metric metric) {
@@ -231,8 +227,6 @@ public final class MatrixBlocks {
    * further columns are carried through.
    *
    * @param df blocks of FLOAT or DOUBLE, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
     return OperatorCall.of(TableFunctions.MATRIX_SCALE, df, alpha);
@@ -254,7 +248,6 @@ public final class MatrixBlocks {
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
    * @throws IllegalArgumentException if the columns or the stated extents do not fit
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b) {
     return add(a, b, Missing.ERROR);
@@ -279,7 +272,6 @@ public final class MatrixBlocks {
    *     numbers made of a spectrum are a spectrum still
    * @throws IllegalArgumentException if {@code df} has no such blocks, or the expression is none
    *     for their type; says which part of it, and what helps
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> map(Dataset<Row> df, String expression) {
     return OperatorCall.of(TableFunctions.MATRIX_MAP, df, expression);
@@ -308,7 +300,6 @@ public final class MatrixBlocks {
    * @return blocks of the expression's type, with the columns of {@code a}; of the array that is
    *     not repeated, if one is
    * @throws IllegalArgumentException if the columns, the extents or the expression do not fit
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> zip(
       Dataset<Row> a, Dataset<Row> b, String expression, Missing missing) {
@@ -326,8 +317,6 @@ public final class MatrixBlocks {
    * apart, each of which has its own means.
    *
    * @param df blocks of FLOAT or DOUBLE, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> center(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_CENTER, df);
@@ -346,7 +335,6 @@ public final class MatrixBlocks {
    *     is looked at, and all places together where they can be read without computing {@code df}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, a target block would have
    *     2 GiB or more, or a further column has no order (a MAP, a VARIANT, an INTERVAL)
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols) {
     return reblock(df, rows, cols, Missing.ERROR);
@@ -389,7 +377,6 @@ public final class MatrixBlocks {
    * @param value of the elements, if the mode is constant; of complex ones the real part
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths or the mode are
    *     none, or the elements' type does not hold the value
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> pad(Dataset<Row> df, String widths, String mode, double value) {
     return OperatorCall.of(TableFunctions.MATRIX_PAD, df, widths, mode, value);
@@ -402,7 +389,6 @@ public final class MatrixBlocks {
    * @param widths elements that are taken off, written as those of {@link #pad}: {@code "2,3; 0,1"}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths are none, or
    *     nothing is left along an axis
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> crop(Dataset<Row> df, String widths) {
     return OperatorCall.of(TableFunctions.MATRIX_CROP, df, widths);
@@ -458,7 +444,6 @@ public final class MatrixBlocks {
    *     count
    * @throws IllegalArgumentException if a column is missing or of another type, the table has no
    *     rows or no order; and when the query runs, if a row is refused by a policy
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> fromRows(Dataset<Row> df, List<String> columns, RowOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_FROM_ROWS, df, columns, options);
@@ -476,7 +461,6 @@ public final class MatrixBlocks {
    * @param df blocks of one real number type, in any tiling
    * @param column name of the column of arrays
    * @throws IllegalArgumentException if {@code df} has no such blocks, or a column of that name
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> toRows(Dataset<Row> df, String column) {
     return OperatorCall.of(TableFunctions.MATRIX_TO_ROWS, df, column);
@@ -489,7 +473,6 @@ public final class MatrixBlocks {
    *
    * @param df what {@link #fromRows} gave with an id
    * @throws IllegalArgumentException if {@code df} has no ids
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> rowIds(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_ROW_IDS, df);
@@ -510,7 +493,6 @@ public final class MatrixBlocks {
    * @param missing what elements are that no row has
    * @throws IllegalArgumentException if a column is missing or of another type, a block would have
    *     2 GiB or more, or a further column has no order
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> fromCells(Dataset<Row> df, int rows, int cols, Missing missing) {
     return OperatorCall.of(TableFunctions.MATRIX_FROM_CELLS, df, rows, cols, missing);
@@ -521,8 +503,6 @@ public final class MatrixBlocks {
    * value T}. No shuffle.
    *
    * @param df blocks of one real number type, in any tiling
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> toCells(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_TO_CELLS, df);
@@ -544,7 +524,6 @@ public final class MatrixBlocks {
    * @param shape two or three extents, {@code "20,6"}; one may be -1, which is then what is left
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the shape has another
    *     count of elements, or a further column has the name of one of the result's block columns
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> reshape(Dataset<Row> df, String shape) {
     return OperatorCall.of(TableFunctions.MATRIX_RESHAPE, df, shape);
@@ -577,7 +556,6 @@ public final class MatrixBlocks {
    * @param edge constant (zeros), edge, reflect, symmetric, wrap or none
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, or the widths or the edge
    *     are none
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> halo(Dataset<Row> df, String widths, String edge) {
     return OperatorCall.of(TableFunctions.MATRIX_HALO, df, widths, edge);
@@ -591,7 +569,6 @@ public final class MatrixBlocks {
    *     as many elements
    * @throws IllegalArgumentException if no column metadata says that the blocks have a halo; it is
    *     lost where places are computed anew, see {@link #trim(Dataset, String)}
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> trim(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_TRIM, df);
@@ -617,8 +594,6 @@ public final class MatrixBlocks {
    * overlap fails the query. Further columns tell several matrices apart, which must have one size.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> sum(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_SUM, df);
@@ -639,19 +614,12 @@ public final class MatrixBlocks {
    * further columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> mean(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_MEAN, df);
   }
 
-  /**
-   * As {@link #mean(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #mean(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> mean(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_MEAN, df, axis);
   }
@@ -661,19 +629,12 @@ public final class MatrixBlocks {
    * {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> min(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_MIN, df);
   }
 
-  /**
-   * As {@link #min(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #min(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> min(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_MIN, df, axis);
   }
@@ -683,19 +644,12 @@ public final class MatrixBlocks {
    * {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> max(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_MAX, df);
   }
 
-  /**
-   * As {@link #max(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #max(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> max(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_MAX, df, axis);
   }
@@ -705,19 +659,12 @@ public final class MatrixBlocks {
    * columns, then {@code value}.
    *
    * @param df blocks of any type, real; of integers differences wrap
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> ptp(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_PTP, df);
   }
 
-  /**
-   * As {@link #ptp(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #ptp(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> ptp(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_PTP, df, axis);
   }
@@ -728,19 +675,12 @@ public final class MatrixBlocks {
    * value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> argmin(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_ARGMIN, df);
   }
 
-  /**
-   * As {@link #argmin(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #argmin(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> argmin(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_ARGMIN, df, axis);
   }
@@ -751,19 +691,12 @@ public final class MatrixBlocks {
    * value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> argmax(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_ARGMAX, df);
   }
 
-  /**
-   * As {@link #argmax(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #argmax(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> argmax(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_ARGMAX, df, axis);
   }
@@ -773,19 +706,12 @@ public final class MatrixBlocks {
    * if the mean is large. One row for each matrix: its further columns, then {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> var(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_VAR, df);
   }
 
-  /**
-   * As {@link #var(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #var(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> var(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_VAR, df, axis);
   }
@@ -804,27 +730,18 @@ public final class MatrixBlocks {
    * each matrix: its further columns, then {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> std(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_STD, df);
   }
 
-  /**
-   * As {@link #std(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #std(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> std(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_STD, df, axis);
   }
 
   /**
-   * As {@link #std(Dataset, String)}, with another divisor.
-   *
-   * @param ddof what is taken off the count of elements before the division by it; else 0
+   * {@link #std(Dataset, String)} with another divisor, as {@link #var(Dataset, String, double)}.
    */
   public static Dataset<Row> std(Dataset<Row> df, String axis, double ddof) {
     return OperatorCall.of(TableFunctions.MATRIX_STD, df, axis, ddof);
@@ -835,19 +752,12 @@ public final class MatrixBlocks {
    * for each matrix: its further columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> norm(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_NORM, df);
   }
 
-  /**
-   * As {@link #norm(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #norm(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> norm(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_NORM, df, axis);
   }
@@ -867,19 +777,12 @@ public final class MatrixBlocks {
    * columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> countNonzero(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_COUNT_NONZERO, df);
   }
 
-  /**
-   * As {@link #countNonzero(Dataset)}, along some axes: the result is blocks of extent 1 along
-   * them, as numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #countNonzero(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> countNonzero(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_COUNT_NONZERO, df, axis);
   }
@@ -889,19 +792,12 @@ public final class MatrixBlocks {
    * each matrix: its further columns, then {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> any(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_ANY, df);
   }
 
-  /**
-   * As {@link #any(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #any(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> any(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_ANY, df, axis);
   }
@@ -911,19 +807,12 @@ public final class MatrixBlocks {
    * matrix: its further columns, then {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> all(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_ALL, df);
   }
 
-  /**
-   * As {@link #all(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #all(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> all(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_ALL, df, axis);
   }
@@ -933,19 +822,12 @@ public final class MatrixBlocks {
    * further columns, then {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> nansum(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_NANSUM, df);
   }
 
-  /**
-   * As {@link #nansum(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #nansum(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> nansum(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_NANSUM, df, axis);
   }
@@ -955,19 +837,12 @@ public final class MatrixBlocks {
    * further columns, then {@code value}.
    *
    * @param df blocks of any type, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> nanmean(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_NANMEAN, df);
   }
 
-  /**
-   * As {@link #nanmean(Dataset)}, along some axes: the result is blocks of extent 1 along them, as
-   * numpy's with {@code keepdims}.
-   *
-   * @param axis row or col, 0 or 1, or both: {@code "row,col"}; -1 is the last axis
-   */
+  /** {@link #nanmean(Dataset)} along some axes, as {@link #sum(Dataset, String)}. */
   public static Dataset<Row> nanmean(Dataset<Row> df, String axis) {
     return OperatorCall.of(TableFunctions.MATRIX_NANMEAN, df, axis);
   }
@@ -977,8 +852,6 @@ public final class MatrixBlocks {
    * columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> trace(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_TRACE, df);
@@ -988,8 +861,6 @@ public final class MatrixBlocks {
    * The elements whose row is their column, as a matrix of one column.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> diag(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_DIAG, df);
@@ -1001,8 +872,6 @@ public final class MatrixBlocks {
    * with scikit-learn.
    *
    * @param df blocks of FLOAT or DOUBLE, real
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> standardize(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_STANDARDIZE, df);
@@ -1014,8 +883,6 @@ public final class MatrixBlocks {
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
    * @return N x N
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> cov(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_COV, df);
@@ -1036,8 +903,6 @@ public final class MatrixBlocks {
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
    * @return N x N
-   * @throws IllegalArgumentException if {@code df} has no such blocks
-   * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> corrcoef(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_CORRCOEF, df);
