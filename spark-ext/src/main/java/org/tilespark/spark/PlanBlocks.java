@@ -26,6 +26,7 @@ import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.MarkCellsExec;
+import org.tilespark.spark.exchange.Meeting;
 import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.multiply.MultiplyBlocks;
@@ -136,11 +137,17 @@ public final class PlanBlocks extends SparkStrategy {
         cut,
         backend(stage.program()),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-        planned(stage));
+        planned(stage, out));
   }
 
-  private List<SparkPlan> planned(BlockStage stage) {
+  private List<SparkPlan> planned(BlockStage stage, BlockSchema out) {
     List<LogicalPlan> children = stage.children();
+    Optional<Meeting> meeting = stage.meeting(context, out);
+    if (meeting.isPresent()) {
+      return IntStream.range(0, children.size())
+          .mapToObj(i -> meeting.get().gathered(i, this::planLater))
+          .toList();
+    }
     return IntStream.range(0, children.size())
         .mapToObj(
             i ->
@@ -153,7 +160,9 @@ public final class PlanBlocks extends SparkStrategy {
 
   /** What gives pieces; of a small array, gathered for one task. */
   private SparkPlan pieces(LogicalPlan plan, AssembleSpec spec) {
-    return Exchange.isOneTask(plan, spec) ? new GatherRowsExec(planLater(plan)) : planLater(plan);
+    return Exchange.isOneTask(plan, spec)
+        ? GatherRowsExec.intoOneTask(planLater(plan))
+        : planLater(plan);
   }
 
   private BackendChoice backend(ArrayProgram program) {

@@ -2,6 +2,8 @@ package org.tilespark.spark.block;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.Shape;
 import scala.Option;
 
@@ -15,6 +17,34 @@ import scala.Option;
  */
 public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents, String operator)
     implements Serializable {
+  /**
+   * Checks the block of a row, as {@link #check(Long[], Integer[])}.
+   *
+   * @param ordinals of its offsets, then of its sizes
+   */
+  public long[] check(InternalRow row, List<Integer> ordinals) {
+    int rank = kind.rank();
+    Long[] offset = new Long[rank];
+    Integer[] size = new Integer[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      int from = ordinals.get(axis);
+      int count = ordinals.get(rank + axis);
+      offset[axis] = row.isNullAt(from) ? null : (Long) row.getLong(from);
+      size[axis] = row.isNullAt(count) ? null : (Integer) row.getInt(count);
+    }
+    return check(offset, size);
+  }
+
+  /**
+   * Checks that the blocks of an array, each of which was checked, are all cells of the tiling.
+   *
+   * @throws IllegalArgumentException that names a place, if one is missing or doubled
+   */
+  public void checkAll(BoxList blocks) {
+    long[] ends = extents.isEmpty() ? blocks.reached() : extents.get().toArray();
+    blocks.check(ends, kind, false, operator);
+  }
+
   /**
    * Checks one block.
    *

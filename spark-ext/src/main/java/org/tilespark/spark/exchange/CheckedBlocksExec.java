@@ -98,23 +98,10 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
         @Override
         public InternalRow next() {
           InternalRow row = rows.next();
-          check(row);
+          grid.check(row, ordinals);
           return row;
         }
       };
-    }
-
-    private void check(InternalRow row) {
-      int rank = grid.kind().rank();
-      Long[] offset = new Long[rank];
-      Integer[] size = new Integer[rank];
-      for (int axis = 0; axis < rank; axis++) {
-        int from = ordinals.get(axis);
-        int count = ordinals.get(rank + axis);
-        offset[axis] = row.isNullAt(from) ? null : (Long) row.getLong(from);
-        size[axis] = row.isNullAt(count) ? null : (Integer) row.getInt(count);
-      }
-      grid.check(offset, size);
     }
   }
 

@@ -201,7 +201,7 @@ public final class Exchange {
   }
 
   /** Positions of what rows are partitioned by among the keys, if that is all of them. */
-  private static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
+  static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
     List<Integer> order = new ArrayList<>();
     if (partitioning instanceof Expression hashed) {
       for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {
@@ -221,7 +221,7 @@ public final class Exchange {
   }
 
   /** True if the user has said how many partitions an exchange has. */
-  private static boolean isAsked() {
+  static boolean isAsked() {
     return PARTITION_KEYS.stream().anyMatch(SQLConf.get()::contains);
   }
 
@@ -252,6 +252,21 @@ public final class Exchange {
   }
 
   /**
+   * The same where the cells may not be known: then of all arrays together.
+   *
+   * @param bytes of all blocks
+   * @param cells of one array
+   */
+  public static int partitions(SparkContext context, long bytes, Optional<Cuts> cells) {
+    if (cells.isPresent()) {
+      return partitions(context, bytes, cells.get());
+    }
+    return isAsked()
+        ? partitions()
+        : new PartitionPlanner(context.defaultParallelism()).partitions(bytes);
+  }
+
+  /**
    * True if the pieces of blocks go to one task without an exchange: the array is so small that the
    * task is done before an exchange would begin, and its blocks cost nothing to make.
    *
@@ -266,11 +281,18 @@ public final class Exchange {
 
   /** The rows of all partitions as one, which one task reads one after another; of none, empty. */
   public static <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
+    return gathered(rows, type, 1);
+  }
+
+  /** The same for several tasks, each of which reads all rows. */
+  static <T> RDD<T> gathered(RDD<T> rows, Class<T> type, int tasks) {
     if (rows.getNumPartitions() == 0) {
       ClassTag<T> tag = ScalaInterop.classTag(type);
-      return rows.sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, tag);
+      return rows.sparkContext().parallelize(ScalaInterop.<T>emptySeq(), tasks, tag);
     }
-    return rows.coalesce(1, false, Option.empty(), null);
+    return tasks == 1
+        ? rows.coalesce(1, false, Option.empty(), null)
+        : rows.coalesce(tasks, false, Option.apply(new EveryPartition()), null);
   }
 
   // ---- shuffles

@@ -1,27 +1,81 @@
 package org.tilespark.spark.exchange;
 
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.ReadsBlocks;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * All rows of a child for one task, which reads its partitions one after another: in place of an
- * exchange, where {@link Exchange#isOneTask} says that an array is small enough.
+ * The rows of a child for tasks which read all of its partitions, one after another, each of them:
+ * in place of an exchange, where an array is small enough for one task, or where reading a row that
+ * another task takes costs nothing. A task takes the rows whose keys are hashed to it, as an
+ * exchange would send them. Since it sees all rows, it can check that blocks are those of a tiling.
  */
-public final class GatherRowsExec extends PhysicalBlockNode {
+public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
+  private final Option<GridCheck> grid;
+  private final Seq<Attribute> places;
+  private final Seq<Attribute> keys;
+  private final int tasks;
+  private final String reason;
   private final SparkPlan child;
 
-  /** The node over {@code child}. */
-  public GatherRowsExec(SparkPlan child) {
+  /**
+   * The node over {@code child}.
+   *
+   * @param grid the tiling that blocks must be; none if nothing is checked
+   * @param places columns of {@code child}: offsets, then sizes; none without {@code grid}
+   * @param keys columns by which rows are shared out; further ones than places tell arrays apart
+   * @param tasks how many read all rows
+   * @param reason why there is no exchange
+   */
+  public GatherRowsExec(
+      Option<GridCheck> grid,
+      Seq<Attribute> places,
+      Seq<Attribute> keys,
+      int tasks,
+      String reason,
+      SparkPlan child) {
+    this.grid = grid;
+    this.places = places;
+    this.keys = keys;
+    this.tasks = tasks;
+    this.reason = reason;
     this.child = child;
+  }
+
+  /** All rows for one task, unchecked. */
+  public static GatherRowsExec intoOneTask(SparkPlan child) {
+    return new GatherRowsExec(
+        ScalaInterop.none(),
+        ScalaInterop.emptySeq(),
+        ScalaInterop.emptySeq(),
+        1,
+        "the array is small",
+        child);
+  }
+
+  /**
+   * The blocks of {@code checked}, which its second plan need not check.
+   *
+   * @param child what gives them
+   */
+  static GatherRowsExec checked(
+      CheckedBlocks checked, List<Attribute> keys, int tasks, String reason, SparkPlan child) {
+    return new GatherRowsExec(
+        checked.grid(), checked.places(), ScalaInterop.seq(keys), tasks, reason, child);
   }
 
   @Override
@@ -31,12 +85,42 @@ public final class GatherRowsExec extends PhysicalBlockNode {
 
   @Override
   public Partitioning outputPartitioning() {
-    return SinglePartition$.MODULE$;
+    return tasks == 1 ? Exchange.onePartition() : Exchange.by(columns(), tasks);
+  }
+
+  private List<Attribute> columns() {
+    return ScalaInterop.list(keys);
+  }
+
+  @Override
+  public List<SparkPlan> blocks() {
+    return List.of(child);
+  }
+
+  @Override
+  public SparkPlan withBlocks(List<SparkPlan> blocks) {
+    SparkPlan offered = blocks.get(0);
+    return new GatherRowsExec(
+        grid, places, keys, tasks, reason, offered.supportsRowBased() ? offered : child);
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return Exchange.gathered(child.execute(), InternalRow.class);
+    RDD<InternalRow> rows = Exchange.gathered(child.execute(), InternalRow.class, tasks);
+    if (tasks == 1 && grid.isEmpty()) {
+      return rows;
+    }
+    List<Attribute> further =
+        columns().stream()
+            .filter(key -> Attributes.indexOf(ScalaInterop.list(places), key) < 0)
+            .toList();
+    return new GatheredRows(
+            Attributes.schema(ScalaInterop.list(child.output())),
+            BoundPartitioning.of(Exchange.by(columns(), tasks), ScalaInterop.list(child.output())),
+            grid,
+            ChildColumns.ordinals(this, child, places),
+            ChildColumns.ordinals(this, child, ScalaInterop.seq(further)))
+        .of(rows);
   }
 
   @Override
@@ -46,16 +130,28 @@ public final class GatherRowsExec extends PhysicalBlockNode {
 
   @Override
   public String simpleString(int maxFields) {
-    return "GatherRows into one task";
+    return "GatherRows into "
+        + (tasks == 1
+            ? "one task"
+            : tasks
+                + " tasks by ("
+                + columns().stream().map(Attribute::name).collect(Collectors.joining(", "))
+                + ")")
+        + (grid.isEmpty() ? "" : ", checked as " + grid.get());
   }
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName() + "\n";
+    return formattedNodeName()
+        + "\n"
+        + simpleString(Integer.MAX_VALUE)
+        + "\nNo exchange: "
+        + reason
+        + "\n";
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(child);
+    return List.of(grid, places, keys, tasks, reason, child);
   }
 }

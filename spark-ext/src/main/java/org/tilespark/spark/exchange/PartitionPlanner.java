@@ -60,6 +60,15 @@ record PartitionPlanner(int cores) {
         : placed(work / cells, least, hashes(blocks, (int) cells));
   }
 
+  /**
+   * The count of partitions for blocks whose places are not known.
+   *
+   * @param bytes of all
+   */
+  int partitions(long bytes) {
+    return spread(bytes / BYTES_PER_SECOND, bytes / MOST_BYTES + 1);
+  }
+
   /** As many as make the driver's time and a task's time equal, if that leaves no core idle. */
   private int spread(double work, long least) {
     long wanted =

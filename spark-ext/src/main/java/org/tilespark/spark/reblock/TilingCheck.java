@@ -33,8 +33,7 @@ public final class TilingCheck extends BoxAggregate {
 
   @Override
   public Object eval(BoxList boxes) {
-    long[] extents = grid.extents().isEmpty() ? boxes.reached() : grid.extents().get().toArray();
-    ErrorBoundary.BLOCKS.run(() -> boxes.check(extents, grid.kind(), false, grid.operator()));
+    ErrorBoundary.BLOCKS.run(() -> grid.checkAll(boxes));
     return true;
   }
 

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -16,6 +17,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.Meeting;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.Option;
@@ -105,6 +107,32 @@ public record BlockStage(
     return same(read.get().columns(), ScalaInterop.list(last.produced()))
         ? Optional.of(last)
         : Optional.empty();
+  }
+
+  /** What the physical stage does. */
+  private StageSpec spec(BlockSchema out) {
+    return new StageSpec(program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered));
+  }
+
+  /**
+   * How blocks that meet come together without an exchange; empty if they do not, or an exchange
+   * must bring them.
+   *
+   * @param out as in {@link #exec}
+   */
+  public Optional<Meeting> meeting(SparkContext context, BlockSchema out) {
+    if (branches.size() == 1 || branches.stream().anyMatch(StageBranch::isOfPieces)) {
+      return Optional.empty();
+    }
+    StageSpec spec = spec(out);
+    List<Attribute> columns = StageBranch.columns(branches);
+    List<List<Attribute>> keys =
+        IntStream.range(0, branches.size())
+            .mapToObj(input -> spec.keys(input).stream().map(columns::get).toList())
+            .toList();
+    return keys.get(0).isEmpty()
+        ? Optional.empty()
+        : Meeting.of(context, children(), keys, spec.cells(columns), spec.bytes());
   }
 
   /**

@@ -30,6 +30,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -175,6 +176,11 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             .max(Integer::compare);
     if (partitions.isEmpty() && spec.gathered().isDefined()) {
       partitions = Optional.of(Exchange.partitions()); // how many arrays there are is not known
+    }
+    Optional<Cuts> cells = spec.cells(ScalaInterop.list(inputs));
+    if (partitions.isEmpty() && cells.isPresent() && spec.bytes().isPresent()) {
+      int planned = Exchange.partitions(sparkContext(), spec.bytes().get(), cells.get());
+      partitions = Optional.of(planned);
     }
     return children.size() == 1
         ? ScalaInterop.<Distribution>seq(Exchange.together(child, meeting.get(0), partitions.get()))
@@ -401,7 +407,11 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 pieces("\nOf pieces: %s"),
                 cut.isEmpty() ? "" : "\nInto pieces: " + cut.get(),
                 backend,
-                keys(0).isEmpty() ? "" : Exchange.explained(sparkContext())));
+                asksForExchange() ? Exchange.explained(sparkContext()) : ""));
+  }
+
+  private boolean asksForExchange() {
+    return !keys(0).isEmpty() && !blocks().stream().allMatch(GatherRowsExec.class::isInstance);
   }
 
   /** How each input's blocks are put together, in a form. */

@@ -61,6 +61,11 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
     return input.trend() >= 0 || input.assembled().isDefined() || !input.beside().isEmpty();
   }
 
+  /** True if blocks are put together from pieces. */
+  boolean isOfPieces() {
+    return input.assembled().isDefined();
+  }
+
   /** The columns of the blocks. */
   List<Attribute> block() {
     return at(input.blocks().blockColumns());

@@ -3,13 +3,17 @@ package org.tilespark.spark.stage;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.Bytes;
 import scala.Option;
 
 /**
@@ -68,6 +72,43 @@ public record StageSpec(
     }
     boolean isAlone = inputs.size() == 1 && columns.assembled().isEmpty();
     return isAlone ? List.of() : columns.keys(program.meetings().get(number(input)));
+  }
+
+  /**
+   * How the first array is cut, as far as metadata says it of one array.
+   *
+   * @param columns that are read of all children
+   */
+  Optional<Cuts> cells(List<Attribute> columns) {
+    BlockSchema blocks = first().blocks();
+    int rank = blocks.kind().rank();
+    ArrayMetadata known = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    Optional<Shape> shape = known.blockShape(rank).filter(each -> each.elements() > 0);
+    return first().further().isEmpty() && shape.isPresent()
+        ? known.extents(rank).map(extents -> every(shape.get(), extents))
+        : Optional.empty();
+  }
+
+  private static Cuts every(Shape blockShape, Shape extents) {
+    return Cuts.of(
+        IntStream.range(0, extents.rank())
+            .mapToObj(axis -> AxisCuts.every(blockShape.extent(axis), extents.extent(axis)))
+            .toArray(AxisCuts[]::new));
+  }
+
+  /** Bytes of all arrays, if each input is one whose extents are known. */
+  Optional<Long> bytes() {
+    boolean areKnown =
+        first().further().isEmpty()
+            && program.inputs().stream().allMatch(each -> each.extents().known().isPresent());
+    return areKnown
+        ? Optional.of(program.inputs().stream().mapToLong(StageSpec::bytes).reduce(0, Bytes::sum))
+        : Optional.empty();
+  }
+
+  private static long bytes(ArrayProgram of) {
+    long elementBytes = of.type().bytes() * (of.isComplex() ? 2L : 1L);
+    return Bytes.product(of.extents().require().elements(), elementBytes);
   }
 
   /** True if each block is taken by itself. */

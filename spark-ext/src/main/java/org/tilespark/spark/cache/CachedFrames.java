@@ -1,0 +1,45 @@
+package org.tilespark.spark.cache;
+
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockStatus;
+import org.apache.spark.storage.RDDBlockId;
+import scala.Option;
+
+/** What a planner may know of cached frames. */
+public final class CachedFrames {
+  private CachedFrames() {}
+
+  /**
+   * True if each task can read all rows of a frame in place: they lie as images in the memory of
+   * this process, which runs all tasks. A row that a task skips costs nothing then. False of frames
+   * that Spark has not filled yet, has partly evicted, keeps serialized or on a disk, or cached by
+   * its own serializer.
+   */
+  public static boolean areInPlace(SparkContext context, InMemoryRelation cached) {
+    SparkEnv env = SparkEnv.get();
+    if (env == null || !context.isLocal() || !cached.cacheBuilder().isCachedColumnBuffersLoaded()) {
+      return false;
+    }
+    RDD<CachedBatch> batches = cached.cacheBuilder().cachedColumnBuffers();
+    if (CachedImages.behind(batches).isEmpty()) {
+      return false;
+    }
+    BlockManager blocks = env.blockManager();
+    boolean areThere = true;
+    for (int i = 0; i < batches.getNumPartitions() && areThere; i++) {
+      areThere = isInPlace(blocks.getStatus(new RDDBlockId(batches.id(), i)));
+    }
+    return areThere;
+  }
+
+  private static boolean isInPlace(Option<BlockStatus> found) {
+    return found.isDefined()
+        && found.get().storageLevel().deserialized()
+        && found.get().memSize() > 0;
+  }
+}
