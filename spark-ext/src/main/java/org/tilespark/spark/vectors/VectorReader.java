@@ -3,8 +3,8 @@ package org.tilespark.spark.vectors;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.tilespark.kernels.host.NanSearch;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
@@ -15,6 +15,7 @@ import sun.misc.Unsafe;
 /** Copies the vectors of rows to where a block keeps them, and applies the policies. */
 final class VectorReader {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
+  private static final NanSearch NANS = NanSearch.ofThisMachine();
 
   private final GatherSpec spec;
   private final int ordinal;
@@ -59,7 +60,7 @@ final class VectorReader {
   private boolean array(BlockCursor cursor, HostMemory to, Supplier<String> row) {
     // Most rows hold their array in place. To ask the cursor three times costs as much as the copy.
     UnsafeArrayData inPlace =
-        cursor.row() instanceof UnsafeRow unsafe ? unsafe.getArray(ordinal) : null;
+        cursor.row().getArray(ordinal) instanceof UnsafeArrayData unsafe ? unsafe : null;
     int found = inPlace == null ? cursor.length(ordinal) : inPlace.numElements();
     if (found != spec.length() && !fits(found, row)) {
       return false;
@@ -126,7 +127,7 @@ final class VectorReader {
   // ---- NaN
 
   private boolean numbers(HostMemory to, Supplier<String> row) {
-    if (nan == RowPolicy.KEEP || !hasNan(to)) {
+    if (nan == RowPolicy.KEEP || !NANS.hasNan(to, type)) {
       return true;
     }
     int first = nextNan(to, 0);
@@ -141,39 +142,6 @@ final class VectorReader {
       }
     }
     return true;
-  }
-
-  /** Looks at the bits of 8 bytes at a time: those of a NaN are above those of infinity. */
-  private boolean hasNan(HostMemory in) {
-    Object base = in.base();
-    long at = in.offset();
-    long end = at + in.bytes();
-    if (type == ElementType.FLOAT64) {
-      long found = 0;
-      for (; at < end; at += 8) {
-        found |= 0x7ff0000000000000L - (UNSAFE.getLong(base, at) & 0x7fffffffffffffffL);
-      }
-      return found < 0;
-    }
-    if (type != ElementType.FLOAT32) {
-      return false;
-    }
-    // Four sums, since each would wait for the one before it.
-    long a = 0;
-    long b = 0;
-    long c = 0;
-    long d = 0;
-    for (; at + 32 <= end; at += 32) {
-      a |= (UNSAFE.getLong(base, at) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
-      b |= (UNSAFE.getLong(base, at + 8) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
-      c |= (UNSAFE.getLong(base, at + 16) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
-      d |= (UNSAFE.getLong(base, at + 24) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
-    }
-    for (; at + 8 <= end; at += 8) {
-      a |= (UNSAFE.getLong(base, at) & 0x7fffffff7fffffffL) + 0x007fffff007fffffL;
-    }
-    return ((a | b | c | d) & 0x8000000080000000L) != 0
-        || (at < end && Float.isNaN(UNSAFE.getFloat(base, at)));
   }
 
   /** The index of the first NaN from {@code start} on; the length if there is none. */

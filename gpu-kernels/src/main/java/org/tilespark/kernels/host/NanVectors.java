@@ -1,0 +1,47 @@
+package org.tilespark.kernels.host;
+
+import jdk.incubator.vector.ByteVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/** The search for NaN by vector instructions; linked only where the Vector API's module is there. */
+final class NanVectors {
+  private static final VectorSpecies<Byte> SPECIES = ByteVector.SPECIES_PREFERRED;
+
+  private NanVectors() {}
+
+  /** The bytes of {@code size} that fill whole vectors. */
+  static long bound(long size) {
+    return size - size % SPECIES.length();
+  }
+
+  /** True if one of the floats from index {@code start} to {@code end} is NaN. */
+  static boolean hasNanFloat(byte[] bytes, int start, int end) {
+    IntVector found = ByteVector.zero(SPECIES).reinterpretAsInts();
+    for (int i = start; i < end; i += SPECIES.length()) {
+      found =
+          ByteVector.fromArray(SPECIES, bytes, i)
+              .reinterpretAsInts()
+              .and(Integer.MAX_VALUE)
+              .add(NanSearch.FLOAT_CARRY)
+              .or(found);
+    }
+    return found.compare(VectorOperators.LT, 0).anyTrue();
+  }
+
+  /** The same for doubles. */
+  static boolean hasNanDouble(byte[] bytes, int start, int end) {
+    LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
+    for (int i = start; i < end; i += SPECIES.length()) {
+      found =
+          ByteVector.fromArray(SPECIES, bytes, i)
+              .reinterpretAsLongs()
+              .and(Long.MAX_VALUE)
+              .add(NanSearch.DOUBLE_CARRY)
+              .or(found);
+    }
+    return found.compare(VectorOperators.LT, 0).anyTrue();
+  }
+}
