@@ -4,6 +4,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -18,7 +19,7 @@ import org.apache.spark.sql.execution.exchange.Exchange;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.spark.cache.CachedRows;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.ExchangeInput;
@@ -119,32 +120,60 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   }
 
   private RDD<InternalRow> gathered(Places known, GatherTask.Metrics counts) {
-    List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
-    var schema = Attributes.schema(ScalaInterop.list(inputs));
-    var rows = ScalaInterop.classTag(InternalRow.class);
+    return gathered(Input.of(child), known, counts);
+  }
+
+  private <T> RDD<InternalRow> gathered(Input<T> input, Places known, GatherTask.Metrics counts) {
+    GatherTask<T> task =
+        new GatherTask<>(
+            spec,
+            Attributes.schema(ScalaInterop.list(inputs)),
+            ChildColumns.ordinals(this, child, inputs),
+            input.source,
+            known,
+            counts);
     return ExchangeInput.marked(
-        child.supportsColumnar()
-            ? child
-                .executeColumnar()
-                .mapPartitionsWithIndex(
-                    new GatherTask<>(
-                        spec, schema, ordinals, BlockCursor::overBatches, known, counts),
-                    false,
-                    rows)
-            : child
-                .execute()
-                .mapPartitionsWithIndex(
-                    new GatherTask<>(spec, schema, ordinals, BlockCursor::overRows, known, counts),
-                    false,
-                    rows),
+        input.partitions.mapPartitionsWithIndex(
+            task, false, ScalaInterop.classTag(InternalRow.class)),
         InternalRow.class);
+  }
+
+  /**
+   * What a plan gives.
+   *
+   * @param <T> what a partition holds: rows, or batches of several rows
+   * @param size rows of such a thing
+   */
+  private record Input<T>(
+      RDD<T> partitions, BlockCursor.Source<T> source, SerializableFunction<T, Long> size) {
+    /** The rows of a plan, in batches if it has them; in place where Spark has them in its cache. */
+    static Input<?> of(SparkPlan plan) {
+      if (plan.supportsColumnar()) {
+        return new Input<>(
+            plan.executeColumnar(), BlockCursor::overBatches, batch -> (long) batch.numRows());
+      }
+      Optional<CachedRows> cached = CachedRows.of(plan);
+      return cached.isPresent()
+          ? new Input<>(
+              cached.get().batches(), cached.get().source(), batch -> (long) batch.numRows())
+          : new Input<>(plan.execute(), BlockCursor::overRows, row -> 1L);
+    }
+
+    int count() {
+      return partitions.getNumPartitions();
+    }
+
+    /** The rows of each partition, by a job. */
+    long[] sizes() {
+      return collected(new Count<>(size).over(partitions, Long.class, true));
+    }
   }
 
   // ---- counts
 
   private synchronized Places places() {
     if (places == null) {
-      int partitions = partitions(child);
+      int partitions = Input.of(child).count();
       places = new Places(partitions == 1 ? new long[] {spec.rows()} : counts(partitions));
       checkTotal(places.total());
     }
@@ -163,27 +192,14 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
     }
   }
 
-  private static int partitions(SparkPlan plan) {
-    return plan.supportsColumnar()
-        ? plan.executeColumnar().getNumPartitions()
-        : plan.execute().getNumPartitions();
-  }
-
   private long[] counts(int partitions) {
     if (spec.skips()) {
       return collected(
           new Count<InternalRow>(block -> (long) block.getInt(ROWS_ORDINAL))
               .over(gathered(Places.unknown(partitions), unseen()), Long.class, true));
     }
-    SparkPlan plan = counted.isEmpty() ? belowSort(child) : counted.head();
-    if (partitions(plan) != partitions) {
-      plan = child;
-    }
-    return collected(
-        plan.supportsColumnar()
-            ? new Count<ColumnarBatch>(batch -> (long) batch.numRows())
-                .over(plan.executeColumnar(), Long.class, true)
-            : new Count<InternalRow>(row -> 1L).over(plan.execute(), Long.class, true));
+    Input<?> rows = Input.of(counted.isEmpty() ? belowSort(child) : counted.head());
+    return (rows.count() == partitions ? rows : Input.of(child)).sizes();
   }
 
   /** Metrics that nobody is shown. */

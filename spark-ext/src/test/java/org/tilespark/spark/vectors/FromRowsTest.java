@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.cache.CachedRows;
 import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.options.RowPolicy;
 
@@ -77,6 +79,53 @@ class FromRowsTest extends VectorTestBase {
           assertEquals(
               100, rows(MatrixBlocks.fromRows(made.union(made), "features", SMALL)).size());
         });
+  }
+
+  @ParameterizedTest
+  @MethodSource("modes")
+  void tablesInSparksCacheAreReadInPlace(Map<String, String> mode) {
+    with(
+        mode,
+        () -> {
+          for (String type : List.of("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")) {
+            Dataset<Row> table =
+                table(25, 4, type)
+                    .selectExpr(
+                        "name",
+                        "IF(id % 5 = 3, NULL, features) AS features",
+                        "id",
+                        "IF(id % 3 = 0, NULL, struct(name, array(id))) AS label");
+            spark.conf().set("spark.sql.inMemoryColumnarStorage.batchSize", 7);
+            Dataset<Row> cached = table.persist();
+            try {
+              assertEquals(25, cached.count());
+              assertTrue(CachedRows.of(scan(cached.select("features", "id"))).isPresent());
+              for (String id : List.of("id", "name", "label")) {
+                RowOptions options = SMALL.withNulls(RowPolicy.SKIP).withCols(5).withId(id);
+                Dataset<Row> blocks = MatrixBlocks.fromRows(cached, "features", options);
+                assertEquals(
+                    expected(IntStream.range(0, 25).filter(i -> i % 5 != 3), type), rows(blocks));
+                assertEquals(
+                    table.where("id % 5 <> 3").sort("id").select(id).collectAsList().stream()
+                        .map(row -> String.valueOf(row.get(0)))
+                        .toList(),
+                    ids(blocks));
+                assertEquals(
+                    rows(blocks),
+                    rows(
+                        MatrixBlocks.fromRows(
+                            cached.where("features IS NOT NULL"), "features", SMALL)));
+              }
+            } finally {
+              cached.unpersist();
+              spark.conf().unset("spark.sql.inMemoryColumnarStorage.batchSize");
+            }
+          }
+        });
+  }
+
+  private static SparkPlan scan(Dataset<Row> of) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) of).queryExecution().sparkPlan();
   }
 
   private static List<String> sorted(List<String> rows) {
