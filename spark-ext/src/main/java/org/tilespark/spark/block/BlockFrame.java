@@ -13,6 +13,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.WithoutValues;
 
 /**
  * An operand of an operator: a plan of blocks, and where its columns are.
@@ -132,6 +133,16 @@ public record BlockFrame(
   /** The block's own columns, in their usual order. */
   public List<Attribute> block() {
     return blocks.blockColumns().stream().map(columns::get).toList();
+  }
+
+  /**
+   * A plan of the blocks' places, sizes and further columns, by the same ids, which computes no
+   * values where these are not needed for them.
+   */
+  public LogicalPlan places() {
+    List<Attribute> read = new ArrayList<>(columns);
+    blocks.planes().forEach(plane -> read.remove(columns.get(plane)));
+    return WithoutValues.of(plan, read);
   }
 
   /** The columns that are none of the block's own. */

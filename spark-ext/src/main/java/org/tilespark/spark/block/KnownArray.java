@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -21,9 +22,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.WithoutValues;
 import org.tilespark.spark.options.Missing;
 
 /**
@@ -43,8 +46,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   private static final int SPARSE = 64;
 
   /**
-   * As the metadata states it; where that states no extents, as one aggregate over the coordinate
-   * columns finds, which runs now.
+   * As the metadata states it; where that states no extents, as one query over the coordinate
+   * columns finds, which runs now: it reads no values, and of blocks that are made of a table's rows
+   * it counts these.
    *
    * @param missing what it means if blocks are missing
    * @param asDataset makes a DataFrame of a plan
@@ -67,7 +71,17 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
       return stated(extents.get(), metadata.blockShape(rank));
     }
     Streaming.refuse(operator, input);
-    Row found = found(asDataset.apply(perArray(input, blocks, columns, operator)), rank);
+    List<Expression> groups = List.copyOf(GroupingColumns.of(blocks, columns, operator));
+    List<Expression> read = new ArrayList<>(groups);
+    Stream.concat(blocks.offsets().stream(), blocks.sizes().stream())
+        .forEach(position -> read.add(columns.get(position)));
+    LogicalPlan places = WithoutValues.of(input, read);
+    Optional<KnownArray> counted =
+        groups.isEmpty() ? counted(places, read, asDataset) : Optional.empty();
+    if (counted.isPresent()) {
+      return counted.get();
+    }
+    Row found = found(asDataset.apply(perArray(places, blocks, columns, groups)), rank);
     Optional<String> defect = defect(found, rank, missing);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(
@@ -98,6 +112,37 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
       whole.add(blockShape.isPresent() && block >= extent);
     }
     return new KnownArray(extents, true, Shape.of(largest), List.copyOf(whole));
+  }
+
+  /** What the count of a table's rows says, if they become blocks one by one. */
+  private static Optional<KnownArray> counted(
+      LogicalPlan places, List<Expression> read, Function<LogicalPlan, Dataset<Row>> asDataset) {
+    List<Attribute> columns = read.stream().map(Attribute.class::cast).toList();
+    Attributes.Source source = Attributes.belowProjections(places, columns).orElse(null);
+    if (source == null
+        || !(source.plan() instanceof BlocksOfRows blocks)) {
+      return Optional.empty();
+    }
+    List<Attribute> made = ScalaInterop.<Attribute>list(blocks.produced()).subList(0, 4);
+    boolean isTransposed = source.columns().get(0).equals(made.get(1));
+    List<Integer> order = isTransposed ? List.of(1, 0, 3, 2) : List.of(0, 1, 2, 3);
+    if (!source.columns().equals(order.stream().map(made::get).toList())) {
+      return Optional.empty(); // columns that say where blocks lie, but not where these do
+    }
+    return blocks
+        .rows()
+        .map(
+            rows -> {
+              long count = asDataset.apply(rows).count();
+              long most = blocks.blockShape().extent(0);
+              long cols = blocks.blockShape().extent(1);
+              Permutation axes = Permutation.of(order.get(0), order.get(1));
+              return new KnownArray(
+                  axes.apply(Shape.of(count, count == 0 ? 0 : cols)),
+                  true,
+                  axes.apply(Shape.of(Math.max(1, Math.min(most, count)), cols)),
+                  List.of(isTransposed, !isTransposed)); // partitions end where they do
+            });
   }
 
   /** The numbers of all arrays together. */
@@ -211,8 +256,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
    * many blocks there are.
    */
   private static LogicalPlan perArray(
-      LogicalPlan input, BlockSchema blocks, List<Attribute> columns, String operator) {
-    List<Expression> groups = List.copyOf(GroupingColumns.of(blocks, columns, operator));
+      LogicalPlan input, BlockSchema blocks, List<Attribute> columns, List<Expression> groups) {
     List<NamedExpression> outputs = new ArrayList<>();
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {
       Attribute offset = columns.get(blocks.offsets().get(axis));

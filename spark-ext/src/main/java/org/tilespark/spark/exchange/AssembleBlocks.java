@@ -5,11 +5,14 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.GivesPlaces;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
@@ -19,7 +22,8 @@ import scala.collection.immutable.Seq;
  * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
  * its block ends: {@link CutBlocks} and {@link MarkCells}.
  */
-public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements PartitionsBlocks {
+public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
+    implements PartitionsBlocks, GivesPlaces {
   private static final long serialVersionUID = 1;
 
   /**
@@ -45,6 +49,26 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
     List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
     return Optional.of(BlockPartitioning.by(place, Exchange.partitions(context, spec())));
+  }
+
+  /** Those of the marks, one for each block. */
+  @Override
+  public Optional<LogicalPlan> places() {
+    if (!(child() instanceof PieceUnion union) || !(union.marks() instanceof MarkCells marks)) {
+      return Optional.empty();
+    }
+    List<Attribute> columns = ScalaInterop.list(produced());
+    List<Attribute> marked = ScalaInterop.list(marks.produced());
+    int keys = inputs().size() - columns.size();
+    BlockSchema schema =
+        BlockSchema.find(Attributes.schema(columns), spec().kind(), spec().operator());
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < columns.size(); i++) {
+      if (!schema.planes().contains(i)) {
+        list.add(Attributes.as(marked.get(keys + i), columns.get(i)));
+      }
+    }
+    return Optional.of(new Project(ScalaInterop.seq(list), marks));
   }
 
   @Override

@@ -1,22 +1,15 @@
 package org.tilespark.spark.reblock;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.GivesPlaces;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.MarkCells;
-import org.tilespark.spark.exchange.PieceUnion;
 
 /**
  * Keeps the check of all places of a re-block's input only if it is cheap. The places of blocks
@@ -49,7 +42,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
             .transformUp(
                 ScalaInterop.partialFunction(
                     node ->
-                        node instanceof AssembleBlocks blocks ? marks(blocks) : Optional.empty()));
+                        node instanceof GivesPlaces blocks ? blocks.places() : Optional.empty()));
     boolean readsValues = // of a re-block, in a condition, say
         check.exists(ScalaInterop.function(node -> !node.missingInput().isEmpty()));
     return Optional.of(
@@ -58,27 +51,5 @@ public final class CheapChecks extends Rule<LogicalPlan> {
                 && LogicalBlockNode.coordinatesAreCheap(places.child())
             ? checked.withChecks(check)
             : checked.withoutChecks());
-  }
-
-  /** The places of assembled blocks without their values, by the same ids, if known. */
-  private static Optional<Project> marks(AssembleBlocks blocks) {
-    if (!(blocks.child() instanceof PieceUnion union)
-        || !(union.marks() instanceof MarkCells marks)) {
-      return Optional.empty();
-    }
-    List<Attribute> pieces = ScalaInterop.list(blocks.inputs());
-    List<Attribute> produced = ScalaInterop.list(blocks.produced());
-    List<Attribute> marked = ScalaInterop.list(marks.produced());
-    int keys = pieces.size() - produced.size();
-    BlockSchema schema =
-        BlockSchema.find(
-            Attributes.schema(produced), blocks.spec().kind(), blocks.spec().operator());
-    List<NamedExpression> list = new ArrayList<>();
-    for (int i = 0; i < produced.size(); i++) {
-      if (!schema.planes().contains(i)) {
-        list.add(Attributes.as(marked.get(keys + i), produced.get(i)));
-      }
-    }
-    return Optional.of(new Project(ScalaInterop.seq(list), marks));
   }
 }

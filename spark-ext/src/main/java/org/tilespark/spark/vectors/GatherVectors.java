@@ -4,9 +4,12 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BlocksOfRows;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.MadeAnewNode;
@@ -17,7 +20,7 @@ import scala.collection.immutable.Seq;
  * Gathers rows with one vector each into blocks of a matrix, which are whole along its columns.
  * Rows have the places of their order: those of earlier partitions come first.
  */
-public final class GatherVectors extends MadeAnewNode<GatherSpec> {
+public final class GatherVectors extends MadeAnewNode<GatherSpec> implements BlocksOfRows {
   private static final long serialVersionUID = 1;
 
   private final Seq<LogicalPlan> counted;
@@ -43,6 +46,18 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> {
   /** The plan that is counted in place of the child, or none. */
   public Seq<LogicalPlan> counted() {
     return counted;
+  }
+
+  @Override
+  public Shape blockShape() {
+    return Shape.of(spec().blockRows(), spec().length());
+  }
+
+  @Override
+  public Optional<LogicalPlan> rows() {
+    return spec().skips()
+        ? Optional.empty()
+        : Optional.of(new Project(ScalaInterop.emptySeq(), child()));
   }
 
   @Override

@@ -1,0 +1,77 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import scala.collection.immutable.Seq;
+
+/**
+ * Plans of the places of blocks, for queries that run while another query is made. Blocks are not
+ * computed for them where their places are known without: below operators that take block by block,
+ * and in {@link GivesPlaces}. What stands below is Spark's, which reads no column that is not used.
+ *
+ * <p>Not a rule for all queries: a user who counts blocks wants them to be made, and checked.
+ */
+public final class WithoutValues {
+  private WithoutValues() {}
+
+  /** Some columns of a plan, by the same ids; the plan itself where values are needed for them. */
+  public static LogicalPlan of(LogicalPlan plan, List<? extends Expression> columns) {
+    return places(plan, AttributeSet.apply(ScalaInterop.<Expression>seq(List.copyOf(columns))))
+        .orElse(plan);
+  }
+
+  private static Optional<LogicalPlan> places(LogicalPlan plan, AttributeSet used) {
+    if (!used.subsetOf(plan.outputSet())) {
+      return Optional.empty();
+    }
+    if (plan instanceof Project project) {
+      List<NamedExpression> list =
+          ScalaInterop.<NamedExpression>list(project.projectList()).stream()
+              .filter(each -> used.contains(each.toAttribute()))
+              .toList();
+      return projected(list, project.child());
+    }
+    if (plan instanceof Filter filter) {
+      AttributeSet both = used.$plus$plus(filter.condition().references());
+      return places(filter.child(), both).map(below -> new Filter(filter.condition(), below));
+    }
+    if (plan instanceof SubqueryAlias || plan instanceof View) {
+      LogicalPlan child = ScalaInterop.<LogicalPlan>list(plan.children()).get(0);
+      return child.outputSet().equals(plan.outputSet()) ? places(child, used) : Optional.of(plan);
+    }
+    if (plan instanceof CarriesColumns carrier && carrier.carriesColumns()) {
+      List<Attribute> outputs =
+          ScalaInterop.<Attribute>list(plan.output()).stream().filter(used::contains).toList();
+      return carrier.computed().stream().anyMatch(used::contains)
+          ? Optional.empty()
+          : projected(
+              outputs.stream()
+                  .map(output -> Attributes.as(carrier.source(output).orElseThrow(), output))
+                  .toList(),
+              carrier.child());
+    }
+    if (plan instanceof GivesPlaces blocks) {
+      return blocks
+          .places()
+          .map(places -> used.subsetOf(places.outputSet()) ? places : plan)
+          .or(() -> Optional.of(plan));
+    }
+    return Optional.of(plan);
+  }
+
+  private static Optional<LogicalPlan> projected(List<NamedExpression> list, LogicalPlan child) {
+    Seq<Expression> expressions =
+        ScalaInterop.<Expression>seq(list.stream().map(each -> (Expression) each).toList());
+    return places(child, AttributeSet.apply(expressions))
+        .map(below -> new Project(ScalaInterop.seq(list), below));
+  }
+}
