@@ -29,6 +29,12 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   /** A block of a stage has about this at most, unless one plane or line has more. */
   static final long USUAL_BLOCK_BYTES = 256L << 20;
 
+  /** Blocks are not made smaller than this for the sake of even work. */
+  private static final long LEAST_EVEN_BYTES = 64L << 20;
+
+  /** Blocks for each task at a time: with two, the last ones leave most tasks idle. */
+  private static final int BLOCKS_PER_TASK = 4;
+
   /** Slabs of a plane with more than this are cut further. */
   private static final long MOST_PLANE_BYTES = 1L << 30;
 
@@ -208,7 +214,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
 
   /**
    * The shape of blocks of a complex volume that are cut along some axes: enough blocks for all
-   * tasks, and none too large.
+   * tasks, several for each where they are large, and none too large.
    */
   long[] shape(List<Integer> cut, Shape extents) {
     return shape(cut, extents, extents);
@@ -221,7 +227,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
    */
   long[] shape(List<Integer> cut, Shape extents, Shape padded) {
     long[] shape = extents.toArray();
-    long parts = Math.max(Ceil.div(bytes(padded), USUAL_BLOCK_BYTES), tasks);
+    long whole = bytes(padded);
+    long even = Math.min(Ceil.div(whole, LEAST_EVEN_BYTES), (long) BLOCKS_PER_TASK * tasks);
+    long parts = Math.max(Ceil.div(whole, USUAL_BLOCK_BYTES), Math.max(even, tasks));
     for (int i = 0; i < cut.size(); i++) {
       int axis = cut.get(i);
       int left = cut.size() - i;
