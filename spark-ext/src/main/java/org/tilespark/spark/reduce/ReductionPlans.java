@@ -2,6 +2,7 @@ package org.tilespark.spark.reduce;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,7 +64,7 @@ public final class ReductionPlans {
   /** The column of the result of all elements. */
   static final String VALUE = "value";
 
-  /** A block of the tiling that is made where there is none stays below. */
+  /** Blocks of a tiling that is made where there is none, and of states that meet, stay below. */
   private static final long MOST_BLOCK_BYTES = 256L << 20;
 
   private final LogicalPlan input;
@@ -291,14 +292,18 @@ public final class ReductionPlans {
     ArrayMetadata stated = ArrayMetadata.empty().withExtents(ofStates);
     LogicalPlan at =
         program(blocks, first, isRegular ? stated.withBlockShape(reduce.cell()) : stated);
+    Shape meeting = reduce.cell();
     if (!isWhole) {
-      long[] shape = reduce.cell().toArray();
+      long[] shape = meeting.toArray();
       axes.forEach(axis -> shape[axis] = ofStates.extent(axis));
+      List<Integer> kept =
+          IntStream.range(0, shape.length).filter(axis -> !axes.contains(axis)).boxed().toList();
+      meeting = halved(Shape.of(shape), kept, states.bytes());
       at =
           ReblockPlans.reblock(
               at,
               call.kind,
-              shape,
+              meeting.toArray(),
               Missing.ERROR,
               input,
               "%s, where places count the blocks of a tiling in blocks of %s"
@@ -309,7 +314,7 @@ public final class ReductionPlans {
         new ArrayProgram(
             ofStates, states, false, List.of(new Merge(axes, merged, finish.program())));
     LogicalPlan result =
-        program(at, second, described(second, reduce, finish.type(), isRegular, keepsType));
+        program(at, second, described(second, meeting, finish.type(), isRegular, keepsType));
     return call.axes.isPresent() ? result : asRows(result);
   }
 
@@ -322,12 +327,19 @@ public final class ReductionPlans {
 
   /** A tiling in blocks about as large as those that are there. */
   private Shape tiling() {
-    long[] shape = known.largest().toArray();
     int width = frame.blocks().elementType().bytes() * frame.blocks().planes().size();
+    return halved(
+        known.largest(), IntStream.range(0, call.kind.rank()).boxed().toList(), width);
+  }
+
+  /** A shape of at most {@link #MOST_BLOCK_BYTES}, if halves of some axes suffice for that. */
+  private static Shape halved(Shape of, List<Integer> axes, int width) {
+    long[] shape = of.toArray();
     while (Shape.of(shape).elements() > MOST_BLOCK_BYTES / width) {
-      int longest = 0;
-      for (int axis = 1; axis < shape.length; axis++) {
-        longest = shape[axis] > shape[longest] ? axis : longest;
+      int longest =
+          axes.stream().max(Comparator.comparingLong(axis -> shape[axis])).orElseThrow();
+      if (shape[longest] == 1) {
+        break;
       }
       shape[longest] = (shape[longest] + 1) / 2;
     }
@@ -348,12 +360,13 @@ public final class ReductionPlans {
   /**
    * The metadata of the result.
    *
+   * @param meeting the blocks of states
    * @param isRegular true if its blocks are a tiling
    * @param keepsType true if the elements' file type may be that of the result
    */
   private ArrayMetadata described(
-      ArrayProgram program, Reduce reduce, ValueType type, boolean isRegular, boolean keepsType) {
-    long[] shape = reduce.cell().toArray();
+      ArrayProgram program, Shape meeting, ValueType type, boolean isRegular, boolean keepsType) {
+    long[] shape = meeting.toArray();
     axes.forEach(axis -> shape[axis] = 1);
     ArrayMetadata metadata =
         frame.metadata().withSpectrum(Optional.empty()).withExtents(program.output().shape());

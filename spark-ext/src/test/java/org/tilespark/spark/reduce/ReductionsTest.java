@@ -10,9 +10,11 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -129,6 +131,41 @@ class ReductionsTest extends SparkTest {
     assertEquals(1, all.length());
     assertEquals(119.0 * 120 / 2 / 8, all.<Double>getAs("value"));
     assertEquals("value", MatrixBlocks.sum(matrix()).columns()[0]);
+  }
+
+  /** States of 288 MiB meet in two tasks, not in one. */
+  @Test
+  void manyStatesMeetInSeveralTasks() {
+    int cols = 9 << 20;
+    Dataset<Row> rows =
+        spark
+            .range(0, 4, 1, 4)
+            .selectExpr(
+                "id AS row",
+                "0L AS col",
+                "1 AS rows",
+                cols + " AS cols",
+                "concat(array_repeat(CAST(id AS FLOAT), 5242880),"
+                    + " array_repeat(CAST(10 AS FLOAT), 4194304)) AS values");
+    Dataset<Row> sums =
+        MatrixBlocks.sum(
+            rows.withMetadata(
+                "values",
+                ArrayMetadata.empty()
+                    .withExtents(Shape.of(4, cols))
+                    .withBlockShape(Shape.of(1, cols))
+                    .toMetadata()),
+            "0");
+    assertEquals(
+        "Optional[(1, " + cols / 2 + ")]",
+        ArrayMetadata.of(sums.schema().apply("values").metadata()).blockShape(2).toString());
+    assertEquals(
+        List.of(
+            RowFactory.create(0L, 0L, 1, cols / 2, 6f, 6f),
+            RowFactory.create(0L, cols / 2L, 1, cols / 2, 6f, 40f)),
+        sums.selectExpr("row", "col", "rows", "cols", "values[0]", "values[cols - 1]")
+            .orderBy("col")
+            .collectAsList());
   }
 
   @Test
