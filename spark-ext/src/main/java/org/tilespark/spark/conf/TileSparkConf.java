@@ -124,8 +124,9 @@ public final class TileSparkConf {
               + " blocks. auto: what memory.hostPoolSize, and memory.pinnedPoolSize with a GPU,"
               + " leave of a budget: on YARN and Kubernetes spark.executor.memoryOverhead less"
               + " 384m (1g with a GPU), elsewhere a quarter of the machine's or container's"
-              + " memory, by the executor's share of its cores; no more than heap, Spark's"
-              + " off-heap memory and Python workers leave. Pools keep memory for blocks too that"
+              + " memory, by the executor's share of its cores, or half of what heap, Spark's"
+              + " off-heap memory and Python workers leave of that, if it is more; never more"
+              + " than they leave. Pools keep memory for blocks too that"
               + " this has in use at times. The log has the size.");
 
   public static final ConfigKey<Double> DEVICE_FRACTION =

@@ -17,7 +17,8 @@ import org.tilespark.spark.conf.TileSparkConf;
  *
  * <ul>
  *   <li>on YARN and Kubernetes the memory overhead less {@link #restBytes}, elsewhere a quarter of
- *       the machine, or of the container, by the executor's share of its cores;
+ *       the machine, or of the container, by the executor's share of its cores, or half of what
+ *       that share leaves beside the heap and the others below, if that is more;
  *   <li>at most what the container, or that share, leaves beside the heap, Spark's off-heap memory,
  *       the memory of Python workers if it is stated, and {@link #restBytes}. So an executor of a
  *       resource profile with a smaller container has a smaller budget.
@@ -40,6 +41,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
 
   private static final double OVERHEAD_FACTOR = 0.1; // Spark's own default
   private static final int PART_OF_MACHINE = 4;
+  private static final int PART_OF_REST = 2;
   private static final int POOLS_PART = 4;
 
   /**
@@ -104,7 +106,8 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
     }
     int used = Math.min(machine.cores, conf.getInt("spark.executor.cores", machine.cores));
     long share = machine.memoryBytes / machine.cores * used;
-    return Math.min(share / PART_OF_MACHINE, share - taken);
+    long left = share - taken;
+    return Math.min(Math.max(share / PART_OF_MACHINE, left / PART_OF_REST), left);
   }
 
   private static long offHeapBytes(SparkConf conf) {

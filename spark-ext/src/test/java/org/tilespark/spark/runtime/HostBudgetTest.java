@@ -36,13 +36,20 @@ class HostBudgetTest {
 
   @Test
   void locallyItIsAQuarterOfTheMachine() {
-    assertEquals(new HostBudget(0, GIB, 7 * GIB), budget(Map.of(), false, machine(32, 8)));
-    assertEquals(new HostBudget(4 * GIB, GIB, 27 * GIB), budget(Map.of(), true, machine(128, 8)));
+    assertEquals(new HostBudget(0, GIB, 7 * GIB), budget(Map.of(), false, machine(32, 18)));
+    assertEquals(new HostBudget(4 * GIB, GIB, 27 * GIB), budget(Map.of(), true, machine(128, 80)));
+  }
+
+  @Test
+  void locallyItIsHalfOfWhatLargeMachinesLeave() {
+    assertEquals(new HostBudget(4 * GIB, GIB, 51 * GIB), budget(Map.of(), true, machine(128, 15)));
+    long left = 32 * GIB - 8 * GIB - HostBudget.restBytes(false);
+    assertEquals(left / 2, whole(budget(Map.of(), false, machine(32, 8))));
   }
 
   @Test
   void poolsLeaveHalfOfItToStores() {
-    assertEquals(new HostBudget(512 * MIB, 512 * MIB, GIB), budget(Map.of(), true, machine(8, 1)));
+    assertEquals(new HostBudget(512 * MIB, 512 * MIB, GIB), budget(Map.of(), true, machine(8, 5)));
   }
 
   /** Heap, what the JVM needs, and all that we keep fit the machine or the container. */
@@ -53,7 +60,7 @@ class HostBudgetTest {
       HostBudget budget = budget(Map.of(), usesDevice, machine(gib, heapGib));
       long left = gib * GIB - heapGib * GIB - HostBudget.restBytes(usesDevice);
       assertTrue(whole(budget) <= Math.max(0, left), budget::toString);
-      assertTrue(whole(budget) <= gib * GIB / 4, budget::toString);
+      assertTrue(whole(budget) <= Math.max(gib * GIB / 4, left / 2), budget::toString);
       assertTrue(budget.storeBytes() >= 0, budget::toString);
     }
   }
@@ -62,7 +69,7 @@ class HostBudgetTest {
   void executorsOfOneMachineShareItByTheirCores() {
     Map<String, String> conf =
         Map.of("spark.master", "spark://host:7077", "spark.executor.cores", "2");
-    assertEquals(new HostBudget(0, GIB, 3 * GIB), budget(conf, false, machine(64, 4)));
+    assertEquals(new HostBudget(0, GIB, 3 * GIB), budget(conf, false, machine(64, 10)));
   }
 
   @ParameterizedTest
@@ -155,6 +162,6 @@ class HostBudgetTest {
     assertEquals(new HostBudget(5 * GIB, 2 * GIB, 3 * GIB), budget(conf, true, machine(16, 8)));
     assertEquals(
         new HostBudget(0, 2 * GIB, 0),
-        budget(Map.of(TileSparkConf.HOST_POOL_SIZE.name(), "2g"), false, machine(8, 1)));
+        budget(Map.of(TileSparkConf.HOST_POOL_SIZE.name(), "2g"), false, machine(8, 5)));
   }
 }
