@@ -13,9 +13,15 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceElementwise.At;
 import org.tilespark.kernels.device.DeviceMultiplier;
+import org.tilespark.kernels.device.DeviceSelector;
+import org.tilespark.kernels.host.HostSelection;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectedColumns;
+import org.tilespark.kernels.select.SelectionPlan;
 
 /**
  * Multiplies panels on a device. The tile stays there until it is finished. Panels go through two
@@ -32,7 +38,7 @@ import org.tilespark.kernels.multiply.MultiplyWay;
  * the upload would have been. So kernels find the same bytes at the same places either way.
  *
  * <p>The finished tile comes down into pinned memory if it is small beside the pool, else in pieces
- * into plain memory.
+ * into plain memory. Where columns of it are selected, the tile stays, unless there are too many.
  */
 public final class DevicePanelMultiplier implements PanelMultiplier {
   /** Large tiles come down in pieces of this size. */
@@ -40,6 +46,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
 
   private final DevicePlace place;
   private final DeviceMultiplier multiplier;
+  private final DeviceSelector selector;
   private final DevicePanels.Stage stage;
   private final long mostPinnedBytes;
   private final PanelSlot[] slots;
@@ -77,6 +84,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       DevicePlace place, DeviceMultiplier multiplier, Results results, DevicePanels.Stage stage) {
     this.place = place;
     this.multiplier = multiplier;
+    this.selector = new DeviceSelector(place.device());
     this.stage = stage;
     this.mostPinnedBytes = results.mostPinnedBytes();
     this.plain = owned.own(new GrowingBuffer(results.plain()));
@@ -234,26 +242,94 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
 
   @Override
   public HostMemory finish() {
-    boolean isPinned = tile.bytes() <= mostPinnedBytes;
-    HostMemory result = (isPinned ? pinned : plain).memory(tile.bytes());
     if (granted == null) { // no panel came
-      result.fill((byte) 0);
+      HostMemory zeros = result();
+      zeros.fill((byte) 0);
       tellPassed();
-      return result;
+      return zeros;
     }
-    settle();
-    OnDevice memories = granted.resource();
-    if (memories.totals != null) {
+    return fetched(finished());
+  }
+
+  @Override
+  public SelectedColumns select(ColumnSelection selection) {
+    if (granted == null || !selector.supports(tile.panel().type())) {
+      return new HostSelection(selection, finish());
+    }
+    DeviceBuffer from = finished();
+    SelectionPlan plan = plan(tile);
+    HostMemory bounds = slots[0].a.gathered(plan.boundsBytes()); // panels are done with
+    plan.putBounds(selection, bounds);
+    At onDevice = new At(granted.resource().workspace, 0);
+    At found = new At(granted.resource().workspace, plan.boundsBytes());
+    HostMemory head = pinned.memory(plan.foundBytes()).slice(0, plan.headBytes());
+    try (DeviceClock clock = new DeviceClock(kernels)) {
+      kernels.upload(bounds, onDevice.buffer(), 0);
+      clock.ended(Phase.COPY_UP);
+      selector.select(selection, plan, new At(from, 0), onDevice, found, kernels);
+      clock.ended(Phase.KERNELS);
+      awaitDown(clock, found, head);
+      place.listener().moved(plan.boundsBytes(), plan.headBytes());
+    }
+    long count = SelectionPlan.count(head);
+    if (count > plan.capacity()) {
+      return new HostSelection(selection, fetched(from));
+    }
+    HostMemory all = pinned.memory(plan.headBytes() + count * Integer.BYTES);
+    if (count > 0) {
+      HostMemory columns = all.slice(plan.headBytes(), count * Integer.BYTES);
       try (DeviceClock clock = new DeviceClock(kernels)) {
-        addPartials();
-        clock.ended(Phase.KERNELS);
-        clock.synchronize();
-        place.listener().computed(clock.times().kernels());
+        awaitDown(clock, new At(found.buffer(), found.offset() + plan.headBytes()), columns);
+        place.listener().moved(0, columns.bytes());
       }
     }
-    DeviceBuffer from = memories.totals == null ? memories.c : memories.totals;
+    giveUp();
+    tellPassed();
+    return plan.columns(all);
+  }
+
+  private void awaitDown(DeviceClock clock, At from, HostMemory to) {
+    kernels.download(from.buffer(), from.offset(), to);
+    clock.ended(Phase.COPY_DOWN);
+    place.awaitResults(clock::synchronize);
+    clock.times().tell(place.listener());
+  }
+
+  private static SelectionPlan plan(Tile tile) {
+    return SelectionPlan.of(
+        Math.toIntExact(tile.panel().m()), Math.toIntExact(tile.panel().n()));
+  }
+
+  private boolean isPinned() {
+    return tile.bytes() <= mostPinnedBytes;
+  }
+
+  /** Memory for the tile. */
+  private HostMemory result() {
+    return (isPinned() ? pinned : plain).memory(tile.bytes());
+  }
+
+  /** The tile on the device, when what was queued is done and its sums are whole. */
+  private DeviceBuffer finished() {
+    settle();
+    OnDevice memories = granted.resource();
+    if (memories.totals == null) {
+      return memories.c;
+    }
     try (DeviceClock clock = new DeviceClock(kernels)) {
-      if (isPinned) {
+      addPartials();
+      clock.ended(Phase.KERNELS);
+      clock.synchronize();
+      place.listener().computed(clock.times().kernels());
+    }
+    return memories.totals;
+  }
+
+  /** Brings the tile down, and gives the device's memory up. */
+  private HostMemory fetched(DeviceBuffer from) {
+    HostMemory result = result();
+    try (DeviceClock clock = new DeviceClock(kernels)) {
+      if (isPinned()) {
         kernels.download(from, 0, result);
       } else {
         downloadInPieces(from, result);
@@ -312,9 +388,13 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   }
 
   private long workspaceBytes() {
-    return isScarce()
-        ? multiplier.planner().mostWorkspaceBytes()
-        : multiplier.planner().mostWorkspaceBytes(tile.panel());
+    long multiply =
+        isScarce()
+            ? multiplier.planner().mostWorkspaceBytes()
+            : multiplier.planner().mostWorkspaceBytes(tile.panel());
+    return tile.selects()
+        ? Math.max(multiply, Math.addExact(plan(tile).boundsBytes(), plan(tile).foundBytes()))
+        : multiply;
   }
 
   /** A turn, and the memory of the tile and the panels, if this tile has none yet. */

@@ -6,10 +6,13 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.host.HostSelection;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
@@ -94,6 +97,11 @@ public final class HostPanelMultiplier implements PanelMultiplier {
     addPartials();
     listener.computed(System.nanoTime() - start);
     return total;
+  }
+
+  @Override
+  public SelectedColumns select(ColumnSelection selection) {
+    return new HostSelection(selection, finish());
   }
 
   /** Adds the partial sums to the totals, and clears them. */

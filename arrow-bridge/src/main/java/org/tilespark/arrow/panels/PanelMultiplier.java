@@ -5,6 +5,8 @@ import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectedColumns;
 
 /**
  * Accumulates one tile of C after another from panels of A and B that stream by: what it holds does
@@ -12,7 +14,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
  * multiplied. Used by one thread.
  *
  * <p>The life of a tile: {@link #begin}, then {@link #panels} and {@link #multiply} as often as
- * there are panels, then {@link #finish}.
+ * there are panels, then {@link #finish} or {@link #select}.
  */
 public interface PanelMultiplier extends AutoCloseable {
   /** A panel that is being filled; what it holds is not defined. */
@@ -81,8 +83,14 @@ public interface PanelMultiplier extends AutoCloseable {
    * @param shared true if one panel serves as both
    * @param additions products that will be added to one element of the tile, at most; how sums are
    *     made depends on it, so the same result needs the same figure
+   * @param selects true if the tile is not given, but what {@link #select} finds in it
    */
-  record Tile(MultiplyProblem panel, boolean shared, long additions) {
+  record Tile(MultiplyProblem panel, boolean shared, long additions, boolean selects) {
+    /** A tile that is given. */
+    public Tile(MultiplyProblem panel, boolean shared, long additions) {
+      this(panel, shared, additions, false);
+    }
+
     /** Checks the factors, and that the additions are 0 or more. */
     public Tile {
       requireAdds(panel);
@@ -139,6 +147,14 @@ public interface PanelMultiplier extends AutoCloseable {
 
   /** The tile, when it is done; valid until the next {@link #begin} or {@link #close}. */
   HostMemory finish();
+
+  /**
+   * Finds columns of the rows of the tile, where it is: only these come from a device, unless they
+   * are too many. For {@link #finish}, if the tile {@code selects}; valid as long.
+   *
+   * @param selection of all rows and columns of the tile; borrowed as long as its result is used
+   */
+  SelectedColumns select(ColumnSelection selection);
 
   /** Waits for what is under way and frees everything; may be called twice. */
   @Override

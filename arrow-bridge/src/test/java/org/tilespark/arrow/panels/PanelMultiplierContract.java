@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.panels.PanelMultiplier.Panel;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
@@ -24,6 +26,8 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -114,6 +118,63 @@ abstract class PanelMultiplierContract {
             pieces.forEach(PinnedOrNot::close);
           }
         });
+  }
+
+  /** Columns are selected of the finished tile: of few, and of more than a device has room for. */
+  @Test
+  void columnsOfTheTile() {
+    withMultiplier(
+        multiplier -> {
+          for (int n : new int[] {N, 2000}) {
+            int m = n == N ? M : 500;
+            for (double least : new double[] {Double.NEGATIVE_INFINITY, 900, 1e9}) {
+              for (int depths : new int[] {0, 3, 40}) { // several panels have totals
+                assertSelects(multiplier, m, n, depths, least);
+              }
+            }
+          }
+        });
+  }
+
+  private static void assertSelects(
+      PanelMultiplier multiplier, int m, int n, int depths, double least) {
+    int k = 5;
+    Random random = new Random(depths);
+    double[] expected = new double[m * n];
+    multiplier.begin(new Tile(problem(m, k, n, k, k, n), false, depths, true));
+    for (int i = 0; i < depths; i++) {
+      double[] a = numbers(random, m * k);
+      double[] b = numbers(random, n * k);
+      Panels panels = panels(multiplier, bytes(m, k), bytes(n, k));
+      panels.a().orElseThrow().put(HostMemory.ofArray(a));
+      panels.b().orElseThrow().put(HostMemory.ofArray(b));
+      multiplier.multiply(List.of(new PanelProduct(problem(m, k, n, k, k, n), 0, 0, 0)));
+      add(expected, n, a, b, k, 0, m, 0, k, 0, n);
+    }
+    double[] none = new double[Math.max(m, n)];
+    double[] ones = new double[n];
+    double[] leasts = new double[m];
+    Arrays.fill(ones, 1);
+    Arrays.fill(leasts, least);
+    SelectedColumns found =
+        multiplier.select(
+            new ColumnSelection(
+                ElementType.FLOAT64,
+                new ColumnSelection.Rows(m, none, none, leasts),
+                new ColumnSelection.Columns(
+                    n, ones, none, none, none, none, new ColumnSelection.Most(0, 0, 0)),
+                0,
+                1));
+    for (int row = 0; row < m; row++) {
+      List<Integer> columns = new ArrayList<>();
+      for (int i = 0; i < n; i++) {
+        if (expected[row * n + i] >= least) {
+          columns.add(i);
+        }
+      }
+      int count = found.select(row);
+      assertEquals(columns, IntStream.range(0, count).mapToObj(found::column).toList());
+    }
   }
 
   /** Memory whose values stay until it is closed. */
@@ -401,13 +462,18 @@ abstract class PanelMultiplierContract {
   }
 
   private static MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
+    return problem(m, k, n, leadA, leadB, N);
+  }
+
+  private static MultiplyProblem problem(
+      long m, long k, long n, long leadA, long leadB, long leadC) {
     return new MultiplyProblem(
         new Extents(m, k, n),
         ElementType.FLOAT64,
         Precision.FULL,
         new Stored(false, leadA),
         new Stored(true, leadB),
-        N,
+        leadC,
         Factors.ADD,
         Batch.ONE);
   }

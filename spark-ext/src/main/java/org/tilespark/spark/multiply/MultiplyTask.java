@@ -14,6 +14,7 @@ import org.tilespark.arrow.panels.HostPanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.multiply.scores.TileSides;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
@@ -75,6 +76,7 @@ final class MultiplyTask<T>
                           partition,
                           pieces,
                           multiplier,
+                          sides(job.spec(), run),
                           run.plain("vectors"),
                           metrics))
               : new PanelTask(
@@ -89,6 +91,12 @@ final class MultiplyTask<T>
         cuboids,
         backend,
         metrics);
+  }
+
+  /** How large the tiles of a reduction are. */
+  private static TileSides sides(MultiplySpec spec, TaskRun run) {
+    return TileSides.of(
+        spec.reduction().get(), spec.k(), spec.type().bytes(), run.gpu().isPresent());
   }
 
   /**

@@ -13,6 +13,7 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
+import org.tilespark.spark.multiply.scores.TileSides;
 import org.tilespark.spark.multiply.scores.Vectors;
 
 /**
@@ -24,6 +25,7 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
   private final Side sideA;
   private final Side sideB;
   private final TileProducts products;
+  private final TileSides sides;
   private Iterator<InternalRow> results = Collections.emptyIterator();
 
   /** The vectors of one operand that a task holds, whole along K, as a panel lies. */
@@ -96,6 +98,7 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
   /**
    * The reductions of one partition. Closing it frees the vectors.
    *
+   * @param sides of tiles
    * @param allocator for the vectors; borrowed, as is the multiplier
    */
   ReduceTask(
@@ -104,9 +107,11 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
       int partition,
       Pieces pieces,
       PanelMultiplier multiplier,
+      TileSides sides,
       BufferAllocator allocator,
       PanelTask.Listener listener) {
     super(job, cuboids, partition, pieces);
+    this.sides = sides;
     this.sideA = new Side(spec, cuboids, false, allocator);
     this.sideB = new Side(spec, cuboids, true, allocator);
     this.products = new TileProducts(spec, sideA, sideB, multiplier, listener);
@@ -136,7 +141,7 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
       }
     }
     UnsafeRow head = job.heads(0).apply(group).copy();
-    results = new ReducedRows(spec, cuboids, tile, head, products);
+    results = new ReducedRows(spec, cuboids, tile, head, sides, products);
   }
 
   @Override

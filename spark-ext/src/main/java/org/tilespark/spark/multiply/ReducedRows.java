@@ -4,7 +4,7 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.neighbours.NeighbourRows;
@@ -12,6 +12,7 @@ import org.tilespark.spark.multiply.scores.Neighbours;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.multiply.scores.TileSearch;
 import org.tilespark.spark.multiply.scores.TileSides;
+import org.tilespark.spark.multiply.scores.VectorSquares;
 
 /**
  * What a reduction keeps of the products of two sets of vectors: made tile by tile, some queries
@@ -27,7 +28,7 @@ final class ReducedRows implements Iterator<InternalRow> {
   private final boolean isOfAll; // a row is done when it has met all vectors of the other side
   private final NeighbourRows output;
 
-  private HostMemory tile; // the last one
+  private SelectedColumns selected; // in the last tile
   private long firstRow;
   private int rows; // of the tile
   private long firstCol;
@@ -40,20 +41,26 @@ final class ReducedRows implements Iterator<InternalRow> {
    * The reduction of a part of the product; borrows all that it is given.
    *
    * @param head a row of the output that has the matrix's grouping columns; taken
+   * @param sides of tiles
    */
   ReducedRows(
-      MultiplySpec spec, Cuboids cuboids, Tile whole, UnsafeRow head, TileProducts products) {
+      MultiplySpec spec,
+      Cuboids cuboids,
+      Tile whole,
+      UnsafeRow head,
+      TileSides sides,
+      TileProducts products) {
     this.cuboids = cuboids;
     this.whole = whole;
     this.products = products;
     Reduction reduction = spec.reduction().get();
-    this.sides = TileSides.of(reduction, spec.k(), spec.type().bytes());
+    this.sides = sides;
     this.search =
         TileSearch.of(
             reduction,
             sides,
-            products.a().vectors(),
-            products.b().vectors(),
+            new VectorSquares(products.a().vectors()),
+            new VectorSquares(products.b().vectors()),
             index -> cuboids.element(Axis.N, whole.col() + index));
     this.isOfAll = reduction instanceof Reduction.Nearest;
     this.output = NeighbourRows.of(reduction, !spec.isMerged(cuboids.q()), head);
@@ -67,7 +74,7 @@ final class ReducedRows implements Iterator<InternalRow> {
         return false;
       }
       if (!isOfAll) {
-        search.reduce(tile, row);
+        search.reduce(selected, row);
       }
       found = search.take(row++);
       next = 0;
@@ -100,10 +107,10 @@ final class ReducedRows implements Iterator<InternalRow> {
     do {
       firstCol += cols;
       cols = (int) Math.min(sides.cols(), whole.cols() - firstCol);
-      tile = products.product(firstRow, rows, firstCol, cols);
-      search.columns(firstCol, cols);
+      products.begin(firstRow, rows, firstCol, cols);
+      selected = products.select(search.columns(firstCol, cols));
       for (int i = 0; isOfAll && i < rows; i++) {
-        search.reduce(tile, i);
+        search.reduce(selected, i);
       }
     } while (isOfAll && firstCol + cols < whole.cols());
     row = 0;

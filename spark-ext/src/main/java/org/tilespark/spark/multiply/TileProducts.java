@@ -7,12 +7,13 @@ import org.tilespark.arrow.panels.PanelMultiplier.Panel;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
-import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectedColumns;
 
 /**
  * Small tiles of the product of the vectors that a task holds; everything is borrowed.
@@ -27,11 +28,11 @@ record TileProducts(
     PanelMultiplier multiplier,
     PanelTask.Listener listener) {
   /**
-   * The tile of the given rows and columns, (rows, cols) row-major; valid until the next one.
+   * Begins the tile of the given rows and columns; it may not be done when this returns.
    *
    * @param firstRow index among the vectors of A; likewise {@code firstCol} among those of B
    */
-  HostMemory product(long firstRow, int rows, long firstCol, int cols) {
+  void begin(long firstRow, int rows, long firstCol, int cols) {
     MultiplyProblem problem =
         new MultiplyProblem(
             new Extents(rows, spec.k(), cols),
@@ -42,13 +43,17 @@ record TileProducts(
             cols,
             Factors.ADD,
             Batch.ONE);
-    multiplier.begin(new PanelMultiplier.Tile(problem, false, 1));
+    multiplier.begin(new PanelMultiplier.Tile(problem, false, 1, true));
     Panels panels = multiplier.panels(wanted(a.bytes(rows)), Optional.of(wanted(b.bytes(cols))));
     put(a, firstRow, rows, panels.a());
     put(b, firstCol, cols, panels.b());
     multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
     listener.panel(2.0 * rows * spec.k() * cols);
-    return multiplier.finish();
+  }
+
+  /** What a selection finds in the tile that was begun; valid until the next one is. */
+  SelectedColumns select(ColumnSelection selection) {
+    return multiplier.select(selection);
   }
 
   private static Wanted wanted(long bytes) {

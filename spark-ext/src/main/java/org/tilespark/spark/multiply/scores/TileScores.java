@@ -1,9 +1,9 @@
 package org.tilespark.spark.multiply.scores;
 
-import org.tilespark.kernels.memory.HostMemory;
+import java.util.function.IntToDoubleFunction;
+import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.options.Metric;
-import sun.misc.Unsafe;
 
 /**
  * The scores of some queries and some vectors. A tile of {@code A B^T} gives an estimate of each
@@ -30,9 +30,9 @@ final class TileScores {
   /** Elements from which a bound of a sum's error would say nothing. */
   private static final double MOST_ERROR = 0.25;
 
-  private static final Unsafe UNSAFE = HostMemory.unsafe();
-
   private final Metric metric;
+  private final VectorSquares squaresA;
+  private final VectorSquares squaresB;
   private final Vectors a;
   private final Vectors b;
   private final boolean single;
@@ -42,29 +42,26 @@ final class TileScores {
   private final double largest; // sums of a larger product of norms may exceed the type
 
   private long firstRow;
-  private double[] rowNorms = new double[0];
+  private int rows;
+  private double[] rowNorms = new double[0]; // NaN where each score of the row is
   private double[] rowSquares = rowNorms;
+  private double[] rowErrors = rowNorms;
+  private double[] least = rowNorms; // in the unit of the row
 
   private long firstCol;
-  private int cols;
   private double[] norms = new double[0];
   private double[] scale = norms; // by which a column's element is multiplied
   private double[] shift = norms; // what is added then
   private double[] perNorm = norms; // error of a query of norm 1
   private double[] errors = norms; // error of any query, beside
-  private double mostNorm;
-  private double mostPerNorm;
-  private double mostError;
-
-  private int[] found = new int[0];
-  private double[] bounds = norms; // what the keys of those found are at most, in the query's unit
-  private BestScores sure = new BestScores(1, 1); // what keys are at least
 
   /** Scores of two operands. */
-  TileScores(Metric metric, Vectors a, Vectors b) {
+  TileScores(Metric metric, VectorSquares squaresA, VectorSquares squaresB) {
     this.metric = metric;
-    this.a = a;
-    this.b = b;
+    this.squaresA = squaresA;
+    this.squaresB = squaresB;
+    this.a = squaresA.vectors();
+    this.b = squaresB.vectors();
     this.single = a.type() == ElementType.FLOAT32;
     double rounding = single ? 0x1p-24 : ROUNDING;
     double terms = a.extent() + 16.0;
@@ -80,34 +77,44 @@ final class TileScores {
   /** The queries from {@code first} on become the rows. */
   void rows(long first, int count) {
     firstRow = first;
+    rows = count;
     if (rowNorms.length < count) {
       rowNorms = new double[count];
       rowSquares = new double[count];
+      rowErrors = new double[count];
+      least = new double[count];
     }
     for (int row = 0; row < count; row++) {
-      rowSquares[row] = a.squares(first + row);
-      rowNorms[row] = Math.sqrt(rowSquares[row]);
+      double squares = squaresA.get(first + row);
+      double norm = Math.sqrt(squares);
+      rowSquares[row] = squares;
+      rowNorms[row] = hasScores(norm) ? norm : Double.NaN;
+      rowErrors[row] = metric == Metric.EUCLIDEAN ? squared * squares : 0;
     }
   }
 
-  /** The vectors from {@code first} on become the columns. */
-  void columns(long first, int count) {
+  /**
+   * The vectors from {@code first} on become the columns.
+   *
+   * @param leastKey by row: a smaller key is not sought
+   * @param wanted how many keys of a row are, at most; 0 if all are
+   * @return the columns whose keys may be large enough, by a tile of {@code A B^T}; borrowed until
+   *     the next call
+   */
+  ColumnSelection columns(long first, int count, IntToDoubleFunction leastKey, int wanted) {
     firstCol = first;
-    cols = count;
     if (norms.length < count) {
       norms = new double[count];
       scale = new double[count];
       shift = new double[count];
       perNorm = new double[count];
       errors = new double[count];
-      found = new int[count];
-      bounds = new double[count];
     }
-    mostNorm = 0;
-    mostPerNorm = 0;
-    mostError = 0;
+    double mostNorm = 0;
+    double mostPerNorm = 0;
+    double mostError = 0;
     for (int col = 0; col < count; col++) {
-      double squares = b.squares(first + col);
+      double squares = squaresB.get(first + col);
       norms[col] = Math.sqrt(squares);
       estimate(col, squares);
       if (hasScores(norms[col])) {
@@ -118,6 +125,22 @@ final class TileScores {
         scale[col] = Double.NaN; // an estimate that rules nothing out
       }
     }
+    for (int row = 0; row < rows; row++) {
+      least[row] = unit(row, leastKey.applyAsDouble(row));
+    }
+    return new ColumnSelection(
+        a.type(),
+        new ColumnSelection.Rows(rows, rowNorms, rowErrors, least),
+        new ColumnSelection.Columns(
+            count,
+            scale,
+            shift,
+            perNorm,
+            errors,
+            norms,
+            new ColumnSelection.Most(mostNorm, mostPerNorm, mostError)),
+        wanted,
+        largest);
   }
 
   /** How estimates of a column are made, and how wrong they may be. */
@@ -150,74 +173,6 @@ final class TileScores {
     return !Double.isNaN(norm) && !(metric == Metric.COSINE && norm == 0);
   }
 
-  /**
-   * Finds the columns whose keys may be large enough; {@link #found} lists them, ascending.
-   *
-   * @param tile rows x columns of {@code A B^T}, row-major
-   * @param leastKey a smaller key is not
-   * @param best how many keys of the row are wanted, at most; 0 if all are
-   * @return how many were found
-   */
-  int find(HostMemory tile, int row, double leastKey, int best) {
-    if (!hasScores(rowNorms[row])) {
-      for (int col = 0; col < cols; col++) {
-        found[col] = col;
-      }
-      return cols;
-    }
-    if (best > 0) {
-      if (sure.most() != best) {
-        sure = new BestScores(1, best);
-      }
-      sure.clear();
-    }
-    double norm = rowNorms[row];
-    double errorOfRow = metric == Metric.EUCLIDEAN ? squared * rowSquares[row] : 0;
-    double widest =
-        norm * mostNorm <= largest
-            ? norm * mostPerNorm + mostError + errorOfRow
-            : Double.POSITIVE_INFINITY;
-    double least = unit(row, leastKey);
-    double pass = least - widest;
-    int width = single ? Float.BYTES : Double.BYTES;
-    Object base = tile.base();
-    long at = tile.offset() + (long) row * cols * width;
-    int count = 0;
-    for (int col = 0; col < cols; col++, at += width) {
-      double element = single ? UNSAFE.getFloat(base, at) : UNSAFE.getDouble(base, at);
-      double estimate = element * scale[col] + shift[col];
-      if (estimate < pass) {
-        continue; // most columns; NaN goes on
-      }
-      double error =
-          norm * norms[col] <= largest
-              ? norm * perNorm[col] + errors[col] + errorOfRow
-              : Double.POSITIVE_INFINITY;
-      if (estimate + error < least) {
-        continue;
-      }
-      found[count] = col;
-      bounds[count++] = estimate + error;
-      if (best > 0 && estimate - error > least) {
-        sure.offer(0, estimate - error, col);
-        least = Math.max(least, sure.least(0));
-        pass = least - widest;
-      }
-    }
-    return best > 0 ? above(least, count) : count;
-  }
-
-  /** Keeps the columns whose keys may still be large enough. */
-  private int above(double least, int count) {
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-      if (!(bounds[i] < least)) {
-        found[kept++] = found[i];
-      }
-    }
-    return kept;
-  }
-
   /** A key in the unit of a query's estimates, or less. */
   private double unit(int row, double key) {
     double squares = rowSquares[row];
@@ -231,15 +186,10 @@ final class TileScores {
     return unit > Double.NEGATIVE_INFINITY ? unit : Double.NEGATIVE_INFINITY; // which NaN is not
   }
 
-  /** A column that {@link #find} found. */
-  int found(int index) {
-    return found[index];
-  }
-
   /** The key of a pair, from its vectors. */
   double key(int row, int col) {
     double norm = rowNorms[row];
-    if (!hasScores(norm) || !hasScores(norms[col])) {
+    if (Double.isNaN(norm) || !hasScores(norms[col])) {
       return Double.NaN;
     }
     long i = firstRow + row;

@@ -1,7 +1,8 @@
 package org.tilespark.spark.multiply.scores;
 
 import java.util.function.LongUnaryOperator;
-import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.spark.options.Metric;
 
 /**
@@ -15,7 +16,8 @@ public abstract sealed class TileSearch {
   private final LongUnaryOperator places;
   private long firstCol;
 
-  private TileSearch(Metric metric, Vectors a, Vectors b, LongUnaryOperator places) {
+  private TileSearch(
+      Metric metric, VectorSquares a, VectorSquares b, LongUnaryOperator places) {
     this.scores = new TileScores(metric, a, b);
     this.places = places;
   }
@@ -26,10 +28,29 @@ public abstract sealed class TileSearch {
    * @param places of the rows of {@code b}, by their index there
    */
   public static TileSearch of(
-      Reduction reduction, TileSides sides, Vectors a, Vectors b, LongUnaryOperator places) {
+      Reduction reduction,
+      TileSides sides,
+      VectorSquares a,
+      VectorSquares b,
+      LongUnaryOperator places) {
     return reduction instanceof Reduction.Nearest nearest
-        ? new OfNearest(nearest, sides, a, b, places)
+        ? new OfNearest(
+            nearest, new BestScores(sides.rows(), nearest.k()), false, a, b, places)
         : new OfPairs((Reduction.PairsAbove) reduction, a, b, places);
+  }
+
+  /**
+   * A search for the nearest that goes on where others ended.
+   *
+   * @param best of all queries; borrowed, and holds what is found
+   */
+  public static TileSearch of(
+      Reduction.Nearest nearest,
+      BestScores best,
+      VectorSquares a,
+      VectorSquares b,
+      LongUnaryOperator places) {
+    return new OfNearest(nearest, best, true, a, b, places);
   }
 
   /** Begins with the queries from {@code first} on. */
@@ -37,18 +58,16 @@ public abstract sealed class TileSearch {
     scores.rows(first, rows);
   }
 
-  /** Begins a tile of the vectors from {@code first} on. */
-  public final void columns(long first, int cols) {
+  /** Begins a tile of the vectors from {@code first} on; what to select in it. */
+  public final ColumnSelection columns(long first, int cols) {
     firstCol = first;
-    scores.columns(first, cols);
+    return columnsFrom(first, cols);
   }
 
-  /**
-   * Reduces a row of a tile.
-   *
-   * @param tile rows x columns of {@code A B^T}, row-major
-   */
-  public abstract void reduce(HostMemory tile, int row);
+  abstract ColumnSelection columnsFrom(long first, int cols);
+
+  /** Reduces a row of a tile, by the columns that were selected in it. */
+  public abstract void reduce(SelectedColumns selected, int row);
 
   /** What was found for a row, valid until the next call; and forgets it. */
   public abstract Neighbours take(int row);
@@ -66,37 +85,50 @@ public abstract sealed class TileSearch {
   private static final class OfNearest extends TileSearch {
     private final int k;
     private final BestScores best;
+    private final boolean isOfAll; // rows of best are those of a, else those of a tile
     private final Neighbours taken = new Neighbours();
+    private int firstRow; // in best
 
     OfNearest(
         Reduction.Nearest nearest,
-        TileSides sides,
-        Vectors a,
-        Vectors b,
+        BestScores best,
+        boolean isOfAll,
+        VectorSquares a,
+        VectorSquares b,
         LongUnaryOperator places) {
       super(nearest.metric(), a, b, places);
       this.k = nearest.k();
-      this.best = new BestScores(sides.rows(), k);
+      this.best = best;
+      this.isOfAll = isOfAll;
     }
 
     @Override
     public void rows(long first, int rows) {
       super.rows(first, rows);
-      best.clear();
+      if (isOfAll) {
+        firstRow = Math.toIntExact(first);
+      } else {
+        best.clear();
+      }
     }
 
     @Override
-    public void reduce(HostMemory tile, int row) {
-      int candidates = scores.find(tile, row, best.least(row), k);
+    ColumnSelection columnsFrom(long first, int cols) {
+      return scores.columns(first, cols, row -> best.least(firstRow + row), k);
+    }
+
+    @Override
+    public void reduce(SelectedColumns selected, int row) {
+      int candidates = selected.select(row);
       for (int i = 0; i < candidates; i++) {
-        int col = scores.found(i);
-        best.offer(row, scores.key(row, col), place(col));
+        int col = selected.column(i);
+        best.offer(firstRow + row, scores.key(row, col), place(col));
       }
     }
 
     @Override
     public Neighbours take(int row) {
-      best.take(row, taken);
+      best.take(firstRow + row, taken);
       return taken;
     }
   }
@@ -106,17 +138,23 @@ public abstract sealed class TileSearch {
     private final double least; // key
     private final Neighbours pairs = new Neighbours();
 
-    OfPairs(Reduction.PairsAbove above, Vectors a, Vectors b, LongUnaryOperator places) {
+    OfPairs(
+        Reduction.PairsAbove above, VectorSquares a, VectorSquares b, LongUnaryOperator places) {
       super(above.metric(), a, b, places);
       this.least = score(above.metric(), above.threshold()); // its own inverse
     }
 
     @Override
-    public void reduce(HostMemory tile, int row) {
+    ColumnSelection columnsFrom(long first, int cols) {
+      return scores.columns(first, cols, row -> least, 0);
+    }
+
+    @Override
+    public void reduce(SelectedColumns selected, int row) {
       pairs.resize(0);
-      int candidates = scores.find(tile, row, least, 0);
+      int candidates = selected.select(row);
       for (int i = 0; i < candidates; i++) {
-        int col = scores.found(i);
+        int col = selected.column(i);
         double key = scores.key(row, col);
         if (key >= least) {
           pairs.add(key, place(col));

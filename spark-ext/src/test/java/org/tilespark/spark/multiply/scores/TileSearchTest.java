@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.host.HostSelection;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.multiply.scores.Scores.Found;
 import org.tilespark.spark.options.Metric;
@@ -125,7 +127,13 @@ class TileSearchTest {
       Reduction reduction, TileSides sides, ElementType type, double[] a, double[] b, int extent) {
     Vectors queries = vectors(type, a, extent);
     Vectors others = vectors(type, b, extent);
-    TileSearch search = TileSearch.of(reduction, sides, queries, others, place -> place);
+    TileSearch search =
+        TileSearch.of(
+            reduction,
+            sides,
+            new VectorSquares(queries),
+            new VectorSquares(others),
+            place -> place);
     int m = a.length / extent;
     int n = b.length / extent;
     List<Found> found = new ArrayList<>();
@@ -135,9 +143,9 @@ class TileSearchTest {
       for (int col = 0; col < n; col += sides.cols()) {
         int cols = Math.min(sides.cols(), n - col);
         HostMemory tile = tile(type, a, row, rows, b, col, cols, extent);
-        search.columns(col, cols);
+        SelectedColumns selected = new HostSelection(search.columns(col, cols), tile);
         for (int i = 0; i < rows; i++) {
-          search.reduce(tile, i);
+          search.reduce(selected, i);
           if (reduction instanceof Reduction.PairsAbove) {
             take(search, reduction.metric(), row, i, found);
           }

@@ -1,0 +1,52 @@
+package org.tilespark.kernels.device;
+
+import org.tilespark.kernels.device.DeviceElementwise.At;
+import org.tilespark.kernels.select.ColumnSelection;
+import org.tilespark.kernels.select.SelectionPlan;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Selections of columns on a device. What must be found is what {@link
+ * org.tilespark.kernels.host.HostSelection} must find; beside that, other columns may be. Everything
+ * is queued on the caller's stream, in the caller's memory. Safe for several threads.
+ */
+public final class DeviceSelector {
+  private final CudaDevice device;
+
+  /** Selections on a device, which is borrowed. */
+  public DeviceSelector(CudaDevice device) {
+    this.device = device;
+  }
+
+  /** True if this jar can select columns of a type here. */
+  public boolean supports(ElementType type) {
+    return SelectionPlan.kernel(type, device.ownKernels()).isPresent();
+  }
+
+  /**
+   * Queues a selection; returns before it is done.
+   *
+   * @param tile (rows, columns), row-major; it and the others are borrowed until it is done
+   * @param bounds as {@link SelectionPlan#putBounds} writes them; at a multiple of 8
+   * @param found {@link SelectionPlan#foundBytes} bytes, apart from both; at a multiple of 8
+   * @throws IndexOutOfBoundsException if something does not fit its buffer
+   * @throws UnsupportedOperationException if this jar has no kernel for it on the device
+   */
+  public void select(
+      ColumnSelection selection, SelectionPlan plan, At tile, At bounds, At found, CudaStream stream) {
+    long elements = (long) plan.rows() * plan.cols();
+    long[] pointers = {
+      tile.buffer().address(device, tile.offset(), elements * selection.type().bytes()),
+      bounds.buffer().address(device, bounds.offset(), plan.boundsBytes()),
+      found.buffer().address(device, found.offset(), plan.foundBytes())
+    };
+    device.enter();
+    stream.fill(found.buffer(), found.offset(), Long.BYTES, (byte) 0);
+    device.kernels().launch(plan.launch(selection, device.ownKernels()), pointers, stream);
+  }
+
+  @Override
+  public String toString() {
+    return "selections on " + device.description();
+  }
+}

@@ -1,0 +1,77 @@
+package org.tilespark.kernels.select;
+
+import org.tilespark.layout.ElementType;
+
+/**
+ * What is sought in each row of a tile whose elements are estimates of other numbers, and how wrong
+ * these may be:
+ *
+ * <pre>
+ *   estimate(i, j) = tile(i, j) scale(j) + shift(j)
+ *   error(i, j)    = norm(i) perNorm(j) + errors(j) + errors(i)    infinite beyond the largest norms
+ * </pre>
+ *
+ * A column is left out of a row's selection only if its number is surely not sought: if estimate
+ * plus error is below the row's least, or if as many others as are wanted surely have a larger one.
+ * An estimate of NaN leaves nothing out. What is selected beside what must be depends on who
+ * selects. Arrays are borrowed.
+ *
+ * @param type FLOAT32 or FLOAT64, of the tile's elements
+ * @param wanted how many of the largest of a row are sought; 0 if all are
+ * @param largest beyond this product of a row's and a column's norm the error is infinite
+ */
+public record ColumnSelection(
+    ElementType type, Rows rows, Columns columns, int wanted, double largest) {
+  /** Checks that {@code wanted} is 0 or more. */
+  public ColumnSelection {
+    if (wanted < 0) {
+      throw new IllegalArgumentException(wanted + " columns are wanted; expected 0 or more");
+    }
+  }
+
+  /**
+   * The rows of a tile.
+   *
+   * @param norms by row; NaN if nothing of the row may be left out
+   * @param errors by row
+   * @param least by row: what is sought is not below
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record Rows(int count, double[] norms, double[] errors, double[] least) {}
+
+  /**
+   * The columns of a tile; each array holds {@code count} numbers at least.
+   *
+   * @param scale NaN where the column may not be left out
+   * @param most of {@code norms}, {@code perNorm} and {@code errors}, where scale is a number
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record Columns(
+      int count,
+      double[] scale,
+      double[] shift,
+      double[] perNorm,
+      double[] errors,
+      double[] norms,
+      Most most) {}
+
+  /** The largest of some columns' numbers. */
+  public record Most(double norm, double perNorm, double error) {}
+
+  /** The error of one element. */
+  public double error(int row, int col) {
+    double norm = rows.norms[row];
+    return norm * columns.norms[col] <= largest
+        ? norm * columns.perNorm[col] + columns.errors[col] + rows.errors[row]
+        : Double.POSITIVE_INFINITY;
+  }
+
+  /** The largest error of a row's columns whose scale is a number, or more. */
+  public double widest(int row) {
+    double norm = rows.norms[row];
+    Most most = columns.most;
+    return norm * most.norm <= largest
+        ? norm * most.perNorm + most.error + rows.errors[row]
+        : Double.POSITIVE_INFINITY;
+  }
+}
