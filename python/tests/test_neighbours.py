@@ -43,6 +43,17 @@ def test_row_argmax(spark):
     assert [row["score"] for row in found] == (a @ b.T).max(axis=1).tolist()
 
 
+def test_ids_come_beside_places(spark):
+    rows = [(f"v{i}", [float(i), 1.0]) for i in range(12)]
+    table = spark.createDataFrame(rows, "name STRING, v ARRAY<DOUBLE>").coalesce(1)
+    x = ts.from_rows(table, "v", id="name", order_by="name")
+    found = ts.knn(x, x, 2, "euclidean")
+    assert found.columns == ["query", "query_id", "neighbour", "neighbour_id", "rank", "score"]
+    for row in found.where("rank = 1").collect():
+        assert row["query_id"] == row["neighbour_id"]
+    assert ts.pairs_above(x, x, 1, "euclidean").where("query_id < neighbour_id").count() == 11
+
+
 def test_batches(spark):
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((3, 4, 6)), rng.standard_normal((3, 9, 6))

@@ -29,7 +29,7 @@ def knn(a: Any, b: Any, k: int, metric: str) -> DataFrame:
 
     Returns:
         ``query, neighbour, rank, score``, a row for each neighbour: places of rows, and ranks from 1; of a batch also its
-        further columns. Lazy.
+        further columns. Where the rows have ids (``ts.from_rows(..., id=...)``), ``query_id`` and ``neighbour_id`` too. Lazy.
 
     Raises:
         InvalidInputError: if the shapes or the arguments do not fit.

@@ -190,7 +190,9 @@ public final class MatrixBlocks {
    *     matrices apart
    * @param k neighbours of each query, 1 or more; there are fewer if B has fewer rows
    * @return {@code query BIGINT, neighbour BIGINT, rank INT, score DOUBLE} and the further columns
-   *     of {@code a}: rows of A and B by their places, ranks from 1
+   *     of {@code a}: rows of A and B by their places, ranks from 1. Where A has ids (see {@link
+   *     #fromRows}), {@code query_id} stands behind {@code query}, and likewise {@code
+   *     neighbour_id} where B has ids
    * @throws IllegalArgumentException if the two do not fit each other, or k is less than 1; says
    *     what was found
    */
@@ -205,7 +207,7 @@ public final class MatrixBlocks {
    * are the same frame each pair is there twice, and each row is a pair with itself.
    *
    * @return {@code query BIGINT, neighbour BIGINT, score DOUBLE} and the further columns of {@code
-   *     a}
+   *     a}, with ids as those of {@link #knn}
    * @throws IllegalArgumentException if the two do not fit each other, or the threshold is NaN;
    *     says what was found
    */

@@ -6,12 +6,14 @@ import static org.tilespark.spark.functions.Tables.extents;
 
 import java.util.List;
 import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
+import org.tilespark.spark.vectors.FoundIds;
 
 /** Products of matrices. */
 final class ProductOperators {
@@ -53,7 +55,9 @@ final class ProductOperators {
 
   private static final String ROWS = " The rows of both matrices are vectors of FLOAT or DOUBLE.";
   private static final String SCORES =
-      " Scores are computed in double. No product is written." + Operator.APART;
+      " Scores are computed in double. No product is written. Where the blocks have ids, as"
+          + " matrix_from_rows gives them, these come too: query_id, neighbour_id."
+          + Operator.APART;
   private static final String PARTS = "the vectors; what was found, where b is cut";
   private static final Parameter<Long> K =
       Parameter.required("k", Type.WHOLE, "how many neighbours of each row of a, 1 or more");
@@ -128,12 +132,17 @@ final class ProductOperators {
             .toList(),
         List.of(),
         List.of(extents("extentsA", MATRIX, "all of a"), extents("extentsB", MATRIX, "all of b")),
-        call ->
-            MultiplyPlans.reduced(
-                call.blocks(MATRIX, "a", "extentsA", ", matrix A"),
-                call.blocks(MATRIX, "b", "extentsB", ", matrix B"),
-                reduction.of(call),
-                call::asDataset,
-                call.operator()));
+        call -> {
+          LogicalPlan found =
+              MultiplyPlans.reduced(
+                  call.blocks(MATRIX, "a", "extentsA", ", matrix A"),
+                  call.blocks(MATRIX, "b", "extentsB", ", matrix B"),
+                  reduction.of(call),
+                  call::asDataset,
+                  call.operator());
+          LogicalPlan named =
+              FoundIds.beside(found, "query", call.tableWithIds("a"), call.operator());
+          return FoundIds.beside(named, "neighbour", call.tableWithIds("b"), call.operator());
+        });
   }
 }

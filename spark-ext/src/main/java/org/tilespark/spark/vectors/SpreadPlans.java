@@ -208,6 +208,11 @@ public final class SpreadPlans {
    * @throws IllegalArgumentException if the blocks have no ids
    */
   public static LogicalPlan rowIds(LogicalPlan matrix, String operator) {
+    return rowIds(matrix, false, operator);
+  }
+
+  /** The same; {@code withFurther} with the further columns behind them, under fresh ids. */
+  static LogicalPlan rowIds(LogicalPlan matrix, boolean withFurther, String operator) {
     BlockFrame frame = BlockFrame.of(matrix, KIND, operator);
     Attribute ids =
         IdColumn.find(frame.columns())
@@ -219,6 +224,10 @@ public final class SpreadPlans {
                             .formatted(operator)));
     Attribute position = Attributes.column("position", DataTypes.IntegerType, Metadata.empty());
     Attribute id = id(ids);
+    List<Attribute> further =
+        withFurther ? further(frame).stream().map(frame.columns()::get).toList() : List.of();
+    List<NamedExpression> read = new ArrayList<>(List.of(frame.offset(0), ids));
+    read.addAll(further);
     Generate all =
         new Generate(
             new PosExplode(ids),
@@ -226,9 +235,11 @@ public final class SpreadPlans {
             false,
             ScalaInterop.none(),
             ScalaInterop.<Attribute>seq(position, id),
-            new Project(ScalaInterop.<NamedExpression>seq(frame.offset(0), ids), matrix));
+            new Project(ScalaInterop.seq(read), matrix));
     Expression place = new Add(frame.offset(0), widened(position));
-    return new Project(ScalaInterop.<NamedExpression>seq(Attributes.alias(place, ROW), id), all);
+    List<NamedExpression> list = new ArrayList<>(List.of(Attributes.alias(place, ROW), id));
+    further.forEach(column -> list.add(Attributes.alias(column, column.name())));
+    return new Project(ScalaInterop.seq(list), all);
   }
 
   private static Expression widened(Attribute number) {

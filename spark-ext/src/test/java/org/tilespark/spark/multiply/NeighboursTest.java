@@ -20,6 +20,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.multiply.scores.Scores;
 import org.tilespark.spark.multiply.scores.Scores.Found;
 import org.tilespark.spark.options.Metric;
+import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
@@ -109,6 +110,43 @@ class NeighboursTest extends SparkTest {
                 0.8,
                 Metric.COSINE,
                 MatrixBlocks.pairsAbove(frame, frame, 0.8, Metric.COSINE));
+          });
+    }
+  }
+
+  @Test
+  void idsComeBesidePlaces() {
+    spark.range(5).selectExpr("id", "array(double(id), 1D) AS v").createOrReplaceTempView("few");
+    Dataset<Row> q =
+        MatrixBlocks.fromRows(
+            spark.table("few").selectExpr("concat('q', id) AS name", "v"),
+            "v",
+            RowOptions.defaults().withId("name"));
+    Dataset<Row> d =
+        MatrixBlocks.fromRows(
+            spark.range(0, 300, 1, 4).selectExpr("id * 10 AS label", "array(-double(id), 0D) AS v"),
+            "v",
+            RowOptions.defaults().withId("label"));
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> found = MatrixBlocks.knn(q, d, 2, Metric.EUCLIDEAN);
+            assertEquals(
+                List.of("query", "query_id", "neighbour", "neighbour_id", "rank", "score"),
+                List.of(found.columns()));
+            assertEquals(10, found.count());
+            for (Row row : found.collectAsList()) {
+              assertEquals("q" + row.getLong(0), row.getString(1));
+              assertEquals(10 * row.getLong(2), row.getLong(3));
+              assertEquals(row.getInt(4) - 1, row.getLong(2), "the nearest are the first ones");
+            }
+            Dataset<Row> pairs = MatrixBlocks.pairsAbove(q, q, 0, Metric.EUCLIDEAN);
+            assertEquals(
+                List.of("query", "query_id", "neighbour", "neighbour_id", "score"),
+                List.of(pairs.columns()));
+            assertEquals(5, pairs.where("query_id = neighbour_id").count());
+            assertEquals(5, pairs.count());
           });
     }
   }

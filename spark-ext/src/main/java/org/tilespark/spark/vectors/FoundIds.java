@@ -1,0 +1,59 @@
+package org.tilespark.spark.vectors;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.IdColumn;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.Option;
+
+/** The ids of rows of a matrix beside their places, which an operator found. */
+public final class FoundIds {
+  private FoundIds() {}
+
+  /**
+   * The rows with one more column, {@code PLACE_id}, behind that of the place; as they are if the
+   * matrix has no ids.
+   *
+   * @param found rows with a place and the further columns of the matrix
+   * @param place name of the column that has rows of {@code matrix}
+   * @param matrix blocks
+   * @throws IllegalArgumentException if there is a column of that name already
+   */
+  public static LogicalPlan beside(
+      LogicalPlan found, String place, LogicalPlan matrix, String operator) {
+    if (IdColumn.find(ScalaInterop.list(matrix.output())).isEmpty()) {
+      return found;
+    }
+    List<Attribute> columns = ScalaInterop.list(found.output());
+    String name = place + "_id";
+    if (columns.stream().anyMatch(column -> column.name().equalsIgnoreCase(name))) {
+      throw new IllegalArgumentException(
+          "%s: the result would have two columns %s; rename the input's".formatted(operator, name));
+    }
+    LogicalPlan ids = SpreadPlans.rowIds(matrix, true, operator);
+    List<Attribute> ofIds = ScalaInterop.list(ids.output()); // row, id, further columns
+    Attribute at = columns.stream().filter(each -> each.name().equals(place)).findFirst().get();
+    Expression same = new EqualTo(at, ofIds.get(0));
+    for (Attribute group : ofIds.subList(2, ofIds.size())) {
+      same = new And(same, new EqualNullSafe(GroupingColumns.named(columns, group).get(), group));
+    }
+    List<NamedExpression> list = new ArrayList<>(columns);
+    list.add(columns.indexOf(at) + 1, Attributes.alias(ofIds.get(1), name));
+    return new Project(
+        ScalaInterop.seq(list),
+        new Join(found, ids, LeftOuter$.MODULE$, Option.apply(same), JoinHint.NONE()));
+  }
+}
