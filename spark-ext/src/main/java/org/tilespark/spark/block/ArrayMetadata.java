@@ -49,8 +49,11 @@ public final class ArrayMetadata {
   /** How blocks overlap their neighbours, see {@link Halo}; of the values and the places. */
   public static final String HALO = "tilespark.halo";
 
+  /** The axis along which each block holds all of the array: {@code "1"} of blocks of whole rows. */
+  public static final String WHOLE = "tilespark.whole";
+
   private static final List<String> KEYS =
-      List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM, HALO);
+      List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM, HALO, WHOLE);
 
   private static final String DROP_IT =
       ". If it is not yours, drop it with withoutExtents(df), or state the extents with"
@@ -170,6 +173,21 @@ public final class ArrayMetadata {
     return text(SPECTRUM);
   }
 
+  /** True if it is stated that each block holds all of the array along an axis. */
+  public boolean isWhole(int axis) {
+    return text(WHOLE).filter(text -> text.equals(String.valueOf(axis))).isPresent();
+  }
+
+  /** This metadata of blocks that hold all of the array along an axis, until they are cut anew. */
+  public ArrayMetadata withWhole(int axis) {
+    return with(WHOLE, String.valueOf(axis));
+  }
+
+  private ArrayMetadata without(String key) {
+    return new ArrayMetadata(
+        new MetadataBuilder().withMetadata(metadata).remove(key).build());
+  }
+
   /** How blocks overlap, if stated; {@link Halo} reads it. */
   Optional<String> halo() {
     return text(HALO);
@@ -180,7 +198,7 @@ public final class ArrayMetadata {
     Require.given(halo, "ArrayMetadata.withHalo", "halo");
     return halo.isPresent()
         ? with(HALO, halo.get().text())
-        : new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(HALO).build());
+        : without(HALO);
   }
 
   /** This metadata with other transforms, or without any. */
@@ -188,13 +206,13 @@ public final class ArrayMetadata {
     Require.given(spectrum, "ArrayMetadata.withSpectrum", "spectrum");
     return spectrum.isPresent()
         ? with(SPECTRUM, spectrum.get())
-        : new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(SPECTRUM).build());
+        : without(SPECTRUM);
   }
 
   /** This metadata with other extents. */
   public ArrayMetadata withExtents(Shape extents) {
     Require.given(extents, "ArrayMetadata.withExtents", "extents");
-    return with(EXTENTS, extents.text());
+    return without(WHOLE).with(EXTENTS, extents.text());
   }
 
   /**
@@ -202,7 +220,7 @@ public final class ArrayMetadata {
    * metadata for none given, and the stale metadata below would shine through.
    */
   public ArrayMetadata withoutExtents() {
-    return with(EXTENTS, UNKNOWN);
+    return without(WHOLE).with(EXTENTS, UNKNOWN);
   }
 
   /**
@@ -221,13 +239,12 @@ public final class ArrayMetadata {
   /** This metadata with another full block shape. */
   public ArrayMetadata withBlockShape(Shape blockShape) {
     Require.given(blockShape, "ArrayMetadata.withBlockShape", "blockShape");
-    return with(BLOCK_SHAPE, blockShape.text());
+    return without(WHOLE).with(BLOCK_SHAPE, blockShape.text());
   }
 
   /** This metadata without a block shape. */
   public ArrayMetadata withoutBlockShape() {
-    return new ArrayMetadata(
-        new MetadataBuilder().withMetadata(metadata).remove(BLOCK_SHAPE).build());
+    return without(BLOCK_SHAPE).without(WHOLE);
   }
 
   /** This metadata with other axis letters. */
@@ -238,7 +255,7 @@ public final class ArrayMetadata {
 
   /** This metadata without axis letters. */
   public ArrayMetadata withoutAxes() {
-    return new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(AXES).build());
+    return without(AXES);
   }
 
   /** This metadata with another file type. */
@@ -298,6 +315,12 @@ public final class ArrayMetadata {
     if (blockShape.isPresent()) {
       out = out.withBlockShape(permutation.apply(blockShape.get()));
     }
+    for (int axis = 0; axis < rank; axis++) {
+      if (isWhole(permutation.toArray()[axis])) {
+        out = out.withWhole(axis);
+        break;
+      }
+    }
     Optional<String> axes = axes();
     if (axes.isPresent() && axes.get().length() == rank) {
       StringBuilder letters = new StringBuilder();
@@ -313,9 +336,7 @@ public final class ArrayMetadata {
   public ArrayMetadata reshaped(Shape extents, Shape blockShape) {
     Require.given(extents, "ArrayMetadata.reshaped", "extents");
     Require.given(blockShape, "ArrayMetadata.reshaped", "blockShape");
-    Metadata rest =
-        new MetadataBuilder().withMetadata(metadata).remove(AXES).remove(SPECTRUM).build();
-    return new ArrayMetadata(rest).withExtents(extents).withBlockShape(blockShape);
+    return without(AXES).without(SPECTRUM).withExtents(extents).withBlockShape(blockShape);
   }
 
   private Optional<Shape> shape(String key, int rank) {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.catalyst;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -11,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.storage.StorageLevel;
+import org.tilespark.layout.Shape;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -58,6 +60,19 @@ public abstract class LogicalBlockNode extends LogicalPlan {
     return passesThrough
         && ScalaInterop.<LogicalPlan>list(plan.children()).stream()
             .allMatch(LogicalBlockNode::coordinatesAreCheap);
+  }
+
+  /** The extents of an array that the node's blocks cover once, or else the query fails. */
+  public Optional<Shape> coveredArray() {
+    return Optional.empty();
+  }
+
+  /** True if the plan's blocks cover an array of these extents once, or else the query fails. */
+  public static boolean covers(LogicalPlan plan, Shape extents) {
+    if (plan instanceof LogicalBlockNode node) {
+      return node.coveredArray().filter(extents::equals).isPresent();
+    }
+    return plan instanceof Project project && covers(project.child(), extents);
   }
 
   private List<Object> fieldList() {

@@ -1,6 +1,5 @@
 package org.tilespark.spark.multiply;
 
-import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -18,12 +17,9 @@ import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.ArrayValues;
-import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 import scala.Option;
 
@@ -34,26 +30,10 @@ import scala.Option;
  * until the next one is asked for.
  */
 final class BroadcastTask implements Iterator<InternalRow> {
-  /**
-   * The side whose blocks stay.
-   *
-   * @param right true if it is B
-   * @param blocks where a block's columns are in its rows
-   * @param groupOrdinals where grouping columns are
-   * @param depth of panels along K, at most
-   * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
-   */
-  record Large(
-      boolean right, BlockSchema blocks, List<Integer> groupOrdinals, long depth, long mostOuter)
-      implements Serializable {}
-
   private final PanelTask.Job job;
   private final MultiplySpec spec;
-  private final Large large;
-  private final boolean innerIsRow; // of the large side
-  private final BlockCursor cursor;
-  private final BlockCheck check;
-  private final UnsafeProjection groupOf;
+  private final LargeBlocks.Side large;
+  private final LargeBlocks blocks;
   private final Map<UnsafeRow, Pieces> small;
   private final PanelMultiplier multiplier;
   private final PanelPair panels;
@@ -63,13 +43,9 @@ final class BroadcastTask implements Iterator<InternalRow> {
 
   private HostMemory zero; // bytes of 0; null until needed
 
-  // The current block: what of it is still to be multiplied.
-  private HostMemory values; // null if there is none
-  private UnsafeRow group;
+  // What of the current block is still to be multiplied.
+  private boolean inBlock;
   private long nextOuter;
-  private long outerEnd;
-  private long innerStart;
-  private long innerEnd;
 
   /** One partition of the side that stays, by its number. */
   record Partition(int number, BlockCursor blocks) {}
@@ -90,7 +66,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
    */
   BroadcastTask(
       PanelTask.Job job,
-      Large large,
+      LargeBlocks.Side large,
       Partition partition,
       Broadcast broadcast,
       PanelMultiplier multiplier,
@@ -99,12 +75,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.job = job;
     this.spec = job.spec();
     this.large = large;
-    this.innerIsRow = spec.innerIsRow(large.right());
-    this.cursor = partition.blocks();
-    this.check =
-        new BlockCheck(
-            large.blocks(), spec.operator() + ", matrix " + name(), spec.extents(large.right()));
-    this.groupOf = job.groups(large.groupOrdinals());
+    this.blocks = new LargeBlocks(job, large, partition.blocks());
     this.small = pieces(broadcast.pieces());
     this.multiplier = multiplier;
     Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places are indices
@@ -172,14 +143,10 @@ final class BroadcastTask implements Iterator<InternalRow> {
     return pieces;
   }
 
-  private String name() {
-    return large.right() ? "B" : "A";
-  }
-
   @Override
   public boolean hasNext() {
     while (!tiles.hasNext() && !marks.hasNext()) {
-      if (values != null || nextBlock()) {
+      if (inBlock || nextBlock()) {
         multiplySlice();
       } else if (zeros.hasNext()) {
         handOut(zeros.next());
@@ -199,21 +166,9 @@ final class BroadcastTask implements Iterator<InternalRow> {
   }
 
   private boolean nextBlock() {
-    if (!cursor.advance()) {
-      return false;
-    }
-    check.check(cursor);
-    int inner = innerIsRow ? 0 : 1;
-    innerStart = check.offset()[inner];
-    innerEnd = innerStart + check.size()[inner];
-    nextOuter = check.offset()[1 - inner];
-    outerEnd = nextOuter + check.size()[1 - inner];
-    if (!job.partial() && innerEnd - innerStart < spec.k()) {
-      throw doesNotSpan();
-    }
-    group = groupOf.apply(cursor.row()).copy();
-    values = cursor.values(large.blocks().values(), spec.type()).values();
-    return true;
+    inBlock = blocks.advance();
+    nextOuter = inBlock ? blocks.outerStart() : 0;
+    return inBlock;
   }
 
   /** The panels of the small matrix for blocks that begin at one place along K. */
@@ -222,8 +177,11 @@ final class BroadcastTask implements Iterator<InternalRow> {
   /** Multiplies as much of the block as a tile holds, and begins to hand the tile out. */
   private void multiplySlice() {
     long step = large.mostOuter();
+    UnsafeRow group = blocks.group();
+    long innerStart = blocks.innerStart();
+    long innerEnd = blocks.innerEnd();
     long from = nextOuter;
-    long to = Math.min(outerEnd, (from / step + 1) * step);
+    long to = Math.min(blocks.outerEnd(), (from / step + 1) * step);
     Tile tile =
         large.right()
             ? new Tile(0, spec.m(), from, to - from)
@@ -246,15 +204,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     for (long inner = innerStart; inner < innerEnd; inner += large.depth()) {
       long end = Math.min(innerEnd, inner + large.depth());
       panels.begin(inner, end - inner);
-      panels
-          .side(large.right())
-          .add(
-              check.offset()[0],
-              check.offset()[1],
-              check.size()[0],
-              check.size()[1],
-              values,
-              false);
+      blocks.addTo(panels.side(large.right()));
       if (others != null) {
         others.addTo(panels.side(!large.right()), inner, end, spec);
       }
@@ -262,21 +212,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     }
     tiles.begin(multiplier.finish(), tile, group, innerStart, innerEnd - innerStart, false);
     nextOuter = to;
-    if (to == outerEnd) {
-      values = null;
-    }
-  }
-
-  private IllegalArgumentException doesNotSpan() {
-    return new IllegalArgumentException(
-        OperandDefects.blockAt(spec, large.right(), check.offset()[0], check.offset()[1])
-            + " holds "
-            + (innerEnd - innerStart)
-            + " of the "
-            + spec.k()
-            + " elements of the inner dimension; the column metadata tilespark.blockShape says that"
-            + " all blocks hold all of them; "
-            + StaleMetadata.HELP);
+    inBlock = to < blocks.outerEnd();
   }
 
   /** The pieces of the broadcast matrix of one group, by their place along K. */

@@ -129,6 +129,15 @@ public final class MultiplyBlocks extends LogicalBlockNode
     return places.nonEmpty();
   }
 
+  /** True if a broadcast of the smaller operand finds what is missing of the larger one. */
+  public boolean isCovered() {
+    boolean right = spec.largerIsRight();
+    return watches()
+        || spec.reduction().isDefined()
+            && !spec.gram()
+            && LogicalBlockNode.covers(operands().get(right ? 1 : 0), spec.extents(right));
+  }
+
   /** Where the places of the larger operand's blocks come from, if they are read. */
   public LogicalPlan places() {
     return places.head();

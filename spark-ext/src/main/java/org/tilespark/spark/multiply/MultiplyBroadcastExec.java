@@ -26,8 +26,8 @@ import scala.reflect.ClassTag;
 
 /**
  * Multiplies blocks that stay where they are with the other operand, which every executor gets
- * whole. Where each block spans all of K it makes blocks of C alone, and nothing is shuffled; else
- * it makes parts of sums, which {@link SumBlocksExec} adds.
+ * whole. Where each block spans all of K it makes blocks of C alone, or reduces them, and nothing
+ * is shuffled; else it makes parts of sums, which {@link SumBlocksExec} adds.
  */
 public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBlocks {
   private final long depth;
@@ -163,9 +163,9 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
   }
 
   /** Where the columns of the large side are. */
-  private BroadcastTask.Large side() {
+  private LargeBlocks.Side side() {
     List<Integer> ordinals = ChildColumns.ordinals(this, large, inputs);
-    return new BroadcastTask.Large(
+    return new LargeBlocks.Side(
         !smallIsRight,
         PieceColumns.blocks(ordinals, spec.type()),
         List.copyOf(ordinals.subList(Column.COUNT, ordinals.size())),

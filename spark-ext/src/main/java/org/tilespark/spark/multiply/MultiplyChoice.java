@@ -112,8 +112,8 @@ final class MultiplyChoice {
         spec.type(),
         operand(dense.a().bytes(), false),
         operand(dense.b().bytes(), true),
-        gram && !square ? m : reduced ? 1 : spec.blockRows(),
-        gram && !square ? n : reduced ? 1 : spec.blockCols(),
+        reduced ? 1 : gram && !square ? m : spec.blockRows(),
+        reduced ? 1 : gram && !square ? n : spec.blockCols(),
         reduced
             ? Optional.of(new MultiplyShape.Reduced(spec.reduction().get().candidateBytes()))
             : Optional.empty());
@@ -177,12 +177,16 @@ final class MultiplyChoice {
         .findFirst();
   }
 
-  /** True if the products of an operand's blocks with all of the other are blocks of C. */
+  /**
+   * True if the products of an operand's blocks with all of the other are blocks of C, or can be
+   * reduced.
+   */
   private boolean makesWholeBlocks(boolean right) {
-    return product.watches()
+    MultiplySpec.Side side = spec.side(right);
+    return product.isCovered()
         && spec.largerIsRight() == right
-        && spec.side(right).spans()
-        && onGrid(right, spec.side(right).outer());
+        && side.spans()
+        && (spec.reduction().isDefined() || side.stated() && onGrid(right, side.outer()));
   }
 
   /** True if multiples of {@code length} along M or N are boundaries of C's blocks. */
@@ -243,7 +247,12 @@ final class MultiplyChoice {
               .formatted(spec.operator(), cuboid));
     }
     GramPlanner planner =
-        new GramPlanner(shape(), resources, partitioned(false).map(a -> inPlace(a, true, true)));
+        new GramPlanner(
+            shape(),
+            resources,
+            partitioned(false)
+                .filter(operand -> spec.reduction().isEmpty())
+                .map(operand -> inPlace(operand, true, true)));
     try {
       return strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid
           ? planner.forced(cuboid.p(), cuboid.r())

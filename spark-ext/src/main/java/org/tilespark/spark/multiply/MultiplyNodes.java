@@ -72,7 +72,7 @@ public final class MultiplyNodes {
       pieces.add(shuffledPieces(cuboids, groups, planLater));
     }
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
-    boolean merged = spec.isMerged(cuboids.q());
+    boolean merged = spec.isMerged(cuboids.q() > 1);
     List<Attribute> partials =
         merged
             ? NeighbourRows.candidates(groups)
@@ -88,13 +88,13 @@ public final class MultiplyNodes {
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
     return merged
-        ? merged(tiles, cuboids, partials)
+        ? merged(tiles, cuboids.q(), partials)
         : partial ? summed(tiles, plan, partials) : tiles;
   }
 
   /** Candidates of all tasks for each query, brought together and merged. */
-  private SparkPlan merged(SparkPlan tiles, Cuboids cuboids, List<Attribute> candidates) {
-    long bytes = candidateBytes(cuboids);
+  private SparkPlan merged(SparkPlan tiles, int parts, List<Attribute> candidates) {
+    long bytes = candidateBytes(parts);
     int partitions =
         spec.groups() > 0 // how many matrices there are is not known
             ? Exchange.partitions()
@@ -106,10 +106,11 @@ public final class MultiplyNodes {
         Exchange.shuffled(tiles, NeighbourRows.key(candidates), partitions));
   }
 
-  private long candidateBytes(Cuboids cuboids) {
+  /** Candidates that so many parts of the columns give. */
+  private long candidateBytes(int parts) {
     long row = row(NeighbourRows.candidates(List.of())).withoutValues();
     return Bytes.product(
-        cuboids.q(), spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
+        parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
   }
 
   /** The pieces of both operands, where their cuboids are. */
@@ -168,9 +169,12 @@ public final class MultiplyNodes {
     long most = Math.max(1, choice.resources().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
     List<Attribute> groups = product.groups();
-    boolean partial = plan.chosen().cost().traffic().partial() > 0;
+    boolean merged = spec.isMerged(!smallIsRight);
+    boolean partial = spec.reduction().isEmpty() && plan.chosen().cost().traffic().partial() > 0;
     List<Attribute> produced =
-        partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
+        merged
+            ? NeighbourRows.candidates(groups)
+            : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan blocks =
         new MultiplyBroadcastExec(
             spec,
@@ -187,7 +191,7 @@ public final class MultiplyNodes {
                 small,
                 PieceColumns.pieces(spec.type(), groups),
                 planLater),
-            partial
+            partial || !product.watches()
                 ? ScalaInterop.emptySeq()
                 : ScalaInterop.<SparkPlan>seq(
                     new CheckPlacesExec(
@@ -196,7 +200,9 @@ public final class MultiplyNodes {
                         ScalaInterop.seq(product.placeColumns()),
                         ScalaInterop.seq(PieceColumns.ranges(groups)),
                         planLater.apply(product.places()))));
-    return partial ? summed(blocks, plan, produced) : blocks;
+    return merged
+        ? merged(blocks, plan.chosen().cost().tasks(), produced)
+        : partial ? summed(blocks, plan, produced) : blocks;
   }
 
   /** The pieces of an operand's blocks, by what they are shuffled to. */
@@ -301,8 +307,8 @@ public final class MultiplyNodes {
               Bytes.product(cuboids.isShared() ? 1 : cuboids.p(), pieceBytes(cuboids, true)));
     }
     long partials = 0;
-    if (spec.isMerged(cuboids.q())) {
-      partials = candidateBytes(cuboids);
+    if (spec.isMerged(cuboids.q() > 1)) {
+      partials = candidateBytes(cuboids.q());
     } else if (plan.chosen().cost().traffic().partial() > 0) {
       partials =
           Bytes.product(
@@ -317,7 +323,8 @@ public final class MultiplyNodes {
 
   private Prediction broadcastPrediction(CuboidPlan plan, boolean partial) {
     boolean smallIsRight = plan.chosen().strategy() == Strategy.BROADCAST_RIGHT;
-    long partials = 0;
+    long partials =
+        spec.isMerged(!smallIsRight) ? candidateBytes(plan.chosen().cost().tasks()) : 0;
     if (partial) {
       MultiplySpec.Side large = spec.side(!smallIsRight);
       Cuts products =

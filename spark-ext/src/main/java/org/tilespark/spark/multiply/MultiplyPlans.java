@@ -162,13 +162,13 @@ public final class MultiplyPlans {
                 gram || options.transposeA(),
                 a.blockRows(),
                 a.blockCols(),
-                a.stated() && a.blockCols() >= a.cols(),
+                a.wholeRows(),
                 a.stated()),
             new MultiplySpec.Side(
                 options.transposeB(),
                 b.blockCols(),
                 b.blockRows(),
-                b.stated() && b.blockRows() >= b.rows(),
+                b.wholeCols(),
                 b.stated()),
             new Extents(a.rows(), a.cols(), b.cols()),
             new MultiplySpec.Result(
@@ -314,15 +314,28 @@ public final class MultiplyPlans {
    * Extents of a matrix and of its blocks.
    *
    * @param stated true if metadata state the extents of blocks
+   * @param wholeRows true if they state that each block holds all of its rows
+   * @param wholeCols likewise of its columns
    */
-  private record MatrixShape(long rows, long cols, long blockRows, long blockCols, boolean stated) {
-    private MatrixShape(Shape extents, Shape blocks, boolean stated) {
-      this(
-          extents.extent(0),
-          extents.extent(1),
-          Math.max(1, Math.min(blocks.extent(0), extents.extent(0))),
-          Math.max(1, Math.min(blocks.extent(1), extents.extent(1))),
-          stated);
+  private record MatrixShape(
+      long rows,
+      long cols,
+      long blockRows,
+      long blockCols,
+      boolean stated,
+      boolean wholeRows,
+      boolean wholeCols) {
+    private static MatrixShape of(Shape extents, Shape blocks, boolean stated, ArrayMetadata said) {
+      long rows = extents.extent(0);
+      long cols = extents.extent(1);
+      return new MatrixShape(
+          rows,
+          cols,
+          Math.max(1, Math.min(blocks.extent(0), rows)),
+          Math.max(1, Math.min(blocks.extent(1), cols)),
+          stated,
+          said.isWhole(1) || stated && blocks.extent(1) >= cols,
+          said.isWhole(0) || stated && blocks.extent(0) >= rows);
     }
 
     /** As stated by metadata, else as the blocks' coordinates say. */
@@ -335,15 +348,17 @@ public final class MultiplyPlans {
       if (extents.isEmpty()) {
         KnownArray found =
             KnownArray.of(frame.plan(), frame.blocks(), missing, asDataset, operator);
-        return new MatrixShape(found.extents(), found.largest(), false);
+        return of(found.extents(), found.largest(), false, frame.metadata());
       }
       Optional<Shape> stated = frame.blockShape().filter(b -> b.extent(0) > 0 && b.extent(1) > 0);
       Shape blocks = stated.orElse(Shape.of(UNKNOWN_BLOCK, UNKNOWN_BLOCK));
-      return new MatrixShape(extents.get(), blocks, stated.isPresent());
+      return of(extents.get(), blocks, stated.isPresent(), frame.metadata());
     }
 
     MatrixShape op(boolean transposed) {
-      return transposed ? new MatrixShape(cols, rows, blockCols, blockRows, stated) : this;
+      return transposed
+          ? new MatrixShape(cols, rows, blockCols, blockRows, stated, wholeCols, wholeRows)
+          : this;
     }
 
     String extentsText() {

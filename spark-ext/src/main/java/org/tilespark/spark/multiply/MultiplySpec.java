@@ -170,9 +170,9 @@ public record MultiplySpec(
     return result.reduction;
   }
 
-  /** True if what tasks keep of C is merged, where its columns are cut into {@code q} parts. */
-  public boolean isMerged(int q) {
-    return q > 1 && reduction().isDefined() && reduction().get().candidateBytes() > 0;
+  /** True if what tasks keep of C is merged; {@code spread} if they have different columns of it. */
+  public boolean isMerged(boolean spread) {
+    return spread && reduction().isDefined() && reduction().get().candidateBytes() > 0;
   }
 
   /** The product in words: {@code A^T B, 10 x 20 x 30 FLOAT}. */

@@ -75,10 +75,7 @@ final class MultiplyTask<T>
                           cuboids,
                           partition,
                           pieces,
-                          multiplier,
-                          sides(job.spec(), run),
-                          run.plain("vectors"),
-                          metrics))
+                          means(job.spec(), run, multiplier, metrics)))
               : new PanelTask(
                   job,
                   cuboids,
@@ -93,10 +90,12 @@ final class MultiplyTask<T>
         metrics);
   }
 
-  /** How large the tiles of a reduction are. */
-  private static TileSides sides(MultiplySpec spec, TaskRun run) {
-    return TileSides.of(
-        spec.reduction().get(), spec.k(), spec.type().bytes(), run.gpu().isPresent());
+  private static TileProducts.Means means(
+      MultiplySpec spec, TaskRun run, PanelMultiplier multiplier, MultiplyMetrics metrics) {
+    TileSides sides =
+        TileSides.of(
+            spec.reduction().get(), spec.k(), spec.type().bytes(), run.gpu().isPresent());
+    return new TileProducts.Means(multiplier, sides, run.plain("vectors"), metrics);
   }
 
   /**
@@ -107,21 +106,30 @@ final class MultiplyTask<T>
   static <T> MultiplyTask<T> ofBlocks(
       BlockCursor.Source<T> source,
       PanelTask.Job job,
-      BroadcastTask.Large large,
+      LargeBlocks.Side large,
       Broadcast<InternalRow[]> small,
       Option<Broadcast<InternalRow[]>> ranges,
       BackendChoice backend,
       MultiplyMetrics metrics) {
     return new MultiplyTask<>(
         (partition, input, run, multiplier) ->
-            new BroadcastTask(
-                job,
-                large,
-                new BroadcastTask.Partition(partition, source.open(input)),
-                new BroadcastTask.Broadcast(small.value(), ranges.map(Broadcast::value)),
-                multiplier,
-                run.runtime().hostTransposer(),
-                metrics),
+            job.spec().reduction().isDefined()
+                ? run.scope()
+                    .own(
+                        new BroadcastReduceTask(
+                            job,
+                            large,
+                            new LargeBlocks(job, large, source.open(input)),
+                            small.value(),
+                            means(job.spec(), run, multiplier, metrics)))
+                : new BroadcastTask(
+                    job,
+                    large,
+                    new BroadcastTask.Partition(partition, source.open(input)),
+                    new BroadcastTask.Broadcast(small.value(), ranges.map(Broadcast::value)),
+                    multiplier,
+                    run.runtime().hostTransposer(),
+                    metrics),
         Cuboids.uncut(job.spec().extents()),
         backend,
         metrics);

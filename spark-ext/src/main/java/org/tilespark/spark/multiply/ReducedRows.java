@@ -3,7 +3,6 @@ package org.tilespark.spark.multiply;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
@@ -12,7 +11,6 @@ import org.tilespark.spark.multiply.scores.Neighbours;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.multiply.scores.TileSearch;
 import org.tilespark.spark.multiply.scores.TileSides;
-import org.tilespark.spark.multiply.scores.VectorSquares;
 
 /**
  * What a reduction keeps of the products of two sets of vectors: made tile by tile, some queries
@@ -25,6 +23,7 @@ final class ReducedRows implements Iterator<InternalRow> {
   private final TileProducts products;
   private final TileSides sides;
   private final TileSearch search;
+  private final boolean isHalf; // pairs are those of two rows of one matrix, found once
   private final boolean isOfAll; // a row is done when it has met all vectors of the other side
   private final NeighbourRows output;
 
@@ -36,40 +35,40 @@ final class ReducedRows implements Iterator<InternalRow> {
   private int row; // the next one to take
   private Neighbours found = Neighbours.NONE; // of the row taken last
   private int next; // of those, the next one to hand out
+  private boolean isToMirror; // the row handed out last
 
   /**
    * The reduction of a part of the product; borrows all that it is given.
    *
-   * @param head a row of the output that has the matrix's grouping columns; taken
-   * @param sides of tiles
+   * @param output writes what is found
    */
   ReducedRows(
       MultiplySpec spec,
       Cuboids cuboids,
       Tile whole,
-      UnsafeRow head,
-      TileSides sides,
+      NeighbourRows output,
       TileProducts products) {
     this.cuboids = cuboids;
     this.whole = whole;
     this.products = products;
     Reduction reduction = spec.reduction().get();
-    this.sides = sides;
+    this.sides = products.sides();
     this.search =
         TileSearch.of(
             reduction,
             sides,
-            new VectorSquares(products.a().vectors()),
-            new VectorSquares(products.b().vectors()),
+            products.a().vectors(),
+            products.b().vectors(),
             index -> cuboids.element(Axis.N, whole.col() + index));
+    this.isHalf = spec.gram();
     this.isOfAll = reduction instanceof Reduction.Nearest;
-    this.output = NeighbourRows.of(reduction, !spec.isMerged(cuboids.q()), head);
+    this.output = output;
     this.firstCol = whole.cols(); // as behind the last tile of some queries
   }
 
   @Override
   public boolean hasNext() {
-    while (next == found.count()) {
+    while (!isToMirror && next == found.count()) {
       if (row == rows && !nextTile()) {
         return false;
       }
@@ -78,8 +77,16 @@ final class ReducedRows implements Iterator<InternalRow> {
       }
       found = search.take(row++);
       next = 0;
+      while (isHalf && next < found.count() && found.place(next) < query()) {
+        next++; // it comes the other way round
+      }
     }
     return true;
+  }
+
+  /** The query of the row taken last. */
+  private long query() {
+    return cuboids.element(Axis.M, whole.row() + firstRow + row - 1);
   }
 
   @Override
@@ -87,8 +94,13 @@ final class ReducedRows implements Iterator<InternalRow> {
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
-    long query = cuboids.element(Axis.M, whole.row() + firstRow + row - 1);
-    next = output.write(query, found, next);
+    if (isToMirror) {
+      isToMirror = false;
+      NeighbourRows.mirror(output.row());
+      return output.row();
+    }
+    isToMirror = isHalf && found.place(next) > query();
+    next = output.write(query(), found, next);
     return output.row();
   }
 
@@ -101,16 +113,16 @@ final class ReducedRows implements Iterator<InternalRow> {
       firstRow += rows;
       rows = (int) Math.min(sides.rows(), whole.rows() - firstRow);
       search.rows(firstRow, rows);
-      firstCol = 0;
+      firstCol = isHalf && whole.row() == whole.col() ? firstRow : 0;
       cols = 0;
     }
     do {
       firstCol += cols;
       cols = (int) Math.min(sides.cols(), whole.cols() - firstCol);
-      products.begin(firstRow, rows, firstCol, cols);
-      selected = products.select(search.columns(firstCol, cols));
-      for (int i = 0; isOfAll && i < rows; i++) {
-        search.reduce(selected, i);
+      if (isOfAll) {
+        products.reduce(search, firstRow, rows, firstCol, cols);
+      } else {
+        selected = products.select(search, firstRow, rows, firstCol, cols);
       }
     } while (isOfAll && firstCol + cols < whole.cols());
     row = 0;

@@ -2,6 +2,7 @@ package org.tilespark.spark.multiply;
 
 import java.util.List;
 import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier.Panel;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
@@ -12,8 +13,9 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
-import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
+import org.tilespark.spark.multiply.scores.TileSearch;
+import org.tilespark.spark.multiply.scores.TileSides;
 
 /**
  * Small tiles of the product of the vectors that a task holds; everything is borrowed.
@@ -21,18 +23,44 @@ import org.tilespark.kernels.select.SelectedColumns;
  * @param a the vectors of A
  * @param b the vectors of B
  */
-record TileProducts(
-    MultiplySpec spec,
-    ReduceTask.Side a,
-    ReduceTask.Side b,
-    PanelMultiplier multiplier,
-    PanelTask.Listener listener) {
+record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) {
   /**
-   * Begins the tile of the given rows and columns; it may not be done when this returns.
+   * What a task reduces products with, all of it borrowed.
+   *
+   * @param sides of tiles
+   * @param allocator for the vectors
+   */
+  record Means(
+      PanelMultiplier multiplier,
+      TileSides sides,
+      BufferAllocator allocator,
+      PanelTask.Listener listener) {}
+
+  /** The sides of tiles. */
+  TileSides sides() {
+    return means.sides;
+  }
+
+  /**
+   * What a search selects in the tile of the given rows, which it has begun with, and columns;
+   * valid until the next tile.
    *
    * @param firstRow index among the vectors of A; likewise {@code firstCol} among those of B
    */
-  void begin(long firstRow, int rows, long firstCol, int cols) {
+  SelectedColumns select(TileSearch search, long firstRow, int rows, long firstCol, int cols) {
+    multiply(firstRow, rows, firstCol, cols);
+    return means.multiplier.select(search.columns(firstCol, cols)); // found while a device multiplies
+  }
+
+  /** Reduces all rows of such a tile. */
+  void reduce(TileSearch search, long firstRow, int rows, long firstCol, int cols) {
+    SelectedColumns selected = select(search, firstRow, rows, firstCol, cols);
+    for (int row = 0; row < rows; row++) {
+      search.reduce(selected, row);
+    }
+  }
+
+  private void multiply(long firstRow, int rows, long firstCol, int cols) {
     MultiplyProblem problem =
         new MultiplyProblem(
             new Extents(rows, spec.k(), cols),
@@ -43,24 +71,19 @@ record TileProducts(
             cols,
             Factors.ADD,
             Batch.ONE);
-    multiplier.begin(new PanelMultiplier.Tile(problem, false, 1, true));
-    Panels panels = multiplier.panels(wanted(a.bytes(rows)), Optional.of(wanted(b.bytes(cols))));
+    means.multiplier.begin(new PanelMultiplier.Tile(problem, false, 1, true));
+    Panels panels = means.multiplier.panels(wanted(a.bytes(rows)), Optional.of(wanted(b.bytes(cols))));
     put(a, firstRow, rows, panels.a());
     put(b, firstCol, cols, panels.b());
-    multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
-    listener.panel(2.0 * rows * spec.k() * cols);
-  }
-
-  /** What a selection finds in the tile that was begun; valid until the next one is. */
-  SelectedColumns select(ColumnSelection selection) {
-    return multiplier.select(selection);
+    means.multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
+    means.listener.panel(2.0 * rows * spec.k() * cols);
   }
 
   private static Wanted wanted(long bytes) {
     return new Wanted(bytes, Optional.empty()); // no other task has this panel
   }
 
-  private void put(ReduceTask.Side side, long first, int count, Optional<Panel> panel) {
+  private void put(VectorSide side, long first, int count, Optional<Panel> panel) {
     panel
         .orElseThrow()
         .put(side.rows(first, count), 0, side.lead(count) * spec.type().bytes(), false);

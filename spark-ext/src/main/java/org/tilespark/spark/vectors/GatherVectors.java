@@ -73,6 +73,14 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
         columns, blocks, new BlockStatistics.Input(child(), blocks, Optional.empty()), true);
   }
 
+  /** Places are counts of rows, which tasks check. */
+  @Override
+  public Optional<Shape> coveredArray() {
+    return spec().rows() > 0
+        ? Optional.of(Shape.of(spec().rows(), spec().length()))
+        : Optional.empty();
+  }
+
   @Override
   protected List<Object> fields() {
     return List.of(spec(), inputs(), produced(), child(), counted);

@@ -156,6 +156,7 @@ public final class VectorPlans {
     if (spec.rows() > 0) {
       known = known.withExtents(Shape.of(spec.rows(), spec.length()));
     }
+    known = known.withWhole(1);
     List<Attribute> produced = new ArrayList<>();
     BlockKind.MATRIX.offsetColumns().forEach(name -> produced.add(plain(name, DataTypes.LongType)));
     BlockKind.MATRIX

@@ -13,9 +13,12 @@ import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.multiply.scores.Scores;
 import org.tilespark.spark.multiply.scores.Scores.Found;
@@ -81,6 +84,92 @@ class NeighboursTest extends SparkTest {
     }
   }
 
+  /** The smaller side goes to all tasks, the vectors of the larger one stay where they are. */
+  @Test
+  void oneSideIsBroadcast() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 30, 24, 7);
+    TestProduct b = TestProduct.random(ElementType.FLOAT64, 400, 24, 8);
+    TestProduct queries = new TestProduct(ElementType.FLOAT64, a.rows(), a.cols(), a.values());
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> q = queries.frame(spark, 7, 5);
+            List<Row> strips = new ArrayList<>(b.blocks(10, 24).subList(0, 15));
+            strips.addAll(b.blocks(75, 24).subList(2, 6));
+            Dataset<Row> d = wholeRows(b.frame(spark, strips, 5), b);
+            for (Metric metric : Metric.values()) {
+              Dataset<Row> few = MatrixBlocks.knn(q, d, 9, metric);
+              assertNearest(queries, b, 9, metric, few);
+              assertBroadcast("broadcast(left)", true, few);
+              Dataset<Row> many = MatrixBlocks.knn(d, q, 4, metric);
+              assertNearest(b, queries, 4, metric, many);
+              assertBroadcast("broadcast(right)", false, many);
+              Dataset<Row> pairs = MatrixBlocks.pairsAbove(q, d, 0.2, metric);
+              assertPairs(queries, b, 0.2, metric, pairs);
+              assertBroadcast("broadcast(left)", false, pairs);
+            }
+          });
+    }
+  }
+
+  private static Dataset<Row> wholeRows(Dataset<Row> frame, TestProduct of) {
+    Metadata known =
+        ArrayMetadata.empty()
+            .withExtents(Shape.of(of.rows(), of.cols()))
+            .withWhole(1)
+            .toMetadata();
+    return frame.withColumn("values", functions.col("values").as("values", known));
+  }
+
+  /** Only candidates go through an exchange, if any. */
+  private static void assertBroadcast(String strategy, boolean merges, Dataset<Row> found) {
+    String plan = explained(found);
+    assertTrue(plan.contains("MultiplyBroadcast"), plan);
+    assertTrue(plan.contains(strategy), plan);
+    assertEquals(merges, plan.contains("MergeNeighbours"), plan);
+  }
+
+  @Test
+  void missingAndBrokenBlocksBesideABroadcast() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 6, 4, 1);
+    TestProduct b = TestProduct.random(ElementType.FLOAT32, 90, 4, 1);
+    Dataset<Row> q = a.frame(spark, 3, 4);
+    List<Row> missing = b.blocks(10, 4);
+    missing.remove(3);
+    List<Row> twice = b.blocks(10, 4);
+    twice.add(twice.get(2));
+    assertBroadcast(
+        "broadcast(left)",
+        true,
+        MatrixBlocks.knn(q, wholeRows(b.frame(spark, 10, 4), b), 2, Metric.INNER));
+    assertFails(
+        () ->
+            MatrixBlocks.knn(q, wholeRows(b.frame(spark, missing, 3), b), 2, Metric.INNER)
+                .collect(),
+        "MatrixBlocks.knn: matrix B: no block holds the element at row 30, col 0");
+    assertFails(
+        () ->
+            MatrixBlocks.pairsAbove(q, wholeRows(b.frame(spark, twice, 3), b), 2, Metric.INNER)
+                .collect(),
+        "MatrixBlocks.pairsAbove: matrix B: two blocks hold the element at row 20, col 0");
+    List<Row> queries = a.blocks(3, 4);
+    queries.remove(1);
+    assertFails(
+        () ->
+            MatrixBlocks.knn(
+                    a.stated(a.frame(spark, queries, 1), 3, 4),
+                    wholeRows(b.frame(spark, 10, 4), b),
+                    2,
+                    Metric.INNER)
+                .collect(),
+        "MatrixBlocks.knn: matrix A: no block holds the element at row 3, col 0");
+    assertFails(
+        () ->
+            MatrixBlocks.knn(q, wholeRows(b.frame(spark, 10, 3), b), 2, Metric.INNER).collect(),
+        "of the 4 elements of the inner dimension; the column metadata");
+  }
+
   @Test
   void oneTaskMergesNothing() {
     TestProduct a = TestProduct.random(ElementType.FLOAT64, 5, 3, 7);
@@ -94,7 +183,7 @@ class NeighboursTest extends SparkTest {
     }
   }
 
-  /** A gram computes one half, of which nearest neighbours need both. */
+  /** Pairs are found in half of the product; nearest neighbours need all of it. */
   @Test
   void oneFrameOnBothSides() {
     for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
@@ -104,14 +193,27 @@ class NeighboursTest extends SparkTest {
           () -> {
             Dataset<Row> frame = a.stated(a.frame(spark, 30, 12), 30, 12);
             assertNearest(a, a, 4, Metric.INNER, MatrixBlocks.knn(frame, frame, 4, Metric.INNER));
-            assertPairs(
-                a,
-                a,
-                0.8,
-                Metric.COSINE,
-                MatrixBlocks.pairsAbove(frame, frame, 0.8, Metric.COSINE));
+            for (Dataset<Row> each :
+                List.of(frame, MatrixBlocks.transpose(a.transposed().frame(spark, 5, 17)))) {
+              for (Metric metric : Metric.values()) {
+                double threshold = metric == Metric.EUCLIDEAN ? 3.5 : 0.3;
+                Dataset<Row> pairs = MatrixBlocks.pairsAbove(each, each, threshold, metric);
+                assertPairs(a, a, threshold, metric, pairs);
+                String gram = each == frame ? "A A^T, 90 x" : "A^T A, 90 x";
+                assertTrue(explained(pairs).contains(gram), explained(pairs));
+              }
+            }
           });
     }
+  }
+
+  /** More vectors than a tile has sides: each product of two rows is made once. */
+  @Test
+  void halfOfTheProductsOfOneFrame() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 2500, 2, 3);
+    Dataset<Row> frame = a.stated(a.frame(spark, 900, 2), 900, 2);
+    Dataset<Row> pairs = MatrixBlocks.pairsAbove(frame, frame, 1.9, Metric.INNER);
+    assertPairs(a, a, 1.9, Metric.INNER, pairs);
   }
 
   @Test
@@ -240,11 +342,11 @@ class NeighboursTest extends SparkTest {
     Dataset<Row> d = null;
     for (int i = 0; i < 3; i++) {
       TestProduct a = TestProduct.random(ElementType.FLOAT32, 11, 6, 10 + i);
-      TestProduct b = TestProduct.random(ElementType.FLOAT32, 90, 6, 20 + i);
+      TestProduct b = TestProduct.random(ElementType.FLOAT32, 600, 6, 20 + i);
       as.add(a);
       bs.add(b);
       Dataset<Row> left = a.frame(spark, 4, 6).withColumn("sample", functions.lit("s" + i));
-      Dataset<Row> right = b.frame(spark, 25, 4).withColumn("sample", functions.lit("s" + i));
+      Dataset<Row> right = b.frame(spark, 100, 4).withColumn("sample", functions.lit("s" + i));
       q = q == null ? left : q.union(left);
       d = d == null ? right : d.union(right);
     }
@@ -253,15 +355,32 @@ class NeighboursTest extends SparkTest {
     for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
       with(
           settings,
-          () -> {
-            Dataset<Row> found = MatrixBlocks.knn(queries, vectors, 5, Metric.INNER);
-            assertEquals(
-                List.of("query", "neighbour", "rank", "score", "sample"), List.of(found.columns()));
-            for (int i = 0; i < 3; i++) {
-              Dataset<Row> one = found.where("sample = 's" + i + "'");
-              assertNearest(as.get(i), bs.get(i), 5, Metric.INNER, one);
-            }
-          });
+          () ->
+              assertNearestOfEach(as, bs, MatrixBlocks.knn(queries, vectors, 5, Metric.INNER)));
+    }
+    Dataset<Row> inStrips = null;
+    for (int i = 0; i < 3; i++) {
+      Dataset<Row> one =
+          bs.get(i).frame(spark, 150, 6).withColumn("sample", functions.lit("s" + i));
+      inStrips = inStrips == null ? one : inStrips.union(one);
+    }
+    Dataset<Row> mixed = wholeRows(inStrips.repartition(3), bs.get(0));
+    Dataset<Row> found = MatrixBlocks.knn(queries, mixed, 5, Metric.INNER);
+    assertNearestOfEach(as, bs, found);
+    assertBroadcast("broadcast(left)", true, found);
+    assertFails(
+        () ->
+            MatrixBlocks.knn(queries, mixed.where("sample <> 's1'"), 5, Metric.INNER).collect(),
+        "MatrixBlocks.knn: matrix B of sample s1: no block holds the element at row 0, col 0");
+  }
+
+  private static void assertNearestOfEach(
+      List<TestProduct> as, List<TestProduct> bs, Dataset<Row> found) {
+    assertEquals(
+        List.of("query", "neighbour", "rank", "score", "sample"), List.of(found.columns()));
+    for (int i = 0; i < as.size(); i++) {
+      Dataset<Row> one = found.where("sample = 's" + i + "'");
+      assertNearest(as.get(i), bs.get(i), 5, Metric.INNER, one);
     }
   }
 

@@ -31,7 +31,7 @@ final class CostModel {
             partialBytes(q, r, shape.onGrid(p, q)),
             0,
             toDevices(uploadBytes(p, q)),
-            toDevices(Bytes.sum(uploadBytes(p, q), resultBytes(r)))),
+            toDevices(Bytes.sum(uploadBytes(p, q), downloadBytes(r)))),
         flops(),
         p * q * r,
         seconds(p, q, r));
@@ -58,7 +58,7 @@ final class CostModel {
             + leastArithmetic;
     return hasDevices()
         ? least
-            + ((double) uploadBytes(p, q) + resultBytes(r))
+            + ((double) uploadBytes(p, q) + downloadBytes(r))
                 / (rates.pcie() * resources.cluster().devices())
         : least;
   }
@@ -78,7 +78,7 @@ final class CostModel {
     int tasks = tiles * r;
     double seconds = shuffle + arithmetic(flops, tasks);
     if (hasDevices()) {
-      seconds += pcie((double) upload + resultBytes(r), tasks);
+      seconds += pcie((double) upload + downloadBytes(r), tasks);
     }
     if (partials > 0) {
       seconds += shuffle(partials, partials, busy(tasks), busy(tiles));
@@ -109,7 +109,7 @@ final class CostModel {
             partials,
             0,
             toDevices(uploadBytes(p, q)),
-            toDevices(Bytes.sum(uploadBytes(p, q), resultBytes(r)))),
+            toDevices(Bytes.sum(uploadBytes(p, q), downloadBytes(r)))),
         flops(),
         where.parts(),
         seconds(
@@ -123,12 +123,15 @@ final class CostModel {
 
   /** Blocks along K of the side that stays where it is. */
   int broadcastParts(boolean left) {
-    return (int) Math.min(part(shape.k(), stays(left).inner()), Integer.MAX_VALUE);
+    return shape.reduced().isPresent()
+        ? 1
+        : (int) Math.min(part(shape.k(), stays(left).inner()), Integer.MAX_VALUE);
   }
 
   /**
    * One side goes to all machines, the other stays in its blocks. Unless these make whole blocks of
-   * C, what each makes is a partial product; those are shuffled and added. Each block is multiplied
+   * C, what each makes is a partial product; those are shuffled and added. What is kept of C for a
+   * row is merged, if it is B that stays. Each block is multiplied
    * by itself, so a device gets the small side once for every block across, unless tasks share it.
    */
   Cost broadcast(boolean left) {
@@ -137,13 +140,15 @@ final class CostModel {
     long blocksAlongK = part(shape.k(), large.inner());
     long blocksAcross = part(left ? shape.n() : shape.m(), large.outer());
     int r = broadcastParts(left);
-    boolean whole = r == 1 && large.whole();
-    long partials = whole ? 0 : resultBytes(r);
     int tasks = (int) Math.min(resources.usefulTasks(), Bytes.product(blocksAlongK, blocksAcross));
+    long partials =
+        shape.reduced().isPresent()
+            ? partialBytes(left ? tasks : 1, 1, true)
+            : r == 1 && large.whole() ? 0 : resultBytes(r);
     long sent = Bytes.product(small, resources.cluster().machines() + 1L);
     double up =
         (double) small * (small <= resources.sharedBytes() ? 1 : blocksAcross) + large.bytes();
-    double pcie = up + resultBytes(r);
+    double pcie = up + downloadBytes(r);
     double seconds =
         sent / resources.rates().broadcast()
             + arithmetic(flops(), tasks)
@@ -151,7 +156,7 @@ final class CostModel {
     if (hasDevices()) {
       seconds += pcie(pcie, tasks);
     }
-    if (!whole) {
+    if (partials > 0) {
       seconds +=
           shuffle(partials, partials, busy(tasks), busy(tasks))
               + resources.rates().taskStart() * tasks;
@@ -177,7 +182,7 @@ final class CostModel {
     double devices = Math.min(resources.cluster().devices(), busy);
     double flops = flops() * share;
     long up = once <= resources.sharedBytes() ? once : read;
-    long pcie = hasDevices() ? up + (long) (shape.bytesC() * share) * r : 0;
+    long pcie = hasDevices() ? up + (long) (downloadBytes(r) * share) : 0;
     double seconds =
         (0.5 * once + 0.5 * read + partials) / (resources.rates().shuffle() * busy)
             + flops / (rate() * (hasDevices() ? devices : busy))
@@ -245,6 +250,11 @@ final class CostModel {
 
   private long resultBytes(int r) {
     return Bytes.product(r, shape.bytesC());
+  }
+
+  /** Bytes that come from devices; of tiles that are reduced there it is next to nothing. */
+  private long downloadBytes(int r) {
+    return shape.reduced().isPresent() ? 0 : resultBytes(r);
   }
 
   private double flops() {

@@ -134,11 +134,7 @@ public final class CuboidPlanner {
       allowed.addAll(bestCuboids(most));
       most = most < MOST_TASKS / 2 ? most * 2 : most == MOST_TASKS ? MOST_TASKS + 1 : MOST_TASKS;
     }
-    List<Strategy> broadcasts =
-        shape.reduced().isPresent()
-            ? List.of() // blocks need not hold K whole
-            : List.of(Strategy.BROADCAST_LEFT, Strategy.BROADCAST_RIGHT);
-    for (Strategy side : broadcasts) {
+    for (Strategy side : List.of(Strategy.BROADCAST_LEFT, Strategy.BROADCAST_RIGHT)) {
       Candidate candidate = broadcast(side, resources.broadcastBytes());
       (candidate.isAllowed() ? allowed : refused).add(candidate);
     }

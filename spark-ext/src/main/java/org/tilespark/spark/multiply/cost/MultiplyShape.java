@@ -49,8 +49,8 @@ public record MultiplyShape(
    *     missing
    * @param outer elements of a block along M or N; 1 if not known
    * @param inner elements of a block along K; 1 if not known
-   * @param whole true if the products of its blocks with the other operand are blocks of C, of
-   *     which none is missing: where the other one is broadcast, nothing is shuffled
+   * @param whole true if the products of its blocks with the other operand are blocks of C, or can
+   *     be reduced, and none is missing: where the other one is broadcast, no operand is shuffled
    */
   public record Operand(long bytes, long outer, long inner, boolean whole) {}
 

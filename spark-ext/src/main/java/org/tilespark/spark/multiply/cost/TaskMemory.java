@@ -22,9 +22,7 @@ final class TaskMemory {
    */
   Optional<String> refusal(long m, long n) {
     if (shape.reduced().isPresent()) {
-      return Optional.of(vectorBytes(m, n))
-          .filter(vectors -> vectors > resources.hostBytes())
-          .map(vectors -> needs(vectors, "host", resources.hostBytes()));
+      return tooManyVectors(m, n);
     }
     return refusalOf(Bytes.product(m, n, width()), panelBytes(m, n));
   }
@@ -57,12 +55,37 @@ final class TaskMemory {
     MultiplyShape.Operand large = left ? shape.b() : shape.a();
     long other = left ? shape.m() : shape.n();
     long outer = Math.min(large.outer(), left ? shape.n() : shape.m());
+    if (shape.reduced().isPresent()) {
+      return refusalOfReduced(left, large, Bytes.product(other, shape.reduced().get().candidateBytes()), most)
+          .or(() -> tooManyVectors(other, outer));
+    }
     long sliced =
         Math.max(1, Math.min(outer, resources.tileBytes() / Bytes.product(other, width())));
     long panels =
         Bytes.product(
             2L * width() * Math.min(large.inner(), PANEL_DEPTH), Bytes.sum(sliced, other));
     return refusalOf(Bytes.product(sliced, other, width()), panels);
+  }
+
+  private Optional<String> tooManyVectors(long m, long n) {
+    return Optional.of(vectorBytes(m, n))
+        .filter(vectors -> vectors > resources.hostBytes())
+        .map(vectors -> needs(vectors, "host", resources.hostBytes()));
+  }
+
+  /** Why blocks of {@code large} cannot be reduced where they are; empty if they can. */
+  private static Optional<String> refusalOfReduced(
+      boolean left, MultiplyShape.Operand large, long candidates, long most) {
+    if (!large.whole()) {
+      return Optional.of(
+          "nothing states that blocks of %s hold whole vectors, or their places cannot be read alone"
+              .formatted(left ? "B" : "A"));
+    }
+    return left && candidates > most
+        ? Optional.of(
+            "candidates of %s are more than the %s that a task may keep"
+                .formatted(Bytes.text(candidates), Bytes.text(most)))
+        : Optional.empty();
   }
 
   private Optional<String> refusalOf(long tile, long operands) {

@@ -90,6 +90,13 @@ public abstract class NeighbourRows {
   /** The row that was written last; valid until the next one is. */
   public abstract InternalRow row();
 
+  /** Makes the row of a neighbour that of the query: the pair the other way round. */
+  public static void mirror(InternalRow row) {
+    long query = row.getLong(QUERY);
+    row.setLong(QUERY, row.getLong(NEIGHBOUR));
+    row.setLong(NEIGHBOUR, query);
+  }
+
   /** One row for each neighbour. */
   private static final class OfNeighbours extends NeighbourRows {
     private final Reduction reduction;

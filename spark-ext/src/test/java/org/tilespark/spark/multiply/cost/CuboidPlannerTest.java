@@ -79,7 +79,7 @@ class CuboidPlannerTest {
     assertEquals(1, deep.chosen().r(), deep::toString);
     for (Candidate candidate : deep.rejected()) {
       assertEquals(1, candidate.r(), candidate::toString);
-      assertFalse(candidate.strategy().isBroadcast(), candidate::toString);
+      assertFalse(candidate.strategy().isBroadcast() && candidate.isAllowed());
     }
     MultiplyShape shape = reduced(5000, 128, 50_000, 160);
     Candidate columns = CuboidPlanner.forced(shape, cpu(2, 2), Strategy.CUBOID, 1, 2, 1).chosen();
@@ -95,6 +95,47 @@ class CuboidPlannerTest {
     assertThrows(
         CuboidPlanner.NoRoomException.class,
         () -> CuboidPlanner.plan(reduced(10, 1_000_000_000, 10, 160), cpu(2, 2)));
+  }
+
+  /** Few queries go to all tasks; what these keep of them is shuffled, unless it is final. */
+  @Test
+  void reducedProductsLeaveTheVectorsOfTheLargerSideWhereTheyAre() {
+    ClusterResources resources =
+        new ClusterResources(
+            new ClusterSize(16, 1, 0), 16, 0, 4 * GIB, GIB, 64 * MIB, 0, RATES);
+    for (boolean left : new boolean[] {true, false}) {
+      MultiplyShape dense =
+          reduced(left ? 10_000 : 1_000_000, 256, left ? 1_000_000 : 10_000, 160);
+      MultiplyShape shape =
+          new MultiplyShape(
+              dense.extents(),
+              dense.type(),
+              new MultiplyShape.Operand(dense.a().bytes(), 8192, 256, !left),
+              new MultiplyShape.Operand(dense.b().bytes(), 8192, 256, left),
+              1,
+              1,
+              dense.reduced());
+      CuboidPlan plan = CuboidPlanner.plan(shape, resources);
+      assertEquals(left ? "broadcast(left)" : "broadcast(right)", plan.chosen().name());
+      CuboidPlan.Traffic moved = plan.chosen().cost().traffic();
+      assertEquals(0, moved.operands());
+      assertEquals(left ? 16L * 10_000 * 160 : 0, moved.partial());
+      CuboidPlan unknown = CuboidPlanner.plan(dense, resources);
+      assertEquals(Strategy.CUBOID, unknown.chosen().strategy());
+      assertTrue(unknown.toString().contains("hold whole vectors"), unknown::toString);
+    }
+    MultiplyShape many = reduced(10_000, 256, 1_000_000, 160_000);
+    MultiplyShape whole =
+        new MultiplyShape(
+            many.extents(),
+            many.type(),
+            many.a(),
+            new MultiplyShape.Operand(many.b().bytes(), 8192, 256, true),
+            1,
+            1,
+            many.reduced());
+    CuboidPlan plan = CuboidPlanner.plan(whole, resources);
+    assertTrue(plan.toString().contains("candidates of 1.5 GiB"), plan::toString);
   }
 
   private static MultiplyShape reduced(long m, long k, long n, long candidateBytes) {

@@ -1,4 +1,4 @@
-package org.tilespark.spark.multiply;
+package org.tilespark.spark.multiply.rules;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.spark.multiply.MultiplyBlocks;
+import org.tilespark.spark.multiply.MultiplySpec;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -20,7 +22,8 @@ import org.tilespark.spark.options.MultiplyOptions;
  * Adds a scan of the larger operand's block coordinates to a product that a broadcast may compute.
  * The broadcast finds missing blocks by it; a product that is planned in another way leaves it
  * unused. Only coordinate columns are read. Where these cannot be had without computing the values,
- * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead.
+ * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead;
+ * where C is reduced, both operands are.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   @Override
@@ -35,10 +38,10 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     MultiplySpec spec = product.spec();
     boolean right = spec.largerIsRight();
     if (spec.gram()
-        || spec.reduction().isDefined()
         || spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid
-        || product.watches()
-        || !spec.side(right).spans()) {
+        || product.isCovered()
+        || !spec.side(right).spans()
+        || !spec.side(right).stated() && spec.reduction().isEmpty()) {
       return Optional.empty();
     }
     LogicalPlan larger = product.operands().get(right ? 1 : 0);

@@ -1,14 +1,16 @@
-package org.tilespark.spark.multiply;
+package org.tilespark.spark.multiply.rules;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.stage.ProgramBlocks;
 
@@ -60,5 +62,36 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   static boolean isTranspose(ProgramBlocks node) {
     return node.asPermutation().equals(Optional.of(Permutation.of(1, 0)))
         && !node.spec().out().isComplex();
+  }
+
+  /**
+   * The product whose blocks a node takes one by one, as the columns that the node gives; empty if
+   * there is none, or it is reduced.
+   */
+  static Optional<MultiplyBlocks> productBelow(ProgramBlocks node) {
+    OperandSource read = new OperandSource(node.child(), node.read()).belowProjections();
+    if (!(read.plan instanceof MultiplyBlocks product)
+        || product.spec().reduction().isDefined()) {
+      return Optional.empty();
+    }
+    List<Attribute> computed = product.produced();
+    List<Attribute> produced = new ArrayList<>();
+    for (int i = 0; i < computed.size(); i++) {
+      int position = Attributes.indexOf(read.columns, computed.get(i));
+      if (i < Column.COUNT && position != i) {
+        return Optional.empty(); // the blocks come from elsewhere
+      }
+      // A grouping column that nobody reads is not among those that are given.
+      produced.add(position < 0 ? computed.get(i).newInstance() : node.given().get(position));
+    }
+    return read.columns.stream().allMatch(column -> Attributes.indexOf(computed, column) >= 0)
+        ? Optional.of(product.producing(produced))
+        : Optional.empty();
+  }
+
+  /** A product with the columns of a node, in their order. */
+  static Project inPlaceOf(ProgramBlocks node, MultiplyBlocks product) {
+    return new Project(
+        ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(node.output())), product);
   }
 }

@@ -1,16 +1,16 @@
-package org.tilespark.spark.multiply;
+package org.tilespark.spark.multiply.rules;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.multiply.MultiplyBlocks;
+import org.tilespark.spark.multiply.MultiplySpec;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
 import org.tilespark.spark.stage.ProgramBlocks;
 
@@ -22,8 +22,8 @@ import org.tilespark.spark.stage.ProgramBlocks;
  *   <li>the transpose of a product becomes the product of the transposed operands in turn, {@code
  *       (AB)^T = B^T A^T}, with flags;
  *   <li>a product of a matrix with its own transpose becomes a gram, which reads its operand once
- *       and computes half of the result. Two operands are the same if Spark finds that their plans
- *       give the same result.
+ *       and computes half of the result; but for nearest neighbours, of which a row of C has to be
+ *       whole. Two operands are the same if Spark finds that their plans give the same result.
  * </ul>
  */
 public final class SimplifyMultiply extends Rule<LogicalPlan> {
@@ -76,7 +76,7 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
     MultiplySpec spec = product.spec();
     boolean suits =
         !spec.gram()
-            && spec.reduction().isEmpty() // which needs both halves of a gram
+            && !(spec.reduction().nonEmpty() && spec.reduction().get() instanceof Reduction.Nearest)
             && spec.transposeA() != spec.transposeB()
             && spec.m() == spec.n()
             && (spec.strategy() instanceof Strategy.Auto
@@ -97,39 +97,17 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
 
   /** The product that gives what the transpose of a product is; empty of anything else. */
   private static Optional<Project> transposed(ProgramBlocks transpose) {
-    List<Attribute> given = transpose.given();
-    OperandSource read =
-        new OperandSource(transpose.child(), transpose.read()).belowProjections();
-    if (!(read.plan() instanceof MultiplyBlocks product)
-        || product.spec().reduction().isDefined()) {
-      return Optional.empty();
-    }
-    List<Attribute> produced = new ArrayList<>();
-    for (int i = 0; i < product.produced().size(); i++) {
-      Attribute computed = product.produced().get(i);
-      int position = Attributes.indexOf(read.columns(), computed);
-      if (i < Column.COUNT && position != i) {
-        return Optional.empty(); // the transpose takes its blocks from elsewhere
-      }
-      // A grouping column that nobody reads is not among the transpose's.
-      produced.add(position < 0 ? computed.newInstance() : given.get(position));
-    }
-    for (Attribute column : read.columns()) {
-      if (Attributes.indexOf(product.produced(), column) < 0) {
-        return Optional.empty();
-      }
-    }
-    List<List<Attribute>> inputs = new ArrayList<>();
-    List<LogicalPlan> operands = new ArrayList<>();
-    for (int i = product.operands().size() - 1; i >= 0; i--) {
-      inputs.add(product.inputs(i));
-      operands.add(product.operands().get(i));
-    }
-    MultiplyBlocks turned =
-        product.producing(produced).with(product.spec().transposed(), inputs, operands);
-    return Optional.of(
-        new Project(
-            ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(transpose.output())),
-            turned));
+    return OperandSource.productBelow(transpose)
+        .map(
+            product -> {
+              List<List<Attribute>> inputs = new ArrayList<>();
+              List<LogicalPlan> operands = new ArrayList<>();
+              for (int i = product.operands().size() - 1; i >= 0; i--) {
+                inputs.add(product.inputs(i));
+                operands.add(product.operands().get(i));
+              }
+              return OperandSource.inPlaceOf(
+                  transpose, product.with(product.spec().transposed(), inputs, operands));
+            });
   }
 }

@@ -1,0 +1,114 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.StaleMetadata;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.BlockCheck;
+
+/**
+ * The blocks of one partition of an operand that stays where it is, one after the other. What is
+ * said of a block holds until the next one.
+ */
+final class LargeBlocks {
+  /**
+   * The side whose blocks stay.
+   *
+   * @param right true if it is B
+   * @param blocks where a block's columns are in its rows
+   * @param groupOrdinals where grouping columns are
+   * @param depth of panels along K, at most
+   * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
+   */
+  record Side(
+      boolean right, BlockSchema blocks, List<Integer> groupOrdinals, long depth, long mostOuter)
+      implements Serializable {}
+
+  private final PanelTask.Job job;
+  private final MultiplySpec spec;
+  private final Side side;
+  private final int inner; // axis of the block
+  private final BlockCursor cursor;
+  private final BlockCheck check;
+  private final UnsafeProjection groupOf;
+  private HostMemory values;
+  private UnsafeRow group;
+
+  /** The blocks under a cursor, before the first one. */
+  LargeBlocks(PanelTask.Job job, Side side, BlockCursor cursor) {
+    this.job = job;
+    this.spec = job.spec();
+    this.side = side;
+    this.inner = spec.innerIsRow(side.right()) ? 0 : 1;
+    this.cursor = cursor;
+    this.check =
+        new BlockCheck(
+            side.blocks(),
+            spec.operator() + ", matrix " + (side.right() ? "B" : "A"),
+            spec.extents(side.right()));
+    this.groupOf = job.groups(side.groupOrdinals());
+  }
+
+  /**
+   * Goes to the next block; false if there is none.
+   *
+   * @throws IllegalArgumentException if the block is broken, or should hold all of K and does not
+   */
+  boolean advance() {
+    if (!cursor.advance()) {
+      return false;
+    }
+    check.check(cursor);
+    if (!job.partial() && innerEnd() - innerStart() < spec.k()) {
+      throw doesNotSpan();
+    }
+    group = groupOf.apply(cursor.row()).copy();
+    values = cursor.values(side.blocks().values(), spec.type()).values();
+    return true;
+  }
+
+  /** First element along M or N. */
+  long outerStart() {
+    return check.offset()[1 - inner];
+  }
+
+  long outerEnd() {
+    return outerStart() + check.size()[1 - inner];
+  }
+
+  /** First element along K. */
+  long innerStart() {
+    return check.offset()[inner];
+  }
+
+  long innerEnd() {
+    return innerStart() + check.size()[inner];
+  }
+
+  /** Its grouping columns; stays as it is. */
+  UnsafeRow group() {
+    return group;
+  }
+
+  /** Puts the block, or what of it belongs there, into a panel. */
+  void addTo(PanelSide panel) {
+    panel.add(
+        check.offset()[0], check.offset()[1], check.size()[0], check.size()[1], values, false);
+  }
+
+  private IllegalArgumentException doesNotSpan() {
+    return new IllegalArgumentException(
+        OperandDefects.blockAt(spec, side.right(), check.offset()[0], check.offset()[1])
+            + " holds "
+            + (innerEnd() - innerStart())
+            + " of the "
+            + spec.k()
+            + " elements of the inner dimension; the column metadata tilespark.blockShape or"
+            + " tilespark.whole says that all blocks hold all of them; "
+            + StaleMetadata.HELP);
+  }
+}
