@@ -7,6 +7,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.functions.CommonTables;
 import org.tilespark.spark.functions.TableFunctions;
+import org.tilespark.spark.multiply.rules.MapProducts;
 import org.tilespark.spark.multiply.rules.SimplifyMultiply;
 import org.tilespark.spark.multiply.rules.WatchPlaces;
 import org.tilespark.spark.permute.ComposePermutations;
@@ -41,6 +42,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyMultiply()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new WatchPlaces()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new MapProducts()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PruneCarriedColumns()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushFilterThroughStage()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushSlices()));

@@ -10,8 +10,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.tilespark.arrow.blocks.ArrayStep.Given;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
@@ -164,6 +166,19 @@ public record ArrayProgram(
       state = step.after(state);
     }
     return new CutAxes(whole, sliced);
+  }
+
+  /**
+   * What is computed of each real element, one after the other, without a look at anything else;
+   * empty if more is done, or if elements become other ones than of the same type.
+   */
+  public Optional<List<ElementwiseProgram>> ofElements() {
+    boolean keepsType =
+        Stream.concat(statesBefore().stream(), Stream.of(output()))
+            .allMatch(state -> !state.isComplex() && state.type() == type);
+    List<ElementwiseProgram> programs =
+        steps.stream().flatMap(step -> step.ofElements().stream()).toList();
+    return keepsType && programs.size() == steps.size() ? Optional.of(programs) : Optional.empty();
   }
 
   /** True if all it does is to take some of the elements, and give blocks other places. */

@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
@@ -82,6 +83,11 @@ public interface ArrayStep extends Serializable {
 
   /** The permutation that this step is, if it does nothing else. */
   default Optional<Permutation> asPermutation() {
+    return Optional.empty();
+  }
+
+  /** What this step computes of each element, if it looks at nothing else. */
+  default Optional<ElementwiseProgram> ofElements() {
     return Optional.empty();
   }
 

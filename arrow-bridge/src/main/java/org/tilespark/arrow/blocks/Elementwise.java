@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.joining;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.Box;
@@ -51,6 +52,11 @@ public record Elementwise(
   @Override
   public boolean dependsOnPlace() {
     return !vectors.isEmpty() || !others.isEmpty() || program.readsPlaces();
+  }
+
+  @Override
+  public Optional<ElementwiseProgram> ofElements() {
+    return dependsOnPlace() ? Optional.empty() : Optional.of(program);
   }
 
   @Override

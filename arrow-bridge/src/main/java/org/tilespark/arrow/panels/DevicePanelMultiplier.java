@@ -13,12 +13,15 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceElementwise.At;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceSelector;
+import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.host.HostSelection;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.kernels.select.SelectionPlan;
@@ -46,6 +49,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
 
   private final DevicePlace place;
   private final DeviceMultiplier multiplier;
+  private final DeviceElementwise elementwise;
+  private final HostElementwise hostElementwise = new HostElementwise();
   private final DeviceSelector selector;
   private final DevicePanels.Stage stage;
   private final long mostPinnedBytes;
@@ -81,9 +86,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    * @param stage with whose other tasks it shares panels
    */
   public DevicePanelMultiplier(
-      DevicePlace place, DeviceMultiplier multiplier, Results results, DevicePanels.Stage stage) {
+      DevicePlace place,
+      DeviceMultiplier multiplier,
+      DeviceElementwise elementwise,
+      Results results,
+      DevicePanels.Stage stage) {
     this.place = place;
     this.multiplier = multiplier;
+    this.elementwise = elementwise;
     this.selector = new DeviceSelector(place.device());
     this.stage = stage;
     this.mostPinnedBytes = results.mostPinnedBytes();
@@ -241,14 +251,35 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   }
 
   @Override
-  public HostMemory finish() {
+  public HostMemory finish(List<ElementwiseProgram> epilogue) {
     if (granted == null) { // no panel came
       HostMemory zeros = result();
       zeros.fill((byte) 0);
       tellPassed();
-      return zeros;
+      return onHost(epilogue, zeros);
     }
-    return fetched(finished());
+    DeviceBuffer from = finished();
+    if (epilogue.isEmpty()) {
+      return fetched(from);
+    }
+    if (!epilogue.stream().allMatch(each -> elementwise.check(each).isPresent())) {
+      return onHost(epilogue, fetched(from));
+    }
+    try (DeviceClock clock = new DeviceClock(kernels)) {
+      List<At> tiles = List.of(new At(from, 0));
+      for (ElementwiseProgram each : epilogue) {
+        elementwise.run(each, tile.shape(), new long[2], List.of(), tiles, tiles, kernels);
+      }
+      clock.ended(Phase.KERNELS);
+      clock.synchronize();
+      place.listener().computed(clock.times().kernels());
+    }
+    return fetched(from);
+  }
+
+  private HostMemory onHost(List<ElementwiseProgram> epilogue, HostMemory result) {
+    hostElementwise.run(epilogue, tile.shape(), result);
+    return result;
   }
 
   @Override

@@ -6,20 +6,24 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.host.HostSelection;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import sun.misc.Unsafe;
 
 /** Multiplies panels on the CPU, on the calling thread, in memory of an Arrow allocator. */
 public final class HostPanelMultiplier implements PanelMultiplier {
   private final Multiplier multiplier;
   private final PipelineListener listener;
+  private final HostElementwise elementwise = new HostElementwise();
   private final GrowingBuffer partials;
   private final GrowingBuffer totals;
   private final GrowingBuffer bufferA;
@@ -28,6 +32,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   private HostMemory total; // null where one tile will do
   private TileSums sums;
   private ElementType type;
+  private Shape shape;
   private HostMemory panelA;
   private HostMemory panelB;
 
@@ -45,6 +50,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   @Override
   public void begin(Tile tile) {
     type = tile.panel().type();
+    shape = tile.shape();
     sums = new TileSums(tile);
     partial = partials.memory(tile.bytes());
     partial.fill((byte) 0);
@@ -89,14 +95,19 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   }
 
   @Override
-  public HostMemory finish() {
-    if (total == null) {
+  public HostMemory finish(List<ElementwiseProgram> epilogue) {
+    if (total == null && epilogue.isEmpty()) {
       return partial;
     }
     long start = System.nanoTime();
-    addPartials();
+    HostMemory tile = partial;
+    if (total != null) {
+      addPartials();
+      tile = total;
+    }
+    elementwise.run(epilogue, shape, tile);
     listener.computed(System.nanoTime() - start);
-    return total;
+    return tile;
   }
 
   @Override

@@ -5,8 +5,10 @@ import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
+import org.tilespark.layout.Shape;
 
 /**
  * Accumulates one tile of C after another from panels of A and B that stream by: what it holds does
@@ -105,6 +107,11 @@ public interface PanelMultiplier extends AutoCloseable {
       return panel.bytesC();
     }
 
+    /** Rows and columns. */
+    Shape shape() {
+      return Shape.of(panel.m(), panel.n());
+    }
+
     /** Products that each element is the sum of, at most. */
     long terms() {
       long depth = Math.max(1, panel.k());
@@ -146,7 +153,17 @@ public interface PanelMultiplier extends AutoCloseable {
   void multiply(List<PanelProduct> products);
 
   /** The tile, when it is done; valid until the next {@link #begin} or {@link #close}. */
-  HostMemory finish();
+  default HostMemory finish() {
+    return finish(List.of());
+  }
+
+  /**
+   * What becomes of the tile, where it is, when it is done; valid as long.
+   *
+   * @param epilogue what is computed of each element, first to last: each of one input and one
+   *     output of the tile's type, without vectors and places
+   */
+  HostMemory finish(List<ElementwiseProgram> epilogue);
 
   /**
    * Finds columns of the rows of the tile, where it is: only these come from a device, unless they

@@ -35,6 +35,7 @@ import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.PinnedBuffer;
 import org.tilespark.kernels.device.PinnedPool;
@@ -53,6 +54,7 @@ import org.tilespark.layout.ElementType;
 class DevicePanelMultiplierIT extends PanelMultiplierContract {
   private static CudaDevice device;
   private static DeviceMultiplier multiplier;
+  private static DeviceElementwise elementwise;
   private static PinnedPool pool;
   private static ArrowMemory memory;
 
@@ -63,6 +65,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
   static void openDevice() {
     device = CudaDevice.open(0);
     multiplier = new DeviceMultiplier(device);
+    elementwise = new DeviceElementwise(device);
     pool = device.newPinnedPool(1 << 26);
     memory = new ArrowMemory(new PinnedMemorySource(pool));
   }
@@ -72,6 +75,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
     if (device != null) {
       memory.close();
       multiplier.close();
+      elementwise.close();
       assertEquals(0, pool.liveBytes());
       pool.close();
       assertEquals(0, device.liveDeviceBytes());
@@ -98,6 +102,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
               new DevicePlace(
                   device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
               kernels,
+              elementwise,
               new DevicePanelMultiplier.Results(plain, mostPinnedBytes),
               stage)) {
         body.accept(panels);
@@ -350,6 +355,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                                     new DeviceTask(() -> {}),
                                     counts),
                                 multiplier,
+                                elementwise,
                                 new DevicePanelMultiplier.Results(plain, 1 << 20),
                                 stage)) {
                       sharedTile(problem, panels, row, col);

@@ -26,6 +26,9 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.kernels.pointwise.BinaryFunction;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.kernels.pointwise.Instruction;
 import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
@@ -116,6 +119,39 @@ abstract class PanelMultiplierContract {
             multiplier.multiply(List.of(new PanelProduct(problem(m, k, n, k, k), 0, 0, 0)));
             assertTile(expected, multiplier.finish());
             pieces.forEach(PinnedOrNot::close);
+          }
+        });
+  }
+
+  /** Of one panel, of many with totals, and of none. */
+  @Test
+  void whatIsComputedOfTheTile() {
+    ElementwiseProgram twice =
+        new ElementwiseProgram(
+            2,
+            List.of(ElementwiseProgram.Input.of(ElementType.FLOAT64, false)),
+            List.of(),
+            List.of(
+                new Instruction.Load(0, 0), new Instruction.Binary(BinaryFunction.ADD, 0, 0)),
+            List.of(ElementwiseProgram.Output.real(1)));
+    withMultiplier(
+        multiplier -> {
+          for (int depths : new int[] {1, 40, 0}) {
+            int k = 5;
+            Random random = new Random(depths);
+            double[] expected = new double[M * N];
+            multiplier.begin(new Tile(problem(M, k, N, k, k), false, depths));
+            for (int i = 0; i < depths; i++) {
+              double[] a = numbers(random, M * k);
+              double[] b = numbers(random, N * k);
+              Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
+              panels.a().orElseThrow().put(HostMemory.ofArray(a));
+              panels.b().orElseThrow().put(HostMemory.ofArray(b));
+              multiplier.multiply(List.of(new PanelProduct(problem(M, k, N, k, k), 0, 0, 0)));
+              add(expected, N, a, b, k, 0, M, 0, k, 0, N);
+            }
+            Arrays.setAll(expected, i -> 4 * expected[i]);
+            assertTile(expected, multiplier.finish(List.of(twice, twice)));
           }
         });
   }

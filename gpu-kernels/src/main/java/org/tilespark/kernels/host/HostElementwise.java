@@ -69,6 +69,19 @@ public final class HostElementwise {
     }
   }
 
+  /**
+   * Runs programs of one input and one output, without vectors and places, one after the other
+   * where a block is.
+   *
+   * @param block real elements of the type that all programs take and give
+   */
+  public void run(List<ElementwiseProgram> programs, Shape shape, HostMemory block) {
+    List<List<HostMemory>> planes = List.of(List.of(block));
+    for (ElementwiseProgram program : programs) {
+      run(program, shape, new long[shape.rank()], List.of(), planes, planes);
+    }
+  }
+
   private static void requireCount(String what, long expected, long found) {
     if (expected != found) {
       throw new IllegalArgumentException(

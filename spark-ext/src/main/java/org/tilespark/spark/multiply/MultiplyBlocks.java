@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -161,6 +162,12 @@ public final class MultiplyBlocks extends LogicalBlockNode
     newInputs.forEach(all::addAll);
     return new MultiplyBlocks(
         newSpec, ScalaInterop.seq(all), produced, ScalaInterop.seq(newOperands));
+  }
+
+  /** The same product, of whose elements something more is computed. */
+  public MultiplyBlocks then(List<ElementwiseProgram> programs, String text) {
+    return new MultiplyBlocks(
+        spec.then(programs, text), inputs, produced, operands, placeColumns, places);
   }
 
   /** The same product as other columns. */

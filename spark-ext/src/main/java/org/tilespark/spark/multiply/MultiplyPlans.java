@@ -177,7 +177,8 @@ public final class MultiplyPlans {
                 Math.toIntExact(blocks.extent(0)),
                 Math.toIntExact(blocks.extent(1)),
                 options.missing(),
-                ScalaInterop.option(reduction.map(each -> each.of(b.cols())))),
+                ScalaInterop.option(reduction.map(each -> each.of(b.cols()))),
+                MultiplySpec.Epilogue.NONE),
             options.strategy(),
             left.further().size());
     List<Attribute> inputs = new ArrayList<>();

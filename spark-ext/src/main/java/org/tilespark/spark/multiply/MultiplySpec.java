@@ -1,8 +1,11 @@
 package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.multiply.scores.Reduction;
@@ -59,6 +62,7 @@ public record MultiplySpec(
    * @param blockCols columns of a block of C
    * @param missing what happens where a block of an operand is not there
    * @param reduction what becomes of C in the tasks that compute it; empty if C is asked for
+   * @param epilogue what is computed of each element of C
    */
   public record Result(
       ElementType type,
@@ -66,8 +70,25 @@ public record MultiplySpec(
       int blockRows,
       int blockCols,
       Missing missing,
-      Option<Reduction> reduction)
+      Option<Reduction> reduction,
+      Epilogue epilogue)
       implements Serializable {}
+
+  /**
+   * What is computed of each element of C when its sum is done.
+   *
+   * @param programs first to last, each of one element of C's type, which becomes another one of it
+   * @param text in words
+   */
+  public record Epilogue(List<ElementwiseProgram> programs, String text) implements Serializable {
+    /** C as it is. */
+    public static final Epilogue NONE = new Epilogue(List.of(), "");
+
+    /** Copies the list. */
+    public Epilogue {
+      programs = List.copyOf(programs);
+    }
+  }
 
   /** Rows of C. */
   public long m() {
@@ -149,7 +170,8 @@ public record MultiplySpec(
             result.blockCols,
             result.blockRows,
             result.missing,
-            result.reduction),
+            result.reduction,
+            result.epilogue),
         strategy instanceof Strategy.Cuboid cuboid
             ? new Strategy.Cuboid(cuboid.q(), cuboid.p(), cuboid.r())
             : strategy,
@@ -170,6 +192,23 @@ public record MultiplySpec(
     return result.reduction;
   }
 
+  /** The same product, of whose elements something more is computed. */
+  public MultiplySpec then(List<ElementwiseProgram> programs, String text) {
+    List<ElementwiseProgram> all = new ArrayList<>(result.epilogue.programs);
+    all.addAll(programs);
+    String both = result.epilogue.text.isEmpty() ? text : result.epilogue.text + ", " + text;
+    Result after =
+        new Result(
+            result.type,
+            result.precision,
+            result.blockRows,
+            result.blockCols,
+            result.missing,
+            result.reduction,
+            new Epilogue(all, both));
+    return new MultiplySpec(operator, gram, a, b, extents, after, strategy, groups);
+  }
+
   /** True if what tasks keep of C is merged; {@code spread} if they have different columns of it. */
   public boolean isMerged(boolean spread) {
     return spread && reduction().isDefined() && reduction().get().candidateBytes() > 0;
@@ -188,6 +227,7 @@ public record MultiplySpec(
         + (result.precision == Precision.FULL ? "" : " in " + result.precision)
         + (result.missing == Missing.ZERO ? ", missing=zero" : "")
         + (groups == 0 ? "" : ", grouped")
+        + (result.epilogue.text.isEmpty() ? "" : ", then " + result.epilogue.text)
         + (reduction().isEmpty() ? "" : ", reduced to " + reduction().get().describe());
   }
 }

@@ -171,6 +171,7 @@ final class MultiplyTask<T>
     return new DevicePanelMultiplier(
         run.place(listener),
         gpu.multiplier(),
+        gpu.elementwise(),
         new DevicePanelMultiplier.Results(plain, run.runtime().pinnedShareBytes() / 2),
         stage);
   }

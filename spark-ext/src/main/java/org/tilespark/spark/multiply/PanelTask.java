@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
@@ -57,6 +58,11 @@ final class PanelTask extends CuboidTask {
           List.copyOf(types.subList(groupsFrom, types.size())),
           columns.subList(groupsFrom, types.size()).stream().map(Attribute::name).toList(),
           List.copyOf(types.subList(0, groupsFrom)));
+    }
+
+    /** What is computed of each element of a tile; nothing yet of parts of sums. */
+    List<ElementwiseProgram> epilogue() {
+      return partial ? List.of() : spec.result().epilogue().programs();
     }
 
     /** The grouping columns alone, of rows that have them at {@code ordinals}. */
@@ -184,7 +190,7 @@ final class PanelTask extends CuboidTask {
       inner = panelEnd;
     }
     requireNoneLeft(key, group);
-    HostMemory values = multiplier.finish();
+    HostMemory values = multiplier.finish(job.epilogue());
     if (diagonal) {
       mirrorDiagonal(values, tile.rows());
     }

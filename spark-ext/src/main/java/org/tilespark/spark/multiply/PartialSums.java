@@ -5,8 +5,10 @@ import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
@@ -34,6 +36,7 @@ final class PartialSums implements Iterator<InternalRow> {
   private final UnsafeProjection groupOf;
   private final UnsafeProjection heads;
   private final ArrayRowWriter writer;
+  private final HostElementwise elementwise = new HostElementwise();
   private final BoxList parts = new BoxList(RANK); // of the current block
   private InternalRow partial; // null at the end
 
@@ -95,6 +98,7 @@ final class PartialSums implements Iterator<InternalRow> {
       total.fill((byte) 0);
     }
     checkParts(row, col, rows, cols, group);
+    elementwise.run(job.epilogue(), Shape.of(rows, cols), total);
     return out;
   }
 

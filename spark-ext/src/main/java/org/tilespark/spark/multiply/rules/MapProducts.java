@@ -1,0 +1,40 @@
+package org.tilespark.spark.multiply.rules;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.stage.ProgramBlocks;
+
+/**
+ * Moves what is computed of each element of a product into the product: tasks compute it on their
+ * finished tiles, before these are written or come from a device. The bits are those of two stages.
+ * Products with {@code missing=zero} stay apart, since some of their zeros are in no tile.
+ */
+public final class MapProducts extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformUp(
+        ScalaInterop.partialFunction(
+            node -> node instanceof ProgramBlocks mapped ? taken(mapped) : Optional.empty()));
+  }
+
+  /** The product that computes it; empty of anything else. */
+  private static Optional<Project> taken(ProgramBlocks mapped) {
+    ArrayProgram program = mapped.spec().program();
+    Optional<List<ElementwiseProgram>> elements = program.ofElements();
+    if (elements.isEmpty() || !mapped.spec().takesEachBlock()) {
+      return Optional.empty();
+    }
+    String text = program.steps().stream().map(Object::toString).collect(Collectors.joining(", "));
+    return OperandSource.productBelow(mapped)
+        .filter(product -> product.spec().result().missing() == Missing.ERROR)
+        .map(product -> OperandSource.inPlaceOf(mapped, product.then(elements.get(), text)));
+  }
+}

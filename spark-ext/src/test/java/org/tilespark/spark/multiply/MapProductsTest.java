@@ -1,0 +1,130 @@
+package org.tilespark.spark.multiply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.Test;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestProduct;
+
+/** What is computed of a product's elements is part of the product: one stage, the same bits. */
+class MapProductsTest extends SparkTest {
+  private static final String EXPRESSION = "sqrt(abs(v)) * 2 - v / 3";
+  private static final String TEXT = "then " + EXPRESSION;
+
+  @Test
+  void everyStrategyGivesTheBitsOfTwoStages() {
+    for (ElementType type : MultiplyBlocksTest.TYPES) {
+      TestProduct a = TestProduct.random(type, 31, 40, 1);
+      TestProduct b = TestProduct.random(type, 40, 17, 2);
+      Dataset<Row> left = a.stated(a.frame(spark, 8, 40), 8, 40);
+      Dataset<Row> right = b.frame(spark, 9, 6);
+      Map<String, Dataset<Row>> products = new LinkedHashMap<>();
+      for (MultiplyOptions options :
+          List.of(
+              TestProduct.cuboid(2, 2, 1),
+              TestProduct.cuboid(1, 2, 3), // sums of partial products
+              MultiplyOptions.of(Map.of("strategy", "broadcast")),
+              MultiplyOptions.defaults().withBlockShape(5, 4))) {
+        products.put(options.toString(), MatrixBlocks.multiply(left, right, options));
+      }
+      products.put("gram", MatrixBlocks.gram(left));
+      products.put("transposed", MatrixBlocks.transpose(MatrixBlocks.multiply(left, right)));
+      products.forEach(
+          (name, product) -> assertMapped(name, MatrixBlocks.map(product, EXPRESSION), product));
+    }
+  }
+
+  private static void assertMapped(String name, Dataset<Row> mapped, Dataset<Row> product) {
+    Dataset<Row> apart = product.cache();
+    try {
+      Map<String, List<?>> expected = TestProduct.bits(MatrixBlocks.map(apart, EXPRESSION));
+      apart.unpersist(true);
+      assertEquals(expected, TestProduct.bits(mapped), name);
+    } finally {
+      apart.unpersist();
+    }
+    String plan = explained(mapped);
+    assertTrue(plan.contains(TEXT), name + ": " + plan);
+    assertFalse(plan.contains("BlockStage"), name + ": " + plan);
+  }
+
+  @Test
+  void severalMapsAndTheTransposeOfOne() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT64, 12, 9, 1);
+    Dataset<Row> frame = a.frame(spark, 5, 4);
+    Dataset<Row> product = MatrixBlocks.gram(frame);
+    Dataset<Row> mapped =
+        MatrixBlocks.scale(MatrixBlocks.transpose(MatrixBlocks.map(product, "v + 1")), 3);
+    assertFalse(explained(mapped).contains("BlockStage"), explained(mapped));
+    TestProduct once = TestProduct.collect(product.collectAsList(), a.type(), 9, 9);
+    TestProduct found = TestProduct.collect(mapped.collectAsList(), a.type(), 9, 9);
+    for (int i = 0; i < 81; i++) {
+      assertEquals((once.values()[i / 9 + i % 9 * 9] + 1) * 3, found.values()[i]);
+    }
+  }
+
+  @Test
+  void eachMatrixOfABatch() {
+    Dataset<Row> frame = null;
+    for (int i = 0; i < 3; i++) {
+      Dataset<Row> one =
+          TestProduct.random(ElementType.FLOAT32, 7, 5, i)
+              .frame(spark, 3, 2)
+              .withColumn("sample", functions.lit(i));
+      frame = frame == null ? one : frame.union(one);
+    }
+    Dataset<Row> mapped = MatrixBlocks.map(MatrixBlocks.gram(frame), "v * v");
+    assertFalse(explained(mapped).contains("BlockStage"), explained(mapped));
+    Dataset<Row> product = MatrixBlocks.gram(frame);
+    for (int i = 0; i < 3; i++) {
+      TestProduct once =
+          TestProduct.collect(
+              product.where("sample = " + i).drop("sample").collectAsList(),
+              ElementType.FLOAT32,
+              5,
+              5);
+      TestProduct found =
+          TestProduct.collect(
+              mapped.where("sample = " + i).drop("sample").collectAsList(),
+              ElementType.FLOAT32,
+              5,
+              5);
+      for (int j = 0; j < 25; j++) {
+        float expected = (float) once.values()[j];
+        assertEquals(expected * expected, (float) found.values()[j]);
+      }
+    }
+    assertTrue(mapped.drop("sample").count() > 0, "a grouping column that nobody reads");
+  }
+
+  /** What looks at places, gives another type, or meets zeros that no task makes, stays apart. */
+  @Test
+  void otherProgramsStayApart() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT64, 12, 9, 1);
+    Dataset<Row> frame = a.frame(spark, 5, 4);
+    Dataset<Row> product = MatrixBlocks.gram(frame);
+    for (Dataset<Row> apart :
+        List.of(
+            MatrixBlocks.map(product, "v + row"),
+            MatrixBlocks.map(product, "v > 0"),
+            MatrixBlocks.map(
+                MatrixBlocks.gram(frame, MultiplyOptions.defaults().withMissing(Missing.ZERO)),
+                "cos(v)"),
+            MatrixBlocks.zip(product, product, "a * b"))) {
+      assertTrue(explained(apart).contains("BlockStage"), explained(apart));
+      apart.collect();
+    }
+  }
+}
