@@ -3,6 +3,9 @@ package org.tilespark.spark.block;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -138,11 +141,13 @@ public record BlockFrame(
   /**
    * A plan of the blocks' places, sizes and further columns, by the same ids, which computes no
    * values where these are not needed for them.
+   *
+   * @param asDataset makes a DataFrame of a plan
    */
-  public LogicalPlan places() {
+  public LogicalPlan places(Function<LogicalPlan, Dataset<Row>> asDataset) {
     List<Attribute> read = new ArrayList<>(columns);
     blocks.planes().forEach(plane -> read.remove(columns.get(plane)));
-    return WithoutValues.of(plan, read);
+    return WithoutValues.of(asDataset.apply(plan), read);
   }
 
   /** The columns that are none of the block's own. */

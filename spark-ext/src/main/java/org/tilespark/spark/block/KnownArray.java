@@ -75,7 +75,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     List<Expression> read = new ArrayList<>(groups);
     Stream.concat(blocks.offsets().stream(), blocks.sizes().stream())
         .forEach(position -> read.add(columns.get(position)));
-    LogicalPlan places = WithoutValues.of(input, read);
+    LogicalPlan places = WithoutValues.of(asDataset.apply(input), read);
     Optional<KnownArray> counted =
         groups.isEmpty() ? counted(places, read, asDataset) : Optional.empty();
     if (counted.isPresent()) {

@@ -2,6 +2,8 @@ package org.tilespark.spark.catalyst;
 
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -23,8 +25,13 @@ import scala.collection.immutable.Seq;
 public final class WithoutValues {
   private WithoutValues() {}
 
-  /** Some columns of a plan, by the same ids; the plan itself where values are needed for them. */
-  public static LogicalPlan of(LogicalPlan plan, List<? extends Expression> columns) {
+  /**
+   * Some columns of blocks, by the same ids; all columns where values are needed for them. What is
+   * cached is read from the cache.
+   */
+  public static LogicalPlan of(Dataset<Row> blocks, List<? extends Expression> columns) {
+    LogicalPlan plan =
+        ((org.apache.spark.sql.classic.Dataset<Row>) blocks).queryExecution().withCachedData();
     return places(plan, AttributeSet.apply(ScalaInterop.<Expression>seq(List.copyOf(columns))))
         .orElse(plan);
   }
