@@ -364,8 +364,9 @@ public final class MatrixBlocks {
 
   /**
    * The matrix with elements put before and after each axis, as by numpy.pad: one exchange. The
-   * result is in blocks of the shape of the input's blocks; an axis along which these are whole
-   * stays whole, as long as blocks stay below 256 MiB. It is no spectrum any more.
+   * result is in blocks of the shape of the input's blocks, or in multiples of these where they are
+   * many and small; an axis along which they are whole stays whole, as long as blocks stay below
+   * 256 MiB. It is no spectrum any more.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
    * over the coordinate columns runs now. Further columns tell several matrices of the same extents

@@ -12,6 +12,7 @@ import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.AxisImages;
 import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.rows.BlockRowBuilder;
 
@@ -24,9 +25,6 @@ import org.tilespark.spark.rows.BlockRowBuilder;
  */
 record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, StructType output)
     implements PartitionTask<InternalRow, InternalRow> {
-  /** As many as a source would list. */
-  private static final long MOST_CELLS = 100_000_000;
-
   @Override
   public Iterator<InternalRow> open(Iterator<InternalRow> arrays) {
     return new Marks(arrays);
@@ -101,7 +99,7 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
         long block = spec.grid().axis(axis).largest();
         count *= AxisCuts.every(block, Math.max(0, extent[axis])).parts();
       }
-      if (count > MOST_CELLS) {
+      if (count > UsualShape.MOST_BLOCKS) {
         throw new IllegalArgumentException(
             spec.operator()
                 + ": an array of extents "
@@ -109,7 +107,7 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
                 + " would have "
                 + (long) count
                 + " target blocks; expected at most "
-                + MOST_CELLS
+                + UsualShape.MOST_BLOCKS
                 + ". Use larger blocks, or see with validate whether a block lies far out");
       }
       builder.carry(array);

@@ -21,6 +21,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.StatedExtents;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
@@ -257,7 +258,7 @@ public final class FourierPlans {
     long[] shape = planner.shape(List.of(0), extents);
     if (known.isSlabs(0)) {
       long plane = 2L * blocks.elementType().bytes() * extents.extent(1) * extents.extent(2);
-      long most = Math.max(1, (FourierStages.USUAL_BLOCK_BYTES - 1) / plane);
+      long most = Math.max(1, (UsualShape.LARGE_BYTES - 1) / plane);
       shape[0] = Math.max(1, Math.min(most, known.largest().extent(0)));
     }
     return cutAgain(plan, shape, true);

@@ -1,5 +1,7 @@
 package org.tilespark.spark.fourier;
 
+import static org.tilespark.spark.block.UsualShape.LARGE_BYTES;
+
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -25,9 +27,6 @@ import org.tilespark.spark.options.FftOptions.Decomposition;
  */
 record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
   private static final int RANK = 3;
-
-  /** A block of a stage has about this at most, unless one plane or line has more. */
-  static final long USUAL_BLOCK_BYTES = 256L << 20;
 
   /** Blocks are not made smaller than this for the sake of even work. */
   private static final long LEAST_EVEN_BYTES = 64L << 20;
@@ -124,7 +123,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   /** True if no zeros are added to blocks as they are, or not so many that a block is too large. */
   private boolean staysSmall(Transform transform, List<Integer> transformed) {
     Shape padded = transform.padded(known.largest(), transformed);
-    return padded.equals(known.largest()) || bytes(padded) <= USUAL_BLOCK_BYTES;
+    return padded.equals(known.largest()) || bytes(padded) <= LARGE_BYTES;
   }
 
   /** One stage over one or two axes, in slabs cut along the longest of the others. */
@@ -229,7 +228,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     long[] shape = extents.toArray();
     long whole = bytes(padded);
     long even = Math.min(Ceil.div(whole, LEAST_EVEN_BYTES), (long) BLOCKS_PER_TASK * tasks);
-    long parts = Math.max(Ceil.div(whole, USUAL_BLOCK_BYTES), Math.max(even, tasks));
+    long parts = Math.max(Ceil.div(whole, LARGE_BYTES), Math.max(even, tasks));
     for (int i = 0; i < cut.size(); i++) {
       int axis = cut.get(i);
       int left = cut.size() - i;
@@ -250,7 +249,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     for (int axis = 1; axis < RANK; axis++) {
       plane = Math.multiplyExact(plane, Math.max(before[axis], shape[axis]));
     }
-    long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / plane);
+    long most = Math.max(1, (LARGE_BYTES - 1) / plane);
     if (known.isSlabs(cut)) {
       most = Math.min(most, known.largest().extent(cut));
     }

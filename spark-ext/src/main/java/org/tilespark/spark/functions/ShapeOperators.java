@@ -61,7 +61,7 @@ final class ShapeOperators {
     return new Operator(
         "(%s, widths[, mode[, value]])".formatted(kind.label().charAt(0)),
         ("The %s with elements put before and after each axis, as by numpy.pad, in blocks of the"
-                    + " shape of the input's.")
+                    + " shape of the input's, or larger.")
                 .formatted(kind.label())
             + Operator.APART,
         "each element once, and copies of those at the edges",

@@ -1,5 +1,7 @@
 package org.tilespark.spark.multiply;
 
+import static org.tilespark.spark.block.UsualShape.LARGE_BYTES;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -30,6 +32,7 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.StaleMetadata;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.neighbours.NeighbourRows;
@@ -153,7 +156,11 @@ public final class MultiplyPlans {
     if (reduction.isEmpty()) {
       requireCountable(a.rows(), b.cols(), "C", operator);
     }
-    Shape blocks = options.blockShape().orElse(blockShape(a.blockRows(), b.blockCols()));
+    Shape extents = Shape.of(a.rows(), b.cols());
+    Shape blocks = options.blockShape().orElseGet(() -> blockShape(extents, a, b, type));
+    if (reduction.isEmpty()) {
+      UsualShape.requireFew(operator, "blockShape", extents, blocks, type.bytes());
+    }
     MultiplySpec spec =
         new MultiplySpec(
             operator,
@@ -212,17 +219,19 @@ public final class MultiplyPlans {
     }
   }
 
-  /** Blocks of C of the given extents, as long as they stay well below what one row may hold. */
-  private static Shape blockShape(long rows, long cols) {
-    long most = 1 << 26; // 512 MiB of DOUBLE
-    while (rows * cols > most) {
-      if (rows >= cols) {
-        rows = (rows + 1) / 2;
-      } else {
-        cols = (cols + 1) / 2;
-      }
-    }
-    return Shape.of(rows, cols);
+  /**
+   * Blocks of C that are cut as the operands', as long as they are about as large as these or as
+   * blocks usually are. Those of a square matrix in square blocks stay square, for grams.
+   */
+  private static Shape blockShape(Shape extents, MatrixShape a, MatrixShape b, ElementType type) {
+    long largest = Math.max(a.blockBytes(type), b.blockBytes(type));
+    long most = Math.min(LARGE_BYTES, Math.max(UsualShape.BYTES, largest));
+    Shape like = Shape.of(a.blockRows(), b.blockCols());
+    Shape shape = UsualShape.of(extents, like, type.bytes(), most);
+    boolean isSquare =
+        extents.extent(0) == extents.extent(1) && like.extent(0) == like.extent(1);
+    long side = Math.min(shape.extent(0), shape.extent(1));
+    return isSquare ? Shape.of(side, side) : shape;
   }
 
   private static void requireSameGroups(BlockFrame left, BlockFrame right, String operator) {
@@ -360,6 +369,10 @@ public final class MultiplyPlans {
       return transposed
           ? new MatrixShape(cols, rows, blockCols, blockRows, stated, wholeCols, wholeRows)
           : this;
+    }
+
+    long blockBytes(ElementType type) {
+      return Bytes.product(type.bytes(), blockRows, blockCols);
     }
 
     String extentsText() {

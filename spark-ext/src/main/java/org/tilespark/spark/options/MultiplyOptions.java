@@ -47,7 +47,8 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
           Parameter.found(
               "blockShape",
               Type.list(MultiplyOptions::parseBlockShape),
-              "rows as in the blocks of op(A), columns as in those of op(B)",
+              "rows as in the blocks of op(A), columns as in those of op(B), if that makes blocks of"
+                  + " a usual size: about 8 MiB, or as large as those",
               "rows and columns of a block of the result, '1024,1024' or array(1024, 1024)"),
           Parameter.optional(
               "missing",

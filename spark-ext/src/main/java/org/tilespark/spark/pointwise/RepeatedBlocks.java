@@ -35,6 +35,7 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
@@ -149,7 +150,8 @@ record RepeatedBlocks(
       int from = meeting.repeated().get(0).contains(axis) ? 1 : 0;
       shape[axis] = known.get(from).largest().extent(axis);
     }
-    return ReblockPlans.bounded(shape, 2L * Double.BYTES);
+    return UsualShape.of(
+        meeting.extents(), Shape.of(shape), 2L * Double.BYTES, UsualShape.LARGE_BYTES);
   }
 
   /**

@@ -1,5 +1,7 @@
 package org.tilespark.spark.reblock;
 
+import static org.tilespark.spark.block.UsualShape.LARGE_BYTES;
+
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -10,15 +12,13 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.UsualShape;
 
 /**
  * The shapes of slabs and pencils, where users leave them open: a pure function of what is known of
  * the array and of how many tasks can run at once. Shapes are in elements along each axis.
  */
 final class BlockShapes {
-  /** A block of slabs or pencils stays below this, where users do not say how large it is. */
-  static final long USUAL_BLOCK_BYTES = 256L << 20;
-
   private BlockShapes() {}
 
   /** The shape of slabs across an axis; see {@link ReblockPlans#slabs}. */
@@ -27,10 +27,10 @@ final class BlockShapes {
     long[] shape = whole(known);
     shape[axis] = thickness.orElse(known.largest().extent(axis));
     boolean areThere = known.isSlabs(axis) && !known.isOneBlock();
-    if (thickness.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+    if (thickness.isEmpty() && (!areThere || bytes(shape, blocks) >= LARGE_BYTES)) {
       long extent = known.extents().extent(axis);
       shape[axis] = 1;
-      long most = (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks);
+      long most = (LARGE_BYTES - 1) / bytes(shape, blocks);
       shape[axis] = evenly(extent, Math.max(1, Math.min(most, extent / tasks)));
     }
     return shape;
@@ -45,11 +45,11 @@ final class BlockShapes {
       shape[others[i]] = sizes.isPresent() ? sizes.get()[i] : known.largest().extent(others[i]);
     }
     boolean areThere = known.whole().get(axis) && !known.isOneBlock();
-    if (sizes.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+    if (sizes.isEmpty() && (!areThere || bytes(shape, blocks) >= LARGE_BYTES)) {
       long[] parts = new long[shape.length];
       Arrays.fill(parts, 1);
       shape = whole(known);
-      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES || count(known.extents(), shape) < tasks) {
+      while (bytes(shape, blocks) >= LARGE_BYTES || count(known.extents(), shape) < tasks) {
         int longest = others[0];
         for (int other : others) {
           longest = shape[other] > shape[longest] ? other : longest;
@@ -70,31 +70,14 @@ final class BlockShapes {
     long[] shape =
         input.blockShape().isPresent()
             ? largest
-            : bounded(largest, elementBytes(input.blocks())).toArray();
+            : UsualShape.halved(known.largest(), elementBytes(input.blocks()), LARGE_BYTES).toArray();
     long[] whole = shape.clone();
     for (int axis = 0; axis < shape.length; axis++) {
       if (known.whole().get(axis)) {
         whole[axis] = Math.max(1, target.extent(axis));
       }
     }
-    return bytes(whole, input.blocks()) < USUAL_BLOCK_BYTES ? whole : shape;
-  }
-
-  /**
-   * A shape for blocks of which some may be long along one axis, and others along another: halved
-   * along its longest axis until blocks are not too large.
-   */
-  static Shape bounded(long[] shape, long elementBytes) {
-    long most = USUAL_BLOCK_BYTES / elementBytes;
-    long[] bounded = shape.clone();
-    while (Arrays.stream(bounded).reduce(1, Bytes::product) > most) {
-      int longest = 0;
-      for (int axis = 1; axis < bounded.length; axis++) {
-        longest = bounded[axis] > bounded[longest] ? axis : longest;
-      }
-      bounded[longest] = bounded[longest] / 2 + bounded[longest] % 2;
-    }
-    return Shape.of(bounded);
+    return bytes(whole, input.blocks()) < LARGE_BYTES ? whole : shape;
   }
 
   /** The shape of a block that is the whole array; 1 along axes that have no elements. */

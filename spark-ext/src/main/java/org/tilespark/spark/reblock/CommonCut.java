@@ -21,6 +21,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
@@ -72,8 +73,16 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
     }
     Optional<Shape> stated = wanted.or(() -> other);
     return stated.isPresent()
-        ? cut(a, b, stated.get(), missing)
+        ? cut(a, b, joined(a, stated.get()), missing)
         : compared(a, b, missing, asDataset);
+  }
+
+  /** A shape that is stated, or a larger one where it makes many small blocks. */
+  private static Shape joined(BlockFrame frame, Shape shape) {
+    return frame
+        .extents()
+        .map(each -> UsualShape.joined(each, shape, BlockShapes.elementBytes(frame.blocks())))
+        .orElse(shape);
   }
 
   private static CommonCut compared(
@@ -84,9 +93,9 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
     int rank = first.kind().rank();
     List<Row> rows =
         asDataset
-            .apply(summary(first))
+            .apply(summary(first, asDataset))
             .selectExpr(totals(first, 0))
-            .union(asDataset.apply(summary(second)).selectExpr(totals(second, 1)))
+            .union(asDataset.apply(summary(second, asDataset)).selectExpr(totals(second, 1)))
             .collectAsList();
     boolean isInOrder = rows.get(0).getInt(0) == 0;
     Found one = Found.of(rows.get(isInOrder ? 0 : 1), rank);
@@ -114,7 +123,10 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
           frame.extents().isPresent() ? frame.extents().get().extent(axis) : Long.MAX_VALUE;
       shape[axis] = Math.max(1, Math.min(found.hasBlocks() ? found.largest[axis] : extent, extent));
     }
-    return BlockShapes.bounded(shape, BlockShapes.elementBytes(frame.blocks()));
+    return joined(
+        frame,
+        UsualShape.halved(
+            Shape.of(shape), BlockShapes.elementBytes(frame.blocks()), UsualShape.LARGE_BYTES));
   }
 
   /**
@@ -184,7 +196,8 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
   // ---- how arrays are cut of which no metadata tells
 
   /** One row for each array: its further columns and its cut. */
-  private static LogicalPlan summary(BlockFrame frame) {
+  private static LogicalPlan summary(
+      BlockFrame frame, Function<LogicalPlan, Dataset<Row>> asDataset) {
     List<NamedExpression> list = new ArrayList<>();
     List<Attribute> further = frame.further();
     for (int i = 0; i < further.size(); i++) {
@@ -203,7 +216,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
     return new Aggregate(
         ScalaInterop.<Expression>seq(further),
         ScalaInterop.seq(list),
-        frame.plan(),
+        frame.places(asDataset),
         ScalaInterop.none());
   }
 

@@ -35,9 +35,11 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
@@ -113,6 +115,14 @@ public final class ReblockPlans {
     this.target = images.map(Images::target).or(() -> extents);
     this.origin = origin;
     checkShape(images.map(each -> each.largest().toArray()).orElse(made.blockShape));
+    target.ifPresent(
+        result ->
+            UsualShape.requireFew(
+                operator,
+                String.join(", ", kind.sizeColumns()),
+                result,
+                Shape.of(made.blockShape),
+                BlockShapes.elementBytes(frame.blocks())));
     this.further = GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     this.isMarked = !mayBeUnmarked || further.isEmpty() || extents.isEmpty();
     this.blockShape = Shape.of(made.blockShape);
@@ -179,18 +189,29 @@ public final class ReblockPlans {
   /**
    * A shape for the blocks of a result: that of the input's blocks. Blocks that no metadata states
    * may be long along one axis and others along another, so they are halved until a block stays
-   * below {@value BlockShapes#USUAL_BLOCK_BYTES} bytes. An axis along which all blocks are whole
+   * below {@value UsualShape#LARGE_BYTES} bytes. An axis along which all blocks are whole
    * stays whole, as far as that keeps below it too.
    *
    * @param target extents of the result
    */
-  public static long[] shapeLike(BlockFrame input, KnownArray known, Shape target) {
-    return BlockShapes.like(input, known, target);
+  public static long[] shapeLike(KnownOperand input, Shape target) {
+    return BlockShapes.like(input.frame(), input.known(), target);
   }
 
-  /** A shape for blocks, halved along its longest axis until they are not too large. */
-  public static Shape bounded(long[] shape, long elementBytes) {
-    return BlockShapes.bounded(shape, elementBytes);
+  /** As {@link #shapeLike}, but for many small blocks, which {@link UsualShape} joins. */
+  public static long[] usualShape(KnownOperand input, Shape target) {
+    long elementBytes = BlockShapes.elementBytes(input.frame().blocks());
+    return UsualShape.joined(target, Shape.of(shapeLike(input, target)), elementBytes).toArray();
+  }
+
+  /** The same array in blocks of about the same shape, checked, for what changes nothing. */
+  public static LogicalPlan unchanged(KnownOperand input) {
+    return reblock(
+        input.plan(),
+        input.frame().kind(),
+        shapeLike(input, input.extents()),
+        Missing.ERROR,
+        input.frame().operator());
   }
 
   /**
@@ -213,7 +234,7 @@ public final class ReblockPlans {
    * The same volume in slabs: cut along one axis, whole along the others.
    *
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
-   *     already, or the most that keeps a block below {@value BlockShapes#USUAL_BLOCK_BYTES} bytes
+   *     already, or the most that keeps a block below {@value UsualShape#LARGE_BYTES} bytes
    *     and gives every task a slab
    * @param tasks that can run at once
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
@@ -241,7 +262,7 @@ public final class ReblockPlans {
    *
    * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
    *     pencils that are there already, or the volume is halved across its longest other axis until
-   *     blocks are below {@value BlockShapes#USUAL_BLOCK_BYTES} bytes and every task has one
+   *     blocks are below {@value UsualShape#LARGE_BYTES} bytes and every task has one
    * @param tasks that can run at once
    * @param asDataset as for {@link #slabs}
    * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as

@@ -1,8 +1,6 @@
 package org.tilespark.spark.reduce;
 
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,10 +29,10 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
-import org.tilespark.spark.block.StatedExtents;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
@@ -64,9 +62,6 @@ public final class ReductionPlans {
   /** The column of the result of all elements. */
   static final String VALUE = "value";
 
-  /** Blocks of a tiling that is made where there is none, and of states that meet, stay below. */
-  private static final long MOST_BLOCK_BYTES = 256L << 20;
-
   private final LogicalPlan input;
   private final BlockFrame frame;
   private final KnownArray known;
@@ -92,16 +87,12 @@ public final class ReductionPlans {
   private ReductionPlans(LogicalPlan given, Call call) {
     this.call = call;
     Streaming.refuse(call.operator, given);
-    BlockFrame taken = BlockFrame.of(given, call.kind, call.operator);
-    GroupingColumns.of(taken.blocks(), taken.columns(), call.operator);
-    this.known = KnownArray.of(given, taken.blocks(), Missing.ERROR, call.asDataset, call.operator);
-    requireAlike();
-    this.input =
-        taken.extents().isPresent()
-            ? given
-            : BlockFrame.withExtents(
-                given, call.kind, Optional.of(StatedExtents.of(known.extents())), call.operator);
-    this.frame = BlockFrame.of(input, call.kind, call.operator);
+    KnownOperand operand =
+        KnownOperand.of(given, call.kind, Missing.ERROR, call.asDataset, call.operator)
+            .requireElements();
+    this.known = operand.known();
+    this.input = operand.plan();
+    this.frame = operand.frame();
     this.axes =
         call.axes
             .map(some -> some.stream().sorted().toList())
@@ -148,7 +139,7 @@ public final class ReductionPlans {
     List<Integer> two = call.axes.orElse(plans.axes);
     int summed = asked == Norm.ONE ? 0 : 1;
     LogicalPlan sums =
-        new ReductionPlans(input, plans.along(two.get(summed))).plan(Norm.ONE.formula(isComplex));
+        new ReductionPlans(plans.input, plans.along(two.get(summed))).plan(Norm.ONE.formula(isComplex));
     Call greatest = call.axes.isEmpty() ? call : plans.along(two.get(1 - summed));
     return new ReductionPlans(sums, greatest).plan(ArrayReduction.MAX.formula());
   }
@@ -156,18 +147,6 @@ public final class ReductionPlans {
   private Call along(int axis) {
     return new Call(
         call.kind, Optional.of(List.of(axis)), call.scalars, call.asDataset, call.operator);
-  }
-
-  private void requireAlike() {
-    if (Arrays.stream(known.extents().toArray()).anyMatch(extent -> extent == 0)) {
-      throw bad("the extents are %s; expected at least one element", known.extents());
-    }
-    if (!known.alike()) {
-      throw bad(
-          "the arrays that further columns tell apart have different extents, up to %s along each"
-              + " axis; expected one size (reduce them apart)",
-          known.extents());
-    }
   }
 
   private IllegalArgumentException bad(String message, Object... arguments) {
@@ -298,7 +277,7 @@ public final class ReductionPlans {
       axes.forEach(axis -> shape[axis] = ofStates.extent(axis));
       List<Integer> kept =
           IntStream.range(0, shape.length).filter(axis -> !axes.contains(axis)).boxed().toList();
-      meeting = halved(Shape.of(shape), kept, states.bytes());
+      meeting = UsualShape.halved(Shape.of(shape), kept, states.bytes(), UsualShape.LARGE_BYTES);
       at =
           ReblockPlans.reblock(
               at,
@@ -328,22 +307,7 @@ public final class ReductionPlans {
   /** A tiling in blocks about as large as those that are there. */
   private Shape tiling() {
     int width = frame.blocks().elementType().bytes() * frame.blocks().planes().size();
-    return halved(
-        known.largest(), IntStream.range(0, call.kind.rank()).boxed().toList(), width);
-  }
-
-  /** A shape of at most {@link #MOST_BLOCK_BYTES}, if halves of some axes suffice for that. */
-  private static Shape halved(Shape of, List<Integer> axes, int width) {
-    long[] shape = of.toArray();
-    while (Shape.of(shape).elements() > MOST_BLOCK_BYTES / width) {
-      int longest =
-          axes.stream().max(Comparator.comparingLong(axis -> shape[axis])).orElseThrow();
-      if (shape[longest] == 1) {
-        break;
-      }
-      shape[longest] = (shape[longest] + 1) / 2;
-    }
-    return Shape.of(shape);
+    return UsualShape.of(known.extents(), known.largest(), width, UsualShape.LARGE_BYTES);
   }
 
   private LogicalPlan program(LogicalPlan plan, ArrayProgram program, ArrayMetadata metadata) {

@@ -12,7 +12,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -32,6 +32,7 @@ public final class StatisticsPlans {
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final String operator;
   private final BlockFrame frame;
+  private final Shape extents;
 
   /**
    * Plans over a matrix.
@@ -43,10 +44,13 @@ public final class StatisticsPlans {
    */
   public StatisticsPlans(
       LogicalPlan input, Function<LogicalPlan, Dataset<Row>> asDataset, String operator) {
-    this.input = input;
+    KnownOperand operand =
+        KnownOperand.of(input, BlockKind.MATRIX, Missing.ERROR, asDataset, operator);
+    this.input = operand.plan();
     this.asDataset = asDataset;
     this.operator = operator;
-    this.frame = BlockFrame.of(input, BlockKind.MATRIX, operator);
+    this.frame = operand.frame();
+    this.extents = operand.extents();
   }
 
   private ReductionPlans.Call call(Optional<List<Integer>> axes) {
@@ -56,10 +60,6 @@ public final class StatisticsPlans {
 
   private ReductionPlans.Call ofColumns() {
     return call(Optional.of(List.of(0)));
-  }
-
-  private Shape extents() {
-    return KnownArray.of(input, frame.blocks(), Missing.ERROR, asDataset, operator).extents();
   }
 
   // ---- diagonals
@@ -72,7 +72,6 @@ public final class StatisticsPlans {
 
   /** The diagonal as a column. */
   public LogicalPlan diag() {
-    Shape extents = extents();
     Formula theOnlyOne =
         Formula.of(BaseReduction.SUM, "v").giving("r0", Result.SAME).taking(Complex.BY_PARTS);
     LogicalPlan computed =
@@ -128,7 +127,7 @@ public final class StatisticsPlans {
     LogicalPlan deviations = ReductionPlans.reduce(input, ArrayReduction.STD, ofColumns());
     // As scikit-learn: a column whose deviation is no more than rounding makes of its mean is
     // constant, and is not divided.
-    double rounding = Math.ulp(1.0) * extents().extent(0);
+    double rounding = Math.ulp(1.0) * extents.extent(0);
     LogicalPlan divisors = zip(deviations, means, "if(a <= abs(b) * %s, 1, a)".formatted(rounding));
     return zip(zip(input, means, "a - b"), divisors, "a / b");
   }
@@ -140,7 +139,7 @@ public final class StatisticsPlans {
    */
   public LogicalPlan cov(double ddof) {
     requireReal();
-    double divisor = Math.max(0, extents().extent(0) - ddof);
+    double divisor = Math.max(0, extents.extent(0) - ddof);
     return map(gram(PointwisePlans.center(input, operator)), "v / " + divisor + "D");
   }
 

@@ -23,6 +23,7 @@ import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
@@ -51,9 +52,9 @@ public final class HaloPlans {
       Edge edge,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator);
+    KnownOperand operand = KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator);
     Shape extents = operand.extents();
-    long[] cells = operand.blockShape(extents);
+    long[] cells = ReblockPlans.shapeLike(operand, extents);
     List<AxisImages> axes = new ArrayList<>();
     for (int axis = 0; axis < cells.length; axis++) {
       long before = widths.before().get(axis);
@@ -70,8 +71,8 @@ public final class HaloPlans {
     }
     LogicalPlan blocks =
         operand.isEmpty()
-            ? operand.frame().plan()
-            : ReblockPlans.images(operand.frame().plan(), kind, new Images(axes, 0), operator);
+            ? operand.plan()
+            : ReblockPlans.images(operand.plan(), kind, new Images(axes, 0), operator);
     return stating(
         BlockFrame.of(blocks, kind, operator), new Halo(widths, edge, extents, Shape.of(cells)));
   }

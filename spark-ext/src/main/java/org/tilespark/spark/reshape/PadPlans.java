@@ -16,6 +16,8 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.Widths;
+import org.tilespark.spark.block.KnownOperand;
+import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /** The logical plans of arrays that are padded or rolled, of matrices and volumes alike. */
@@ -36,9 +38,9 @@ public final class PadPlans {
       Padding padding,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator).withoutSpectrum();
+    KnownOperand operand = KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator).withoutSpectrum();
     if (operand.isNothing()) {
-      return operand.frame().plan();
+      return operand.plan();
     }
     if (padding.mode() == Edge.CONSTANT) {
       requireHeld(padding.value(), operand.frame(), operator);
@@ -52,10 +54,10 @@ public final class PadPlans {
     for (int axis = 0; axis < target.length; axis++) {
       target[axis] += widths.before().get(axis) + widths.after().get(axis);
     }
-    long[] cells = operand.blockShape(Shape.of(target));
     if (widths.areZero()) {
-      return operand.unchanged(cells);
+      return ReblockPlans.unchanged(operand);
     }
+    long[] cells = ReblockPlans.usualShape(operand, Shape.of(target));
     List<AxisImages> axes = new ArrayList<>();
     for (int axis = 0; axis < target.length; axis++) {
       axes.add(
@@ -67,7 +69,7 @@ public final class PadPlans {
               cells[axis]));
     }
     return ReblockPlans.images(
-        operand.frame().plan(), kind, new Images(axes, padding.value()), operator);
+        operand.plan(), kind, new Images(axes, padding.value()), operator);
   }
 
   /**
@@ -94,15 +96,15 @@ public final class PadPlans {
       List<Long> by,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator).withoutSpectrum();
-    long[] cells = operand.blockShape(operand.extents());
+    KnownOperand operand = KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator).withoutSpectrum();
+    long[] cells = ReblockPlans.usualShape(operand, operand.extents());
     List<AxisImages> axes = new ArrayList<>();
     for (int axis = 0; axis < cells.length; axis++) {
       axes.add(AxisImages.rolled(operand.extents().extent(axis), by.get(axis), cells[axis]));
     }
     return axes.stream().allMatch(axis -> axis.shift() == 0)
-        ? operand.unchanged(cells)
-        : ReblockPlans.images(operand.frame().plan(), kind, new Images(axes, 0), operator);
+        ? ReblockPlans.unchanged(operand)
+        : ReblockPlans.images(operand.plan(), kind, new Images(axes, 0), operator);
   }
 
   private static void requireHeld(double value, BlockFrame frame, String operator) {

@@ -16,9 +16,11 @@ import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.reblock.ReblockPlans;
 import scala.collection.immutable.Seq;
 
@@ -28,9 +30,6 @@ import scala.collection.immutable.Seq;
  * their new places. No value changes its place within its block.
  */
 public final class ReshapePlans {
-  /** Blocks stay below this, but for rows that are longer. */
-  private static final long MOST_BYTES = 256L << 20;
-
   private ReshapePlans() {}
 
   /**
@@ -50,11 +49,11 @@ public final class ReshapePlans {
       List<Long> shape,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    KnownOperand operand = KnownOperand.of(input, kind, asDataset, operator);
+    KnownOperand operand = KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator);
     Shape source = operand.extents();
     Shape target = target(shape, source, operator);
     if (target.equals(source)) {
-      return operand.unchanged(operand.blockShape(source));
+      return ReblockPlans.unchanged(operand);
     }
     if (operand.isEmpty()) {
       return moved(operand.frame(), source, target, Optional.empty());
@@ -62,8 +61,8 @@ public final class ReshapePlans {
     long bytes =
         (long) operand.frame().blocks().elementType().bytes()
             * operand.frame().blocks().planes().size();
-    long most = MOST_BYTES / bytes;
-    Shape like = Shape.of(operand.blockShape(source));
+    long most = UsualShape.LARGE_BYTES / bytes;
+    Shape like = Shape.of(ReblockPlans.usualShape(operand, source));
     Optional<ReshapeCut> cut = ReshapeCut.of(source, target, like, most);
     if (cut.isPresent()) {
       return moved(operand.frame(), source, target, cut);

@@ -64,7 +64,7 @@ public final class ConcatPlans {
     ConcatPlans plans = new ConcatPlans(kind, axis, operator);
     for (LogicalPlan input : inputs) {
       String which = operator + ", " + plans.name(plans.frames.size());
-      plans.frames.add(SlicePlans.stating(input, kind, asDataset, which));
+      plans.frames.add(SlicePlans.operand(input, kind, asDataset, which));
     }
     return plans.union();
   }
@@ -82,7 +82,7 @@ public final class ConcatPlans {
     for (LogicalPlan input : inputs) {
       int index = plans.frames.size();
       BlockFrame matrix =
-          SlicePlans.stating(
+          SlicePlans.operand(
               input, BlockKind.MATRIX, asDataset, operator + ", " + name(BlockKind.MATRIX, index));
       plans.frames.add(asPlane(matrix, operator));
     }

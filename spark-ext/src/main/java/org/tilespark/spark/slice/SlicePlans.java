@@ -23,7 +23,7 @@ import org.tilespark.spark.block.BlockEnd;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.GroupingColumns;
-import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PushedConditions;
@@ -54,7 +54,7 @@ public final class SlicePlans {
       SliceText text,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockFrame frame = stating(input, kind, asDataset, operator);
+    BlockFrame frame = operand(input, kind, asDataset, operator);
     return sliced(frame, text.of(frame.extents().orElseThrow(), kind, operator));
   }
 
@@ -136,7 +136,10 @@ public final class SlicePlans {
         asDataset
             .apply(
                 new Aggregate(
-                    ScalaInterop.seq(groups), ScalaInterop.seq(bounds), input, ScalaInterop.none()))
+                    ScalaInterop.seq(groups),
+                    ScalaInterop.seq(bounds),
+                    frame.places(asDataset),
+                    ScalaInterop.none()))
             .selectExpr(all.toArray(String[]::new))
             .first();
     List<AxisRange> ranges = new ArrayList<>();
@@ -172,44 +175,20 @@ public final class SlicePlans {
     return sliced(within, new Slice(ranges));
   }
 
-  /** The extents of the only array, or of each of several. */
-  private static Shape extents(BlockFrame frame, Function<LogicalPlan, Dataset<Row>> asDataset) {
-    String operator = frame.operator();
-    // Holes stay holes: nobody here looks at them.
-    KnownArray known =
-        KnownArray.of(frame.plan(), frame.blocks(), Missing.ZERO, asDataset, operator);
-    Shape extents = known.extents();
-    if (Arrays.stream(extents.toArray()).anyMatch(extent -> extent == 0)) {
-      throw new IllegalArgumentException(
-          "%s: the extents are %s; expected at least one element (state the extents of an array"
-                  .formatted(operator, extents)
-              + " without blocks)");
-    }
-    if (!known.alike()) {
-      throw new IllegalArgumentException(
-          ("%s: the arrays that further columns tell apart have different extents, up to %s along"
-                  + " each axis; expected one size (take them apart, or state the extents)")
-              .formatted(operator, extents));
-    }
-    return extents;
-  }
-
   /**
-   * The blocks of a plan that states the extents of its array, or of each of several.
+   * The blocks of a plan that states their extents. Holes stay holes: nobody here looks at them.
    *
    * @param asDataset as for {@link #slice}
    * @throws IllegalArgumentException if it has no such blocks, or its arrays have different extents
    */
-  static BlockFrame stating(
+  static BlockFrame operand(
       LogicalPlan input,
       BlockKind kind,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockFrame frame = BlockFrame.of(input, kind, operator);
-    Shape extents = extents(frame, asDataset);
-    return frame.extents().isPresent()
-        ? frame
-        : frame.stating(frame.metadata().stating(StatedExtents.of(extents)));
+    return KnownOperand.of(input, kind, Missing.ZERO, asDataset, operator)
+        .requireElements()
+        .frame();
   }
 
   /** The shape of the result's full blocks; empty if it is no regular grid, or not known. */

@@ -27,6 +27,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -56,7 +57,6 @@ public final class VectorPlans {
   private static final String ML_ATTRIBUTES = "ml_attr";
 
   private static final String ML_COUNT = "num_attrs";
-  private static final long USUAL_BLOCK_BYTES = 8L << 20;
   private static final long MAX_ROW_BYTES = Integer.MAX_VALUE - (64L << 10);
 
   private final LogicalPlan table;
@@ -331,7 +331,7 @@ public final class VectorPlans {
 
   /** Rows that make a block of the usual size; at least one. */
   static long usualRows(long length, int elementBytes) {
-    return Math.max(1, USUAL_BLOCK_BYTES / elementBytes / length);
+    return Math.max(1, UsualShape.BYTES / elementBytes / length);
   }
 
   private int blockRows(int length, ElementType type) {

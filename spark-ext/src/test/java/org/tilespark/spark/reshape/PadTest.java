@@ -156,7 +156,7 @@ class PadTest extends SparkTest {
     assertFails(
         () -> MatrixBlocks.pad(mixed, "1"),
         "MatrixBlocks.pad: the arrays that further columns tell apart have different extents",
-        "Take arrays of each extents by themselves");
+        "expected one size (take them apart, or state the extents)");
   }
 
   @Test

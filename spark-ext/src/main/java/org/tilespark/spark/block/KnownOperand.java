@@ -1,0 +1,94 @@
+package org.tilespark.spark.block;
+
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.options.Missing;
+
+/**
+ * Blocks of one array, or of arrays of one size that further columns tell apart, whose extents are
+ * known.
+ *
+ * @param frame states the extents, unless there are no blocks
+ * @param known of the array, or of each of the arrays
+ */
+public record KnownOperand(BlockFrame frame, KnownArray known) {
+  /**
+   * The blocks of a plan. Where their metadata states no extents, {@link KnownArray#of} finds them
+   * now. Whoever reads the result need not find them again.
+   *
+   * @param missing what it means if blocks are missing
+   * @param asDataset makes a DataFrame of a plan
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if there are no blocks of this kind, or arrays of different
+   *     extents
+   */
+  public static KnownOperand of(
+      LogicalPlan input,
+      BlockKind kind,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockFrame frame = BlockFrame.of(input, kind, operator);
+    GroupingColumns.of(frame.blocks(), frame.columns(), operator);
+    KnownArray known = KnownArray.of(input, frame.blocks(), missing, asDataset, operator);
+    Shape extents = known.extents();
+    boolean isEmpty = extents.elements() == 0; // then nobody knows whether they are alike
+    if (!known.alike() && !isEmpty) {
+      throw new IllegalArgumentException(
+          ("%s: the arrays that further columns tell apart have different extents, up to %s along"
+                  + " each axis; expected one size (take them apart, or state the extents)")
+              .formatted(operator, extents));
+    }
+    return new KnownOperand(
+        isEmpty || frame.extents().isPresent()
+            ? frame
+            : frame.stating(frame.metadata().stating(StatedExtents.of(extents))),
+        known);
+  }
+
+  /**
+   * The same.
+   *
+   * @throws IllegalArgumentException if there are no elements
+   */
+  public KnownOperand requireElements() {
+    if (isEmpty()) {
+      throw new IllegalArgumentException(
+          "%s: the extents are %s; expected at least one element (state the extents of an array"
+                  .formatted(frame.operator(), extents())
+              + " without blocks)");
+    }
+    return this;
+  }
+
+  /** The same blocks without the transforms that the metadata states: they do not hold any more. */
+  public KnownOperand withoutSpectrum() {
+    return frame.metadata().spectrum().isEmpty()
+        ? this
+        : new KnownOperand(frame.stating(frame.metadata().withSpectrum(Optional.empty())), known);
+  }
+
+  /** The blocks, with the extents stated. */
+  public LogicalPlan plan() {
+    return frame.plan();
+  }
+
+  /** The extents of the array, or of each of the arrays. */
+  public Shape extents() {
+    return known.extents();
+  }
+
+  /** True if the array has no elements. */
+  public boolean isEmpty() {
+    return extents().elements() == 0;
+  }
+
+  /** True if there are no blocks, and nothing says of what extents. */
+  public boolean isNothing() {
+    return isEmpty() && frame.extents().isEmpty();
+  }
+}

@@ -1,0 +1,135 @@
+package org.tilespark.spark.block;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.layout.Shape;
+
+/**
+ * Shapes for the blocks of a result where users state none. They follow bytes: a shape that is
+ * derived from the blocks of operands is kept only if its blocks are neither very small nor very
+ * large, since operands in strips of one row would make results of single elements.
+ *
+ * <p>A pure function of extents and sizes.
+ */
+public final class UsualShape {
+  /** A block has about so many bytes of values. */
+  public static final long BYTES = 8L << 20;
+
+  /** A result in more blocks is refused: each costs the driver and a shuffle some bytes and time. */
+  public static final long MOST_BLOCKS = 1 << 20;
+
+  /** Blocks of a result, of which each has a whole plane or line, stay below so many bytes. */
+  public static final long LARGE_BYTES = 256L << 20;
+
+  /** Smaller blocks are joined: what is larger keeps the cuts of the operands, which saves work. */
+  private static final long SMALL_BYTES = BYTES / 16;
+
+  /** So few blocks are not made fewer: tasks can share them, and their count costs nothing. */
+  private static final long FEW_BLOCKS = 64;
+
+  private UsualShape() {}
+
+  /**
+   * A shape near a given one. Blocks of more than {@code mostBytes} are halved along their longest
+   * axis until they have no more. Small blocks, if they are many, are doubled along their shortest
+   * axis up to {@value #BYTES} bytes; if there are more than {@value #MOST_BLOCKS}, further.
+   *
+   * @param extents of the result
+   * @param like a shape that the operands suggest
+   * @param elementBytes of an element, of all planes
+   */
+  public static Shape of(Shape extents, Shape like, long elementBytes, long mostBytes) {
+    return joined(extents, halved(clipped(extents, like), elementBytes, mostBytes), elementBytes);
+  }
+
+  /** The shape, halved along its longest axis until its blocks have no more than so many bytes. */
+  public static Shape halved(Shape shape, long elementBytes, long mostBytes) {
+    return halved(
+        shape, IntStream.range(0, shape.rank()).boxed().toList(), elementBytes, mostBytes);
+  }
+
+  /** The same along some axes, as far as these reach. */
+  public static Shape halved(
+      Shape shape, List<Integer> axes, long elementBytes, long mostBytes) {
+    long[] halved = shape.toArray();
+    while (product(halved) > mostBytes / elementBytes) {
+      int longest = -1;
+      for (int axis : axes) {
+        longest = halved[axis] > (longest < 0 ? 1 : halved[longest]) ? axis : longest;
+      }
+      if (longest < 0) {
+        break;
+      }
+      halved[longest] = Ceil.div(halved[longest], 2);
+    }
+    return Shape.of(halved);
+  }
+
+  /** The shape, or multiples of it where it cuts the result into many small blocks. */
+  public static Shape joined(Shape extents, Shape shape, long elementBytes) {
+    long[] joined = clipped(extents, shape).toArray();
+    boolean isSmall = bytes(joined, elementBytes) < SMALL_BYTES;
+    while (count(extents, joined) > MOST_BLOCKS
+        || (isSmall
+            && bytes(joined, elementBytes) <= BYTES / 2
+            && count(extents, joined) > FEW_BLOCKS)) {
+      int shortest = -1;
+      for (int axis = 0; axis < joined.length; axis++) {
+        boolean isCut = joined[axis] < extents.extent(axis);
+        shortest = isCut && (shortest < 0 || joined[axis] < joined[shortest]) ? axis : shortest;
+      }
+      joined[shortest] = Math.min(2 * joined[shortest], extents.extent(shortest));
+    }
+    return Shape.of(joined);
+  }
+
+  /**
+   * Refuses a shape that cuts a result into more than {@value #MOST_BLOCKS} blocks.
+   *
+   * @param operator who asks, for messages
+   * @param option where users state the shape
+   */
+  public static void requireFew(
+      String operator, String option, Shape extents, Shape shape, long elementBytes) {
+    long count = count(extents, shape.toArray());
+    if (count > MOST_BLOCKS) {
+      throw new IllegalArgumentException(
+          ("%s: %s: blocks of %s cut the result of %s into %s blocks; expected at most %s."
+                  + " Blocks of %s, for one, would be %s")
+              .formatted(
+                  operator,
+                  option,
+                  shape,
+                  extents,
+                  count,
+                  MOST_BLOCKS,
+                  joined(extents, shape, elementBytes),
+                  count(extents, joined(extents, shape, elementBytes).toArray())));
+    }
+  }
+
+  /** The shape within the extents, at least 1 along each axis. */
+  private static Shape clipped(Shape extents, Shape shape) {
+    long[] clipped = shape.toArray();
+    for (int axis = 0; axis < clipped.length; axis++) {
+      clipped[axis] = Math.max(1, Math.min(clipped[axis], extents.extent(axis)));
+    }
+    return Shape.of(clipped);
+  }
+
+  private static long count(Shape extents, long[] shape) {
+    long[] along = new long[shape.length];
+    Arrays.setAll(along, axis -> Ceil.div(extents.extent(axis), shape[axis]));
+    return product(along);
+  }
+
+  private static long bytes(long[] shape, long elementBytes) {
+    return Bytes.product(elementBytes, product(shape));
+  }
+
+  private static long product(long[] shape) {
+    return Bytes.product(shape);
+  }
+}
