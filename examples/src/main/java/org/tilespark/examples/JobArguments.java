@@ -42,6 +42,11 @@ public final class JobArguments {
     /** {@code --seed N}: makes a random sample the same again. */
     public static final Option SEED = checked("seed", Long::parseLong);
 
+    /** An option that counts something: 1 or more. */
+    public static Option count(String name) {
+      return checked(name, Option::checkCount);
+    }
+
     /** An option whose value somebody else checks. */
     public static Option text(String name) {
       return checked(name, text -> {});
@@ -60,6 +65,12 @@ public final class JobArguments {
     /** An option without a value. */
     public static Option flag(String name) {
       return new Option(name, false, true, text -> {});
+    }
+
+    private static void checkCount(String text) {
+      if (Integer.parseInt(text) < 1) {
+        throw new IllegalArgumentException("expected 1 or more");
+      }
     }
 
     private static void checkBackend(String text) {
@@ -164,6 +175,11 @@ public final class JobArguments {
   /** The value of an option, if it is given. */
   public Optional<String> option(String name) {
     return Optional.ofNullable(options.get(name));
+  }
+
+  /** The count that an option gives, or what holds without it. */
+  public int count(String name, int otherwise) {
+    return option(name).map(Integer::parseInt).orElse(otherwise);
   }
 
   /** True if a flag is given. */

@@ -50,7 +50,7 @@ public final class PrincipalComponentsJob {
           """,
           List.of("IN.npy", "OUT_DIR"),
           List.of(
-              Option.checked("components", PrincipalComponentsJob::checkCount),
+              Option.count("components"),
               Option.checked("image-shape", text -> Shape.parse("the shape of a picture", text, 2)),
               ReadAs.OPTION,
               Option.text("block-shape"),
@@ -84,7 +84,7 @@ public final class PrincipalComponentsJob {
         ArrayMetadata.of(observations.schema().apply("values").metadata()).extents(2).orElseThrow();
     int features = Math.toIntExact(shape.extent(1));
     int count =
-        Math.min(features, arguments.option("components").map(Integer::parseInt).orElse(16));
+        Math.min(features, arguments.count("components", 16));
 
     long start = System.nanoTime();
     Dataset<Row> centred =
@@ -316,10 +316,5 @@ public final class PrincipalComponentsJob {
     }
     return sum;
   }
-
-  private static void checkCount(String text) {
-    if (Integer.parseInt(text) < 1) {
-      throw new IllegalArgumentException("expected 1 or more");
-    }
   }
 }

@@ -166,6 +166,94 @@ class JobsTest {
     }
   }
 
+  /** Images of one bright pixel, in which class is which third of the image it lies. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cosine", "euclidean", "inner"})
+  void findsSimilarImages(String metric) throws IOException {
+    int images = 90;
+    Random random = new Random(8);
+    byte[] pixels = new byte[images * 12];
+    byte[] labels = new byte[images];
+    for (int image = 0; image < images; image++) {
+      labels[image] = (byte) random.nextInt(3);
+      for (int pixel = 0; pixel < 12; pixel++) {
+        boolean isBright = pixel / 4 == labels[image];
+        pixels[image * 12 + pixel] = (byte) ((isBright ? 100 : 0) + random.nextInt(20));
+      }
+    }
+    Path imagesFile = file("images.npy", NpyBytes.of("|u1", false, "(90, 12)", pixels));
+    Path labelsFile = file("labels.npy", NpyBytes.of("|u1", false, "(90, 1)", labels));
+    Path output = directory.resolve("similar");
+
+    int status =
+        run(
+            SimilarImagesJob::run,
+            imagesFile,
+            labelsFile,
+            output,
+            "--queries=30",
+            "--k=3",
+            "--metric=" + metric,
+            "--block-shape=16,5");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    assertPrinted("3 of each of 30 images among 60", "accuracy   1.000", "check      right");
+    assertTrue(Files.isDirectory(output.resolve("neighbours.parquet")));
+  }
+
+  @Test
+  void relatesIndividualsByTheirGenotypes() throws IOException {
+    Path output = directory.resolve("grm");
+
+    int status =
+        run(
+            GenomicRelationshipJob::run,
+            output,
+            "--individuals=61",
+            "--variants=300",
+            "--missing=0.1",
+            "--seed=7");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    assertPrinted("of children and parents", "check      right");
+    Genotypes genotypes = new Genotypes(30, 300, 0.1, 7);
+    byte[][] rows = new byte[61][];
+    Arrays.setAll(rows, genotypes::of);
+    Relationships expected = Relationships.of(rows);
+    try (NpyElements found = NpyElements.open(output.resolve("grm.npy"))) {
+      for (int i = 0; i < 61; i++) {
+        for (int j = 0; j < 61; j++) {
+          assertEquals(expected.between(i, j), found.number(i, j), 1e-12, i + ", " + j);
+        }
+      }
+    }
+  }
+
+  /** Worked by hand: means 1 and 0.5, so p = 1/2 and 1/4, and 2 sum p (1 - p) = 1/2 + 3/8. */
+  @Test
+  void relationshipsAreVanRadens() {
+    Relationships found = Relationships.of(new byte[][] {{2, 0}, {0, -1}, {1, 1}});
+    assertEquals((1 + 0.25) / 0.875, found.between(0, 0), 1e-15);
+    assertEquals(-1 / 0.875, found.between(0, 1), 1e-15);
+    assertEquals(-0.25 / 0.875, found.between(0, 2), 1e-15);
+  }
+
+  @Test
+  void childrenHaveHalfOfEachParent() {
+    Genotypes genotypes = new Genotypes(20, 4000, 0, 3);
+    byte[][] rows = new byte[60][];
+    Arrays.setAll(rows, genotypes::of);
+    Relationships related = Relationships.of(rows);
+    int[] parents = genotypes.parents(40);
+    assertEquals(0.5, related.between(40, parents[0]), 0.12);
+    assertEquals(0.5, related.between(40, parents[1]), 0.12);
+    for (int variant = 0; variant < 4000; variant++) {
+      int least = rows[parents[0]][variant] / 2 + rows[parents[1]][variant] / 2;
+      int most = (rows[parents[0]][variant] + 1) / 2 + (rows[parents[1]][variant] + 1) / 2;
+      assertTrue(rows[40][variant] >= least && rows[40][variant] <= most, "variant " + variant);
+    }
+  }
+
   @Test
   void multipliesMatricesOfTwoTypes() throws IOException {
     // (5, 7) of uint8 and (5, 6) of int16: At B is (7, 6)
@@ -251,6 +339,9 @@ class JobsTest {
     assertRefused(
         "--components is '0'", PrincipalComponentsJob::run, input, output, "--components=0");
     assertRefused("--axes is missing", PermuteVolumeJob::run, input, output);
+    assertRefused("--k is '0'", SimilarImagesJob::run, input, input, output, "--k=0");
+    assertRefused("--metric is 'l1'", SimilarImagesJob::run, input, input, output, "--metric=l1");
+    assertRefused("--missing is '1'", GenomicRelationshipJob::run, output, "--missing=1");
     assertRefused("--axis is 'w': expected x, y or z", PencilsJob::run, input, output, "--axis=w");
     assertRefused(
         "--section is '3': expected two",
