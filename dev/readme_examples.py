@@ -29,6 +29,8 @@ _random = np.random.default_rng(24)
 A = _random.standard_normal((7, 5)).astype(np.float32)
 B = _random.standard_normal((6, 5)).astype(np.float32)
 VOLUME = _random.standard_normal((12, 10, 8)).astype(np.float32)
+DOCUMENTS = _random.standard_normal((40, 6)).astype(np.float32)
+SCORES = (DOCUMENTS - DOCUMENTS.mean(0)) / DOCUMENTS.std(0)
 
 README = (ROOT / "README.md").read_text("utf-8")
 FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -97,6 +99,23 @@ def close(found: np.ndarray, expected: np.ndarray, tolerance: float, name: str) 
     expect(error <= tolerance, f"{name} has the relative error {error}; expected at most {tolerance}")
 
 
+def documents() -> str:
+    """SQL of DOCUMENTS as a table; row 0 is document 100."""
+    return "\n".join(
+        [
+            "CREATE TEMPORARY VIEW documents_npy USING npy OPTIONS (path 'documents.npy', blockShape '7,6');",
+            "CREATE TEMPORARY VIEW documents AS SELECT row + 100 AS doc_id, features FROM"
+            " matrix_to_rows(TABLE(documents_npy), 'features');",
+            "",
+        ]
+    )
+
+
+def session_calls(sql: str) -> str:
+    """The statements as calls of a session in Java or Python."""
+    return "\n".join(f'spark.sql("{" ".join(line.split())}");' for line in sql.replace(";", "").splitlines() if line)
+
+
 def spark_submit(directory: Path) -> None:
     found = re.search(r"^    (spark-submit .*\\\n(?:    .*\\\n)*    .*)$", README, re.MULTILINE)
     expect(found is not None and "IN.npy OUT.npy" in found[1], "README has no spark-submit line from IN.npy to OUT.npy")
@@ -107,7 +126,7 @@ def spark_submit(directory: Path) -> None:
 
 
 def java(directory: Path) -> None:
-    lines = fences("java", "MatrixBlocks.transpose", "VolumeBlocks.permute", "MatrixBlocks.multiply", "VolumeBlocks.ifft").splitlines()
+    lines = fences("java", "MatrixBlocks.fromRows", "scores.parquet", "MatrixBlocks.transpose", "VolumeBlocks.permute", "MatrixBlocks.multiply", "VolumeBlocks.ifft").splitlines()
     imports = [line for line in lines if line.startswith("import ")]
     statements = [line for line in lines if not line.startswith("import ")]
     source = "\n".join(
@@ -118,7 +137,11 @@ def java(directory: Path) -> None:
             "    SparkSession spark = SparkSession.builder().getOrCreate();",
             '    Dataset<Row> a = spark.read().format("npy").load("a.npy");',
             '    Dataset<Row> b = spark.read().format("npy").load("b.npy");',
+            session_calls(documents()),
+            '    spark.table("documents").write().parquet("documents.parquet");',
             *statements,
+            '    Dataset<Row> written = spark.read().parquet("scores.parquet").orderBy("doc_id");',
+            '    MatrixBlocks.fromRows(written, "features").write().format("npy").save("scores.npy");',
             '    c.write().format("npy").save("c.npy");',
             '    smooth.write().format("npy").save("smooth.npy");',
             "    spark.stop();",
@@ -130,6 +153,7 @@ def java(directory: Path) -> None:
     run(directory, ["javac", "-nowarn", "-cp", f"{SPARK_HOME}/jars/*:{JAR}", "-d", "classes", "ReadmeExamples.java"])
     run(directory, ["jar", "--create", "--file", "readme.jar", "-C", "classes", "."])
     run(directory, ["spark-submit", "--master", "local[2]", "--class", "ReadmeExamples", "readme.jar"])
+    close(np.load(directory / "scores.npy"), SCORES, 1e-5, "scores")
     equals(directory, "out.npy", IN.T)
     equals(directory, "yzx.npy", VOLUME.transpose(1, 2, 0))
     close(np.load(directory / "c.npy"), A @ B.T, 1e-6, "c")
@@ -147,15 +171,18 @@ def scala(directory: Path) -> None:
 
 
 def sql(directory: Path) -> None:
-    program = fences("sql", "matrix_transpose", "volume_permute", "matrix_multiply", "/data/out.npy")
+    program = fences("sql", "matrix_from_rows", "matrix_transpose", "volume_permute", "matrix_multiply", "/data/out.npy")
     views = "".join(
         f"CREATE TEMPORARY VIEW {name} USING npy OPTIONS (path '{file}.npy', blockShape '{shape}');\n"
         for name, file, shape in (("v", "volume", "5,5,5"), ("a", "a", "3,2"), ("b", "b", "4,3"))
     )
-    (directory / "program.sql").write_text(views + program.replace("/data/", f"{directory}/"))
+    (directory / "program.sql").write_text(documents() + views + program.replace("/data/", f"{directory}/"))
     rows = [line.split("\t") for line in run(directory, ["spark-sql", "--master", "local[2]", "-f", "program.sql"]).splitlines()]
     expect((directory / "metastore_db").is_dir(), "spark-sql did not use Hive's catalog")
     equals(directory, "out.npy", IN.T)
+    scores = {int(row[0]): np.array(row[1].strip("[]").split(","), np.float32) for row in rows if len(row) == 2}
+    expect(sorted(scores) == list(range(100, 140)), f"SQL's scores are of the documents {sorted(scores)}")
+    close(np.array([scores[doc] for doc in sorted(scores)]), SCORES, 1e-5, "SQL's scores")
     permuted = assembled([row for row in rows if len(row) == 7], 3)
     expect(np.array_equal(permuted, VOLUME.transpose(1, 2, 0)), "SQL's volume_permute differs from numpy's transpose")
     close(assembled([row for row in rows if len(row) == 5], 2), A @ B.T, 1e-2, "SQL's matrix_multiply")
@@ -176,12 +203,16 @@ def assembled(rows: list[list[str]], rank: int) -> np.ndarray:
 
 
 def python(directory: Path) -> None:
-    program = fences("python", "ts.configure", "to_npy", "matrix_transpose", "in.npy", "out.npy")
+    program = fences("python", "ts.from_rows", "scores.parquet", "ts.configure", "to_npy", "matrix_transpose", "in.npy", "out.npy")
     between = 'import os; os.rename("out.npy", "by_package.npy")\nm = spark.read'
     expect(program.count("m = spark.read") == 1, f"README's second example in Python begins otherwise: {program}")
-    (directory / "program.py").write_text(program.replace("m = spark.read", between) + "\nspark.stop()\n")
+    made = session_calls(documents()).replace(";", "") + '\nspark.table("documents").write.parquet("documents.parquet")\n'
+    program = program.replace("m = spark.read", between).replace("x = ts.from_rows", made + "x = ts.from_rows", 1)
+    end = 'ts.from_rows(spark.read.parquet("scores.parquet"), "features", order_by="doc_id").to_npy("scores.npy")'
+    (directory / "program.py").write_text(f"{program}\n{end}\nspark.stop()\n")
     os.environ |= {"PYTHONPATH": str(ROOT / "python" / "src"), "TILESPARK_JAR": str(JAR)}
     run(directory, ["python", "program.py"])
+    close(np.load(directory / "scores.npy"), SCORES, 1e-5, "scores")
     equals(directory, "by_package.npy", IN.T)
     equals(directory, "out.npy", IN.T)
 
@@ -197,7 +228,7 @@ def passes(program: Callable[[Path], None], scratch: Path) -> bool:
     (directory / "conf" / "log4j2.properties").symlink_to(ROOT / "examples" / "conf" / "log4j2.properties")
     for name in ("examples", "spark-ext"):
         (directory / name).symlink_to(ROOT / name)
-    for name, array in (("in", IN), ("a", A), ("b", B), ("volume", VOLUME)):
+    for name, array in (("in", IN), ("a", A), ("b", B), ("volume", VOLUME), ("documents", DOCUMENTS)):
         np.save(directory / f"{name}.npy", array)
     start = time.monotonic()
     label = f"README's examples with {program.__name__.replace('_', '-')} on Spark {pyspark.__version__}"
