@@ -67,14 +67,11 @@ public final class SlicePlans {
         conditions.add(MeetsRange.of(range, frame.offset(axis), frame.size(axis)));
       }
     }
-    ArrayMetadata known = frame.metadata().withSpectrum(Optional.empty());
-    if (conditions.isEmpty()) {
-      return frame.metadata().spectrum().isEmpty() ? frame.plan() : frame.stating(known).plan();
-    }
     ArrayProgram program =
         new ArrayProgram(
             extents, frame.blocks().elementType(), frame.blocks().isComplex(), List.of(slice));
-    ArrayMetadata metadata = known.withExtents(slice.shape());
+    ArrayMetadata metadata =
+        frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
     Optional<Shape> blockShape = blockShape(frame, slice);
     return ProgramBlocks.of(
         PushedConditions.filtered(frame.plan(), conditions),
