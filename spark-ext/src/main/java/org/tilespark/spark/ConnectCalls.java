@@ -32,11 +32,17 @@ final class ConnectCalls {
         (parameter, value) -> {
           if (value instanceof TextOptions<?> options) {
             changed(options).forEach((name, text) -> list.add(name + " => " + literal(text)));
+          } else if (value instanceof Map<?, ?> numbers) {
+            numbers.forEach((name, number) -> list.add(quoted(name) + " => " + literal(number)));
           } else {
             list.add(parameter + " => " + literal(value));
           }
         });
     return session.sql("SELECT * FROM " + list);
+  }
+
+  private static String quoted(Object name) {
+    return "`" + name.toString().replace("`", "``") + "`";
   }
 
   /** The options that are no defaults: a gram has no parameters for transposes. */

@@ -1,6 +1,7 @@
 package org.tilespark.spark;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -279,6 +280,17 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_MAP, df, expression);
   }
 
+  /**
+   * As {@link #map(Dataset, String)}, with numbers under names of their own: {@code map(df, "v *
+   * scale", Map.of("scale", 2.5))}. They are literals in all respects.
+   *
+   * @param scalars each named in the expression, none like an element or a place
+   */
+  public static Dataset<Row> map(
+      Dataset<Row> df, String expression, Map<String, ? extends Number> scalars) {
+    return OperatorCall.of(TableFunctions.MATRIX_MAP, df, expression, scalars);
+  }
+
   /** {@link #zip(Dataset, Dataset, String, Missing)} of matrices that miss nothing. */
   public static Dataset<Row> zip(Dataset<Row> a, Dataset<Row> b, String expression) {
     return zip(a, b, expression, Missing.ERROR);
@@ -293,8 +305,7 @@ public final class MatrixBlocks {
    * <p>Along an axis where one has extent 1 and the other more, it repeats its element, as in
    * numpy: a row of 1 x N meets each of the other's. Where the metadata does not state the extents,
    * one query over the places of the blocks finds them at once. The part that meets a block is
-   * brought there by a join; of several matrices, those of the repeated side that meet none are
-   * left out.
+   * brought there by a join.
    *
    * @param a blocks of any type, real or complex
    * @param b blocks of any type, with the same further columns
@@ -306,6 +317,16 @@ public final class MatrixBlocks {
   public static Dataset<Row> zip(
       Dataset<Row> a, Dataset<Row> b, String expression, Missing missing) {
     return OperatorCall.of(TableFunctions.MATRIX_ZIP, a, b, expression, missing);
+  }
+
+  /** As {@link #zip(Dataset, Dataset, String, Missing)}, with numbers as {@link #map} takes them. */
+  public static Dataset<Row> zip(
+      Dataset<Row> a,
+      Dataset<Row> b,
+      String expression,
+      Missing missing,
+      Map<String, ? extends Number> scalars) {
+    return OperatorCall.of(TableFunctions.MATRIX_ZIP, a, b, expression, missing, scalars);
   }
 
   /**

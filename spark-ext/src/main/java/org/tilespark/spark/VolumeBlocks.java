@@ -1,6 +1,7 @@
 package org.tilespark.spark;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -291,6 +292,17 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_MAP, df, expression);
   }
 
+  /**
+   * As {@link #map(Dataset, String)}, with numbers under names of their own: {@code map(df, "v *
+   * scale", Map.of("scale", 2.5))}. They are literals in all respects.
+   *
+   * @param scalars each named in the expression, none like an element or a place
+   */
+  public static Dataset<Row> map(
+      Dataset<Row> df, String expression, Map<String, ? extends Number> scalars) {
+    return OperatorCall.of(TableFunctions.VOLUME_MAP, df, expression, scalars);
+  }
+
   /** {@link #zip(Dataset, Dataset, String, Missing)} of volumes that miss nothing. */
   public static Dataset<Row> zip(Dataset<Row> a, Dataset<Row> b, String expression) {
     return zip(a, b, expression, Missing.ERROR);
@@ -303,6 +315,16 @@ public final class VolumeBlocks {
   public static Dataset<Row> zip(
       Dataset<Row> a, Dataset<Row> b, String expression, Missing missing) {
     return OperatorCall.of(TableFunctions.VOLUME_ZIP, a, b, expression, missing);
+  }
+
+  /** As {@link #zip(Dataset, Dataset, String, Missing)}, with numbers as {@link #map} takes them. */
+  public static Dataset<Row> zip(
+      Dataset<Row> a,
+      Dataset<Row> b,
+      String expression,
+      Missing missing,
+      Map<String, ? extends Number> scalars) {
+    return OperatorCall.of(TableFunctions.VOLUME_ZIP, a, b, expression, missing, scalars);
   }
 
   /**

@@ -5,6 +5,7 @@ import static org.tilespark.spark.block.BlockKind.VOLUME;
 import static org.tilespark.spark.functions.Tables.blocks;
 import static org.tilespark.spark.functions.Tables.extents;
 import static org.tilespark.spark.options.Parameter.MISSING;
+import static org.tilespark.spark.options.Parameter.SCALARS;
 
 import java.util.List;
 import org.tilespark.spark.block.BlockKind;
@@ -81,17 +82,18 @@ final class ElementwiseOperators {
 
   static Operator map(BlockKind kind, String table) {
     return new Operator(
-        "(" + kind.label().charAt(0) + ", expression)",
+        "(" + kind.label().charAt(0) + ", expression[, scalars])",
         "Each element computed from itself, `v` in the expression." + Operator.CARRIED,
         "none",
-        List.of(blocks(table, kind), EXPRESSION, extents(kind)),
+        List.of(blocks(table, kind), EXPRESSION, SCALARS, extents(kind)),
         call ->
-            ExpressionPlans.map(call.blocks(kind), kind, call.get(EXPRESSION), call.operator()));
+            ExpressionPlans.map(
+                call.blocks(kind), kind, call.get(EXPRESSION), call.get(SCALARS), call.operator()));
   }
 
   static Operator zip(BlockKind kind) {
     return new Operator(
-        "(a, b, expression[, missing])",
+        "(a, b, expression[, missing[, scalars]])",
         "Each element computed from those of two %s at the same place, `a` and `b`."
                 .formatted(kind == MATRIX ? "matrices" : "volumes")
             + " Along an axis, one may have extent 1."
@@ -102,6 +104,7 @@ final class ElementwiseOperators {
             blocks("b", kind),
             EXPRESSION,
             MISSING,
+            SCALARS,
             extents("extentsA", kind, "all of a"),
             extents("extentsB", kind, "all of b")),
         call ->
@@ -110,6 +113,7 @@ final class ElementwiseOperators {
                 call.blocks(kind, "b", "extentsB", ", second " + kind.label()),
                 kind,
                 call.get(EXPRESSION),
+                call.get(SCALARS),
                 call.get(MISSING),
                 call::asDataset,
                 call.operator()));

@@ -2,6 +2,7 @@ package org.tilespark.spark.functions;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,6 +45,8 @@ final class SqlArguments {
   static Map<String, Object> bind(TableFunctions function, List<Expression> arguments) {
     SqlArguments bound = new SqlArguments(function);
     List<Parameter<?>> open = new ArrayList<>(function.parameters());
+    boolean takesScalars = open.remove(Parameter.SCALARS);
+    Map<String, Object> scalars = new LinkedHashMap<>();
     boolean isNamed = false;
     for (Expression argument : arguments) {
       Parameter<?> parameter;
@@ -51,7 +54,14 @@ final class SqlArguments {
       if (argument instanceof NamedArgumentExpression withName) {
         isNamed = true;
         value = withName.value();
-        parameter = bound.named(withName.key());
+        String name = withName.key();
+        if (takesScalars && bound.find(name).isEmpty()) {
+          if (scalars.put(name, bound.number(name, value)) != null) {
+            throw bound.bad("parameter " + name + " is given twice");
+          }
+          continue;
+        }
+        parameter = bound.named(name);
       } else if (isNamed) {
         throw bound.bad("a positional argument follows a named one; name it too");
       } else if (open.isEmpty()) {
@@ -66,14 +76,30 @@ final class SqlArguments {
       }
       bound.bind(parameter, value);
     }
+    if (takesScalars) {
+      bound.values.put(
+          Parameter.SCALARS.name(),
+          Parameter.SCALARS.read(function.sqlName(), Optional.of(scalars), scalars.toString()));
+    }
     return bound.values;
+  }
+
+  private Object number(String name, Expression value) {
+    return constant(value, Parameter.SCALARS.type())
+        .orElseThrow(
+            () -> bad("%s is %s; expected a constant number".formatted(name, value.sql())));
+  }
+
+  private Optional<Parameter<?>> find(String name) {
+    return function.parameters().stream()
+        .filter(parameter -> parameter != Parameter.SCALARS)
+        .filter(parameter -> parameter.name().equalsIgnoreCase(name))
+        .findFirst();
   }
 
   private Parameter<?> named(String name) {
     List<String> names = function.parameters().stream().map(Parameter::name).toList();
-    return function.parameters().stream()
-        .filter(parameter -> parameter.name().equalsIgnoreCase(name))
-        .findFirst()
+    return find(name)
         .orElseThrow(
             () ->
                 bad(

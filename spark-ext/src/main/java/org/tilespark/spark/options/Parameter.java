@@ -1,6 +1,7 @@
 package org.tilespark.spark.options;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -23,6 +24,15 @@ public record Parameter<T>(
           Type.MISSING,
           Missing.ERROR,
           "'error' refuses missing blocks, 'zero' takes them for zeros");
+
+  /** Numbers that an expression names. Any named argument that is no parameter is one of them. */
+  public static final Parameter<Map<String, Number>> SCALARS =
+      new Parameter<>(
+          "scalars",
+          Type.NUMBERS,
+          Optional.of(Map.of()),
+          "none",
+          "numbers that the expression names, each a named argument of its own: `s => 2.5`");
 
   /** The options of products, in the order of their parameters. */
   public static List<Parameter<?>> ofProducts() {

@@ -1,8 +1,10 @@
 package org.tilespark.spark.options;
 
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -56,6 +58,32 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
           "a constant number, as 0.5 or '0.5'",
           argument ->
               argument instanceof Double number ? number : Double.valueOf(argument.toString()));
+
+  /** Numbers under names that a user chooses: in SQL further named arguments. */
+  static final Type<Map<String, Number>> NUMBERS =
+      new Type<>(
+          "numbers by name",
+          "numbers under names, as s => 2.5",
+          false,
+          (what, argument) -> {
+            if (!(argument instanceof Map<?, ?> given)) {
+              return Optional.empty();
+            }
+            Map<String, Number> numbers = new LinkedHashMap<>();
+            given.forEach((name, number) -> numbers.put(name.toString(), named(name, number, what)));
+            return Optional.of(numbers);
+          });
+
+  /** A whole number, or one with a fraction: {@code 2} and {@code 2.0} are not the same. */
+  private static Number named(Object name, Object number, String what) {
+    String text = String.valueOf(number).trim();
+    try {
+      return text.matches("[+-]?\\d+") ? (Number) Long.valueOf(text) : Double.valueOf(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "%s: %s is %s; expected a number of at most 64 bits".formatted(what, name, number), e);
+    }
+  }
 
   /** A boolean, or its text. */
   static final Type<String> FLAG =

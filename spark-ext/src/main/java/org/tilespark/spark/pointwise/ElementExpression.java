@@ -1,10 +1,13 @@
 package org.tilespark.spark.pointwise;
 
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.analysis.NamedParameter;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser;
 import org.apache.spark.sql.catalyst.parser.ParseException;
@@ -14,6 +17,7 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram.Input;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * What a user writes to compute each element of an array from the elements of others at the same
@@ -70,6 +74,22 @@ public final class ElementExpression {
       throw new IllegalArgumentException(
           "'%s' is no expression of SQL: %s".formatted(text, reason), e);
     }
+  }
+
+  /** All that it names, in lower case. */
+  Set<String> names() {
+    Set<String> names = new HashSet<>();
+    tree.foreach(
+        ScalaInterop.function(
+            node -> {
+              if (node instanceof UnresolvedAttribute name) {
+                names.add(name.name().toLowerCase(Locale.ROOT));
+              } else if (node instanceof NamedParameter name) { // refused by who reads the tree
+                names.add(name.name().toLowerCase(Locale.ROOT));
+              }
+              return null;
+            }));
+    return names;
   }
 
   /** The text as it was given. */

@@ -2,6 +2,7 @@ package org.tilespark.spark.pointwise;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -29,29 +30,42 @@ import org.tilespark.spark.stage.StageBranch;
 public final class ExpressionPlans {
   private final BlockKind kind;
   private final String operator;
-  private final String text;
+  private final ElementExpression expression;
+  private final Map<String, Number> scalars;
 
-  private ExpressionPlans(BlockKind kind, String operator, String text) {
+  private ExpressionPlans(
+      BlockKind kind, String operator, String text, Map<String, Number> scalars) {
     this.kind = kind;
     this.operator = operator;
-    this.text = text;
+    this.scalars = scalars;
+    this.expression = asked(() -> ElementExpression.parse(text));
+    Set<String> used = expression.names();
+    for (String name : scalars.keySet()) {
+      if (!used.contains(name.toLowerCase(Locale.ROOT))) {
+        throw new IllegalArgumentException(
+            "%s: the expression '%s' names no %s, and there is no parameter of that name"
+                .formatted(operator, text, name));
+      }
+    }
   }
 
   /**
    * Each element computed from itself.
    *
    * @param text an {@link ElementExpression} of {@code v}
+   * @param scalars that it names too, all of them
    * @throws IllegalArgumentException if {@code a} has no such blocks, or the expression does not go
    *     with their type
    */
-  public static LogicalPlan map(LogicalPlan a, BlockKind kind, String text, String operator) {
-    ExpressionPlans plans = new ExpressionPlans(kind, operator, text);
+  public static LogicalPlan map(
+      LogicalPlan a, BlockKind kind, String text, Map<String, Number> scalars, String operator) {
+    ExpressionPlans plans = new ExpressionPlans(kind, operator, text, scalars);
     BlockFrame frame = BlockFrame.maybeHaloed(a, kind, operator);
     Translation translation = plans.translated(List.of(plans.operand("v", frame, Set.of())));
     return PointwisePlans.of(
         List.of(plans.branch(frame, frame.further())),
         frame,
-        new Elementwise(translation.program(), text),
+        new Elementwise(translation.program(), plans.label()),
         described(frame.metadata(), translation.type()));
   }
 
@@ -60,6 +74,7 @@ public final class ExpressionPlans {
    * array has extent 1 and the other has more, it repeats its element.
    *
    * @param text an {@link ElementExpression} of {@code a} and {@code b}
+   * @param scalars that it names too, all of them
    * @param missing what an element is that an array has in no block
    * @param asDataset makes a DataFrame of a plan
    * @throws IllegalArgumentException if one has no such blocks, the expression does not go with
@@ -71,10 +86,11 @@ public final class ExpressionPlans {
       LogicalPlan b,
       BlockKind kind,
       String text,
+      Map<String, Number> scalars,
       Missing missing,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    ExpressionPlans plans = new ExpressionPlans(kind, operator, text);
+    ExpressionPlans plans = new ExpressionPlans(kind, operator, text, scalars);
     Agreement agreement = Agreement.of(a, b, kind, operator);
     agreement.partners();
     agreement.requireSpectraThatFit();
@@ -101,7 +117,12 @@ public final class ExpressionPlans {
   }
 
   private Translation translated(List<Operand> operands) {
-    return asked(() -> ElementExpression.parse(text).translate(kind, operands, Map.of()));
+    return asked(() -> expression.translate(kind, operands, scalars));
+  }
+
+  /** The expression in plans. */
+  private String label() {
+    return scalars.isEmpty() ? expression.text() : expression.text() + " with " + scalars;
   }
 
   /** What is said of an expression names the operator. */
@@ -136,7 +157,7 @@ public final class ExpressionPlans {
             translation.program(),
             List.of(),
             List.of(PointwisePlans.program(b, extents(a), List.of())),
-            text),
+            label()),
         described(agreement.combined(), translation.type()));
   }
 
@@ -163,7 +184,7 @@ public final class ExpressionPlans {
     return PointwisePlans.of(
         List.of(blocks.branch()),
         blocks.main(),
-        new Elementwise(blocks.reading(translation.program()), List.of(), others, text),
+        new Elementwise(blocks.reading(translation.program()), List.of(), others, label()),
         described(blocks.metadata(), translation.type()));
   }
 }

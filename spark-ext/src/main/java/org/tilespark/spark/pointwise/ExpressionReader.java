@@ -42,7 +42,7 @@ final class ExpressionReader {
           Map.entry("LambdaFunction", "a lambda function"),
           Map.entry("MultiAlias", "a name for the result"),
           Map.entry("NamedArgumentExpression", "a named argument"),
-          Map.entry("NamedParameter", "a parameter"),
+          Map.entry("NamedParameter", "a parameter (a scalar is named without the colon)"),
           Map.entry("PosParameter", "a parameter"),
           Map.entry("ScalarSubquery", "a sub-query"),
           Map.entry("UnresolvedExtractValue", "an element of a value"),

@@ -168,10 +168,11 @@ public final class StatisticsPlans {
   }
 
   private LogicalPlan map(LogicalPlan a, String text) {
-    return ExpressionPlans.map(a, BlockKind.MATRIX, text, operator);
+    return ExpressionPlans.map(a, BlockKind.MATRIX, text, Map.of(), operator);
   }
 
   private LogicalPlan zip(LogicalPlan a, LogicalPlan b, String text) {
-    return ExpressionPlans.zip(a, b, BlockKind.MATRIX, text, Missing.ERROR, asDataset, operator);
+    return ExpressionPlans.zip(
+        a, b, BlockKind.MATRIX, text, Map.of(), Missing.ERROR, asDataset, operator);
   }
 }

@@ -2,7 +2,9 @@ package org.tilespark.spark.cluster;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.Dataset;
@@ -83,6 +85,36 @@ public final class ConnectJob {
       equal("knn", sum(4, k -> (20 + k) * (50 + k)), nearest.getDouble(3));
       equal("pairsAbove", 6L, MatrixBlocks.pairsAbove(m, m, 0, Metric.EUCLIDEAN).count());
       equal("rowArgmax", 6L, MatrixBlocks.rowArgmax(m, m).where("neighbour = 5").count());
+
+      same("map", 6, 4, (i, j) -> 20 * i + 2 * j + 1, MatrixBlocks.map(m, "v * 2 + 1"));
+      Map<String, Number> scalars = new LinkedHashMap<>();
+      scalars.put("two", 2);
+      scalars.put("none", Double.NEGATIVE_INFINITY);
+      same(
+          "map with scalars",
+          6,
+          4,
+          (i, j) -> 20 * i + 2 * j,
+          MatrixBlocks.map(m, "greatest(v * two, none)", scalars));
+      same("zip", 6, 4, (i, j) -> i, MatrixBlocks.zip(m, MatrixBlocks.slice(m, "0:1"), "(a - b) / 10"));
+      same(
+          "zip with scalars",
+          6,
+          4,
+          (i, j) -> 21 * (10 * i + j),
+          MatrixBlocks.zip(m, m, "a + b * s", Missing.ZERO, Map.of("s", 20.0)));
+      same("sum along rows", 1, 4, (i, j) -> 150 + 6 * j, MatrixBlocks.sum(m, "row"));
+      equal("mean", 26.5, MatrixBlocks.mean(m).head().getDouble(0));
+      same("std", 1, 4, (i, j) -> Math.sqrt(350), MatrixBlocks.std(m, "0", 1));
+      same("norm", 6, 1, (i, j) -> 10 * i + 3, MatrixBlocks.norm(m, "1", "inf"));
+      equal("trace", 66.0, MatrixBlocks.trace(m).head().getDouble(0));
+      same("diag", 4, 1, (i, j) -> 11 * i, MatrixBlocks.diag(m));
+      equal("corrcoef", 4L, MatrixBlocks.corrcoef(m).count());
+      same("slice", 2, 4, (i, j) -> 10 * i + 10 + j, MatrixBlocks.slice(m, "1:3"));
+      same("flip", 6, 4, (i, j) -> 10 * i + 3 - j, MatrixBlocks.flip(m, "col"));
+      same("withOrigin", 3, 4, (i, j) -> 30 + 10 * i + j, MatrixBlocks.withOrigin(m.where("row = 3")));
+      same("concat", 12, 4, (i, j) -> 10 * (i % 6) + j, MatrixBlocks.concat("row", m, m));
+      equal("stack", 8L, MatrixBlocks.stack(m, m).count());
 
       m.createOrReplaceTempView("m");
       same(

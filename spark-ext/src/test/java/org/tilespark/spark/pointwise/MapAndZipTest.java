@@ -457,6 +457,65 @@ class MapAndZipTest extends SparkTest {
     }
   }
 
+  // --- scalars
+
+  @Test
+  void scalarsAreLiterals() {
+    Dataset<Row> m =
+        TestMatrix.cut(numbers(4, 6, 1), 2, 3).toDataFrame(spark, DataTypes.FloatType, 1);
+    Dataset<Row> mapped = MatrixBlocks.map(m, "v * S + n", Map.of("s", 0.5, "N", 3));
+    assertEquals(DataTypes.createArrayType(DataTypes.FloatType, false), typeOf(mapped));
+    double[][] found = TestMatrix.collect(mapped, 4, 6);
+    assertEquals(1023 * 0.5 + 3, found[3][5]);
+    m.createOrReplaceTempView("m_of_scalars");
+    for (String call :
+        List.of(
+            "matrix_map(TABLE(m_of_scalars), 'v * s + n', s => 0.5, n => 3)",
+            "matrix_map(TABLE(m_of_scalars), n => 6 / 2, s => '0.5', expression => 's * v + N')",
+            "matrix_zip(TABLE(m_of_scalars), TABLE(m_of_scalars), 'a * s + b * s * 0 + n',"
+                + " missing => 'error', `s` => 5e-1, n => 3L)")) {
+      Dataset<Row> bySql = spark.sql("SELECT * FROM " + call);
+      assertEquals(typeOf(mapped), typeOf(bySql), call);
+      assertEquals(found[3][5], TestMatrix.collect(bySql, 4, 6)[3][5], call);
+    }
+    double[][] zipped =
+        TestMatrix.collect(
+            MatrixBlocks.zip(m, m, "a * w + b * (1 - w)", Missing.ERROR, Map.of("w", 0.25)), 4, 6);
+    assertEquals(1023, zipped[3][5]);
+    Dataset<Row> whole = MatrixBlocks.map(MatrixBlocks.map(m, "CAST(v AS INT)"), "v + k", Map.of("k", 1));
+    assertEquals(DataTypes.createArrayType(DataTypes.IntegerType, false), typeOf(whole));
+    assertTrue(explained(mapped).contains("v * S + n with {"), () -> explained(mapped));
+  }
+
+  private static org.apache.spark.sql.types.DataType typeOf(Dataset<Row> blocks) {
+    return blocks.schema().apply("values").dataType();
+  }
+
+  @Test
+  void scalarsThatDoNotFit() {
+    Dataset<Row> m =
+        TestMatrix.cut(numbers(4, 6, 1), 2, 3).toDataFrame(spark, DataTypes.FloatType, 1);
+    m.createOrReplaceTempView("m_of_scalars");
+    assertFails(
+        () -> MatrixBlocks.map(m, "v * 2", Map.of("s", 1)),
+        "MatrixBlocks.map: the expression 'v * 2' names no s, and there is no parameter");
+    assertFails(() -> MatrixBlocks.map(m, "v * row", Map.of("row", 1)), "two meanings");
+    assertFails(() -> MatrixBlocks.map(m, "v * s"), "MatrixBlocks.map: ", "there are v, row, col");
+    assertFails(() -> MatrixBlocks.map(m, "v * :s", Map.of("s", 1)), "without the colon");
+    for (String[] wrong :
+        new String[][] {
+          {"'v * s', s => 1, s => 2", "parameter s is given twice"},
+          {"'v * s', s => 'one'", "s is one; expected a number"},
+          {"'v * s', s => array(1)", "expected a constant number"},
+          {"'v', extends => '4,6'", "names no extends, and there is no parameter"},
+        }) {
+      assertFails(
+          () -> spark.sql("SELECT * FROM matrix_map(TABLE(m_of_scalars), " + wrong[0] + ")"),
+          "matrix_map: ",
+          wrong[1]);
+    }
+  }
+
   // --- what is wrong
 
   @Test
