@@ -133,8 +133,7 @@ def test_numbers_promote_as_numpys(number):
 
 
 def test_division_by_zero():
-    with pytest.warns(RuntimeWarning, match="divide by zero"):
-        quotient = ts.from_numpy(np.array([[1.0, -2.0, 0.0]])) / 0
+    quotient = ts.from_numpy(np.array([[1.0, -2.0, 0.0]])) / 0  # without numpy's warning
     np.testing.assert_array_equal(quotient.compute(), [[np.inf, -np.inf, np.nan]])
 
 

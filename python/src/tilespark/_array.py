@@ -17,6 +17,7 @@ from . import _blocks, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
+from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing
@@ -489,85 +490,101 @@ class BlockArray:
             df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, keep=keep
         )
 
-    def __mul__(self, other: Any) -> BlockArray:
-        number = _number(other)
-        if number is not None:
-            return self._scaled("*", number)
-        if not _is_operand(other):
-            return NotImplemented
-        if self._kind is not VOLUME:
-            raise gap("__mul__")
-        other = self._partner("*", other)
-        wanted = np.result_type(self.dtype, other.dtype)
-        first, second = (
-            each._computable("*", wanted if each.dtype.kind == "c" else np.zeros(0, wanted).real.dtype)
-            for each in (self, other)
-        )
-        return first._of(call("volume_multiply_pointwise", {"a": first._df, "b": second._df}), self._labels, other._keep)
+    __add__, __radd__ = operators("add")
+    __sub__, __rsub__ = operators("subtract")
+    __mul__, __rmul__ = operators("multiply")
+    __truediv__, __rtruediv__ = operators("divide")
+    __floordiv__, __rfloordiv__ = operators("floor_divide")
+    __mod__, __rmod__ = operators("remainder")
+    __pow__, __rpow__ = operators("power")
+    __and__, __rand__ = operators("bitwise_and")
+    __or__, __ror__ = operators("bitwise_or")
+    __xor__, __rxor__ = operators("bitwise_xor")
+    __lt__, __gt__ = operators("less")[0], operators("greater")[0]
+    __le__, __ge__ = operators("less_equal")[0], operators("greater_equal")[0]
 
-    __rmul__ = __mul__
+    def __eq__(self, other: object) -> BlockArray:  # type: ignore[override]
+        return self._elementwise("equal", other)
 
-    def __truediv__(self, other: Any) -> BlockArray:
-        """Each element times the reciprocal of a number, so the last bit may differ from numpy's quotient."""
-        number = _number(other)
-        if number is None:
-            if _is_operand(other):
-                raise gap("__truediv__")
-            return NotImplemented
-        return self._scaled("/", number)
+    def __ne__(self, other: object) -> BlockArray:  # type: ignore[override]
+        return self._elementwise("not_equal", other)
 
-    def _scaled(self, operator: str, number: Any) -> BlockArray:
-        """This array times or divided by a number, in the dtype that numpy gives."""
-        if isinstance(number, complex | np.complexfloating):
-            raise UnsupportedError(
-                f"An array {operator} a complex number; expected a real one (or .map_blocks(lambda b: b {operator} z))"
-            )
-        scaled = self._computable(operator, np.result_type(self.dtype, number))
-        factor = float(number) if operator == "*" else np.divide(1.0, float(number))  # inf, and numpy's warning, for 0
-        return scaled._called("scale", self._labels, alpha=float(factor))
+    __hash__ = object.__hash__
 
     def __neg__(self) -> BlockArray:
-        return self._computable("-", self.dtype)._called("scale", self._labels, alpha=-1.0)
+        return self._function("negative")
 
     def __pos__(self) -> BlockArray:
         return self
 
-    def __add__(self, other: Any) -> BlockArray:
-        return self._sum("+", other)
+    def __abs__(self) -> BlockArray:
+        return self._function("absolute")
 
-    __radd__ = __add__
+    def __invert__(self) -> BlockArray:
+        return self._function("invert")
 
-    def __sub__(self, other: Any) -> BlockArray:
-        return self._sum("-", other, negated=1)
+    @property
+    def real(self) -> BlockArray:
+        """The real parts."""
+        return self.map("real(v)") if self.dtype.kind == "c" else self
 
-    def __rsub__(self, other: Any) -> BlockArray:
-        return self._sum("-", other, negated=0)
+    @property
+    def imag(self) -> BlockArray:
+        """The imaginary parts."""
+        return self.map("imag(v)")
 
-    def _sum(self, operator: str, other: Any, negated: int | None = None) -> BlockArray:
-        """The sum of this array and another one, of which one may be negated: 0 is this one."""
-        if _number(other) is not None:
-            raise gap("add_number")
+    def conj(self) -> BlockArray:
+        """The complex conjugates."""
+        return self._function("conjugate")
+
+    conjugate = conj
+
+    def round(self, decimals: int = 0) -> BlockArray:
+        """The elements to so many decimals; halves go to the even neighbour."""
+        return self.map(f"round(v, {integer('decimals', decimals)})")
+
+    def clip(self, min: float | None = None, max: float | None = None) -> BlockArray:
+        """The elements, but at least ``min`` and at most ``max``."""
+        raised = self if min is None else self._elementwise("maximum", min)
+        return raised if max is None else raised._elementwise("minimum", max)
+
+    def _function(self, name: str) -> BlockArray:
+        """What a function of numpy gives for each element."""
+        wanted = numpys_dtype(name, self.dtype)
+        if name == "invert" and wanted.kind != "b":
+            raise UnsupportedError(f"~ of {self.dtype.name} values is not there yet. Nearest: -1 - x")
+        return self.map(UNARY[name])._in(wanted)
+
+    def _elementwise(self, name: str, other: Any, *, reflected: bool = False) -> BlockArray:
+        """What a function of numpy gives for the elements of this array and of another one, or for a number.
+
+        Args:
+            name: of the function.
+            other: a number, an array of the same kind, or a numpy array.
+            reflected: whether this is the second operand.
+        """
+        number = _number(other)
+        if number is not None:
+            pair = (number, self.dtype) if reflected else (self.dtype, number)
+            wanted = numpys_dtype(name, *pair)
+            real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
+            if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # products take factors over
+                return self._called("scale", self._labels, alpha=float(number))
+            text = expression(name, (self.dtype, np.min_scalar_type(number)))
+            text, scalars = with_number(text, self.dtype, number, reflected)
+            return self.map(text, **scalars)._in(wanted)
         if not _is_operand(other):
             return NotImplemented  # type: ignore[no-any-return]
-        partner = self._partner(operator, other)
-        wanted = np.result_type(self.dtype, partner.dtype)
-        operands = [self._computable(operator, wanted), partner._computable(operator, wanted)]
-        if negated is not None:
-            operands[negated] = -operands[negated]
-        first, second = operands
-        if first._dropped != second._dropped:  # a row beside a column
-            second = second._stored_transpose()
-        tables = {"a": first._df, "b": second._df}
-        return first._of(call(self._kind.function("add"), tables), self._labels, second._keep)
-
-    def _partner(self, operator: str, other: Any) -> BlockArray:
-        """The other operand of an elementwise operator, checked."""
         partner = as_array(other, self)
-        if (self._kind, self._is_batch) != (partner._kind, partner._is_batch) or self.shape != partner.shape:
-            raise InvalidInputError(
-                f"{self._what} {operator} {partner._what}; expected two of the same kind and shape"
-            )
-        return partner
+        first, second = (partner, self) if reflected else (self, partner)
+        if (first._kind, first._is_batch) != (second._kind, second._is_batch):
+            raise InvalidInputError(f"numpy.{name} of {first._what} and {second._what}; expected two of the same kind")
+        wanted = numpys_dtype(name, first.dtype, second.dtype)
+        return first.zip(second, expression(name, (first.dtype, second.dtype)))._in(wanted)
+
+    def _in(self, wanted: np.dtype[Any]) -> BlockArray:
+        """This result in the dtype that numpy gives it; float16 stays float32, in which it was computed."""
+        return self if self.dtype == wanted or wanted == "float16" else self.astype(wanted)
 
     def _reduced(self, name: str, axis: Axis, keepdims: Any, **arguments: Argument) -> Any:
         """What a SQL function that makes one element of many gives along axes, or over all."""
@@ -626,13 +643,18 @@ class BlockArray:
         """numpy's operators on a numpy array and this one; other functions of numpy name what to do."""
         if method == "reduce" and ufunc.__name__ in REDUCTIONS:
             return getattr(inputs[0], REDUCTIONS[ufunc.__name__])(**{"axis": 0} | kwargs)
-        operation = _UFUNCS.get(ufunc.__name__)
-        if method != "__call__" or kwargs or operation is None:
+        if method != "__call__" or kwargs:
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         first, *others = inputs
+        if ufunc.__name__ == "matmul":
+            return first @ others[0] if isinstance(first, BlockArray) else others[0].__rmatmul__(first)
+        if ufunc.__name__ in UNARY:
+            return self._function(ufunc.__name__)
+        if ufunc.__name__ not in BINARY | LOGICAL:
+            raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         if isinstance(first, BlockArray):
-            return getattr(first, f"__{operation}__")(*others)
-        return getattr(others[0], f"__r{operation}__")(first)
+            return first._elementwise(ufunc.__name__, *others)
+        return others[0]._elementwise(ufunc.__name__, first, reflected=True)
 
     def astype(self, dtype: Any) -> BlockArray:
         """The array in another dtype. A value that the dtype cannot hold fails the computation.
@@ -698,16 +720,17 @@ class BlockArray:
             kept = _blocks.with_metadata_of(blocks, self._df.schema, target)
         return self._of(kept, self._labels)
 
-    def map(self, expression: str) -> BlockArray:
-        """Each element computed from itself, by Spark and without a Python worker: ``x.map("sqrt(v) * 2 + 1")``.
+    def map(self, expression: str, **scalars: float) -> BlockArray:
+        """Each element computed from itself, by Spark and without a Python worker: ``x.map("sqrt(v) * s", s=2.5)``.
 
         Args:
             expression: of SQL, in which ``v`` is the element, and ``row`` and ``col`` (of a volume ``x``, ``y``, ``z``) are its
                 place; docs/elementwise.md has the functions and the dtype of the result.
+            scalars: numbers that the expression names too.
         """
-        return self._called("map", self._labels, expression=expression)
+        return self._called("map", self._labels, expression=expression, **scalars)
 
-    def zip(self, other: Any, expression: str, *, missing: str | None = None) -> BlockArray:
+    def zip(self, other: Any, expression: str, *, missing: str | None = None, **scalars: float) -> BlockArray:
         """Each element computed from those of two arrays at the same place: ``x.zip(y, "a * b - 0.5")``.
 
         The shapes meet by numpy's rule: an extent of 1 repeats its element, and a vector is a row of a matrix.
@@ -716,12 +739,14 @@ class BlockArray:
             other: an array of the same kind, or a numpy array.
             expression: as of :meth:`map`, in which ``a`` and ``b`` are the elements.
             missing: as of :meth:`rechunk`.
+            scalars: as of :meth:`map`.
         """
         partner = as_array(other, self)
         if (self._kind, self._is_batch) != (partner._kind, partner._is_batch):
             raise InvalidInputError(f"zip of {self._what} and {partner._what}; expected two of the same kind")
         first, second = (array._stored_transpose() if array._dropped == (1,) else array for array in (self, partner))
-        df = call(self._kind.function("zip"), {"a": first._df, "b": second._df}, expression=expression, missing=missing)
+        tables = {"a": first._df, "b": second._df}
+        df = call(self._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
         dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
         keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
         labels = self._labels if self.ndim >= partner.ndim else partner._labels
@@ -947,18 +972,6 @@ class BlockArray:
 
     def __getattr__(self, name: str) -> Any:
         raise gap(name)
-
-
-_UFUNCS = {
-    "matmul": "matmul",
-    "multiply": "mul",
-    "add": "add",
-    "subtract": "sub",
-    "true_divide": "truediv",
-    "divide": "truediv",
-    "negative": "neg",
-    "positive": "pos",
-}
 
 
 def _missing(name: str) -> Callable[..., Any]:

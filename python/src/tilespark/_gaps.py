@@ -7,30 +7,24 @@ from .errors import UnsupportedError
 _IN_NUMPY = "x.compute() gives the whole array to numpy"
 _BY_BLOCK = "x.map_blocks(f) applies a function of numpy to each block"
 
-_BINARY = dict(zip(("pow", "mod", "floordiv", "and", "or", "xor", "lshift", "rshift"), "** % // & | ^ << >>".split(), strict=True))
-_COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
 #: Python's operators that a BlockArray does not have, by the names of their methods.
 OPERATORS = {
-    **{name: f"x {symbol} y" for name, symbol in (_BINARY | _COMPARED).items()},
-    **{f"r{name}": f"y {symbol} x" for name, symbol in (_BINARY | {"truediv": "/"}).items()},
-    **{"divmod": "divmod(x, y)", "rdivmod": "divmod(y, x)", "abs": "abs(x)", "invert": "~x"},
+    "lshift": "x << y",
+    "rlshift": "y << x",
+    "rshift": "x >> y",
+    "rrshift": "y >> x",
+    "divmod": "divmod(x, y)",
+    "rdivmod": "divmod(y, x)",
 }
 
 _NEAREST = {
     "__setitem__": "arrays never change; x.map_blocks(f) makes a new one",
-    "__mul__": "a @ b is the matrix product, x * number scales; elementwise products exist for volumes",
-    "__truediv__": f"x / number; {_IN_NUMPY}",
-    "add_number": f"a number added to each element: {_BY_BLOCK}, as x.map_blocks(lambda b: b + 1)",
     **{
         f"__{name}__": f"where y is a number, x.map_blocks(lambda b: {text.replace('x', 'b')}); {_IN_NUMPY}"
-        if "y" in text
-        else f"x.map_blocks(lambda b: {text.replace('x', 'b')})"
         for name, text in OPERATORS.items()
     },
     "prod": f"{_IN_NUMPY}; for products over blocks x.df with Spark's aggregate(values, ...)",
     **{name: f"tilespark.linalg.{name}(x)" for name in ("trace", "diagonal")},
-    **dict.fromkeys(("real", "imag", "conj", "conjugate", "round", "clip"), _BY_BLOCK),
     **dict.fromkeys(("ravel", "flatten"), "x.reshape(-1)"),
     **dict.fromkeys(("squeeze", "swapaxes"), f"x.transpose(axes), x.reshape(shape); {_IN_NUMPY}"),
     **dict.fromkeys(("chunks", "chunksize", "numblocks", "npartitions"), "x.blocks is the shape of a full block"),
@@ -42,9 +36,6 @@ _NEAREST = {
 
 _WHAT = {
     "__setitem__": "Assignment to elements",
-    "__mul__": "The elementwise product of matrices",
-    "__truediv__": "Division by an array",
-    "add_number": "Adding a number",
     **{f"__{name}__": text for name, text in OPERATORS.items()},
 }
 

@@ -1,0 +1,140 @@
+"""Python's operators and numpy's functions of elements, each from the expression that computes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import InvalidInputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from ._array import BlockArray
+
+#: Expressions of two operands by the names of numpy's functions.
+BINARY = {
+    "add": "a + b",
+    "subtract": "a - b",
+    "multiply": "a * b",
+    "divide": "a / b",
+    "floor_divide": "a div b",
+    "remainder": "a % b",
+    "power": "pow(a, b)",
+    "equal": "a = b",
+    "not_equal": "a <> b",
+    "less": "a < b",
+    "less_equal": "a <= b",
+    "greater": "a > b",
+    "greater_equal": "a >= b",
+    "maximum": "greatest(a, b)",
+    "minimum": "least(a, b)",
+    "arctan2": "atan2(a, b)",
+    "hypot": "hypot(a, b)",
+}
+
+#: Those of truth values alone.
+LOGICAL = {"bitwise_and": "a AND b", "bitwise_or": "a OR b", "bitwise_xor": "a <> b"}
+
+#: Expressions of one operand.
+UNARY = {
+    "negative": "-v",
+    "absolute": "abs(v)",
+    "invert": "NOT v",
+    "logical_not": "v = 0",
+    "sign": "sign(v)",
+    "conjugate": "conj(v)",
+    "isnan": "isnan(v)",
+    "floor": "floor(v)",
+    "ceil": "ceil(v)",
+    "rint": "round(v)",
+    **{name: f"{name}(v)" for name in "sqrt exp expm1 log log1p sin cos tan tanh".split()},
+}
+
+_SQL = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE"}
+
+
+def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
+    """The dtype of what numpy's function gives for arrays of these dtypes, and for numbers.
+
+    Raises:
+        InvalidInputError: if numpy refuses them.
+        UnsupportedError: if it is an unsigned integer: blocks hold those in wider types, which do not wrap as they do.
+    """
+    ones = [np.ones(1, operand) if isinstance(operand, np.dtype) else operand for operand in operands]
+    try:
+        with np.errstate(all="ignore"):
+            dtype: np.dtype[Any] = getattr(np, name)(*ones).dtype
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"numpy.{name}: {error}") from None
+    if dtype.kind == "u":
+        raise UnsupportedError(
+            f"numpy.{name} would give {dtype.name}, which is not there yet. Nearest: a.astype('int64'), or"
+            f" x.map_blocks(f) with a function of numpy"
+        )
+    return dtype
+
+
+def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]] | None = None) -> str:
+    """The expression of two operands.
+
+    Args:
+        name: of numpy's function.
+        operands: their dtypes; without, they are not looked at.
+
+    Raises:
+        UnsupportedError: if it is one of truth values and an operand is none.
+    """
+    if name in LOGICAL and operands is not None and any(dtype.kind != "b" for dtype in operands):
+        raise UnsupportedError(
+            f"numpy.{name} of {operands[0].name} and {operands[1].name} is not there yet: operands are bool. Nearest:"
+            " x.compute() gives the whole array to numpy"
+        )
+    return (BINARY | LOGICAL)[name]
+
+
+def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -> tuple[str, dict[str, Any]]:
+    """An expression of an array and a number, as one of ``v`` and scalars, and these scalars.
+
+    Args:
+        text: an expression of ``a`` and ``b``.
+        array: its dtype.
+        number: of Python, which takes the array's dtype, or of numpy, which has one.
+        reflected: whether the number is ``a``.
+    """
+    scalars: dict[str, Any]
+    if isinstance(number, bool | np.bool_):
+        beside, scalars = ("TRUE" if number else "FALSE"), {}
+    elif isinstance(number, complex | np.complexfloating):
+        beside, scalars = "complex(re, im)", {"re": float(number.real), "im": float(number.imag)}
+    else:
+        beside, scalars = "number", {"number": number}
+    own = "v"
+    if isinstance(number, np.generic):
+        own = _cast(array, np.result_type(array, number))
+    first, second = (beside, own) if reflected else (own, beside)
+    return re.sub(r"\b[ab]\b", lambda found: first if found[0] == "a" else second, text), scalars
+
+
+def _cast(array: np.dtype[Any], wanted: np.dtype[Any]) -> str:
+    """The element in the dtype in which numpy computes with a number of a dtype of its own."""
+    part = _SQL.get(np.zeros(0, wanted).real.dtype.name)
+    if part is None or array == wanted or np.zeros(0, array).real.dtype == np.zeros(0, wanted).real.dtype:
+        return "v"
+    return f"complex(CAST(real(v) AS {part}), CAST(imag(v) AS {part}))" if array.kind == "c" else f"CAST(v AS {part})"
+
+
+Operator = Callable[["BlockArray", Any], "BlockArray"]
+
+
+def operators(name: str) -> tuple[Operator, Operator]:
+    """The methods of one of Python's operators: of the left and of the right operand."""
+
+    def left(self: BlockArray, other: Any) -> BlockArray:
+        return self._elementwise(name, other)
+
+    def right(self: BlockArray, other: Any) -> BlockArray:
+        return self._elementwise(name, other, reflected=True)
+
+    return left, right
