@@ -6,8 +6,6 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -18,10 +16,8 @@ import java.util.SplittableRandom;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedBuffer;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -104,37 +100,20 @@ public final class DeviceTransposeBenchmark {
 
   /** Runs all cases; without a device it prints the reason and exits with status 1. */
   public static void main(String[] args) throws IOException, InterruptedException {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < args.length; i += 2) {
-      options.put(args[i], args[i + 1]);
-    }
-    if (args.length % 2 != 0 || !options.containsKey("--commit")) {
-      System.err.println(
-          "usage: DeviceTransposeBenchmark --commit ID [--runs N] [--csv FILE] [--peers SCRIPT]"
-              + " [--only TEXT]");
-      System.exit(2);
-    }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
-    int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
+    KernelRun run =
+        KernelRun.start(
+            args,
+            "DeviceTransposeBenchmark --commit ID [--runs N] [--csv FILE] [--peers SCRIPT]"
+                + " [--only TEXT]",
+            15);
     List<Case> cases = cases();
-    cases.removeIf(each -> !each.key().contains(options.getOrDefault("--only", "")));
+    cases.removeIf(each -> !each.key().contains(run.option("--only", "")));
     List<Result> results = new ArrayList<>();
     String machine;
     try (CudaDevice device = CudaDevice.open(0)) {
-      machine =
-          String.format(
-              "%s; commit %s; %s; %s; median of %d",
-              device.description(),
-              options.get("--commit"),
-              device.kernels().index().compiler(),
-              LocalDate.now(ZoneOffset.UTC),
-              runs);
+      machine = run.machine(device);
       System.out.println(machine);
-      DeviceTransposeBenchmark benchmark = new DeviceTransposeBenchmark(device, runs);
+      DeviceTransposeBenchmark benchmark = new DeviceTransposeBenchmark(device, run.runs());
       try (DeviceTransposer transposer = new DeviceTransposer(device)) {
         System.out.printf(
             "%-18s %-10s %5s %10s %8s %7s %6s %6s  %s%n",
@@ -149,12 +128,14 @@ public final class DeviceTransposeBenchmark {
       benchmark.transfers();
     }
     Map<String, Peers> peers =
-        options.containsKey("--peers") ? askPeers(options.get("--peers"), cases) : Map.of();
+        run.options().containsKey("--peers")
+            ? askPeers(run.options().get("--peers"), cases)
+            : Map.of();
     if (!peers.isEmpty()) {
       printPeers(results, peers);
     }
-    if (options.containsKey("--csv")) {
-      Files.writeString(Path.of(options.get("--csv")), csv(machine, results, peers));
+    if (run.options().containsKey("--csv")) {
+      Files.writeString(Path.of(run.options().get("--csv")), csv(machine, results, peers));
     }
   }
 

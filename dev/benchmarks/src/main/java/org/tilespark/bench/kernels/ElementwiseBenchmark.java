@@ -1,9 +1,6 @@
 package org.tilespark.bench.kernels;
 
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -14,9 +11,7 @@ import java.util.Set;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceElementwise;
 import org.tilespark.kernels.device.DeviceElementwise.At;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
@@ -62,31 +57,12 @@ public final class ElementwiseBenchmark {
 
   /** Runs all cases; without a device it prints the reason and exits with status 1. */
   public static void main(String[] args) {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < args.length; i += 2) {
-      options.put(args[i], args[i + 1]);
-    }
-    if (args.length % 2 != 0 || !options.containsKey("--commit")) {
-      System.err.println("usage: ElementwiseBenchmark --commit ID [--runs N]");
-      System.exit(2);
-    }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
-    int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
+    KernelRun run = KernelRun.start(args, "ElementwiseBenchmark --commit ID [--runs N]", 15);
     try (CudaDevice device = LadderKernels.openDevice();
         DeviceElementwise elementwise = new DeviceElementwise(device);
         DeviceTransposer transposer = new DeviceTransposer(device)) {
-      System.out.printf(
-          "%s; commit %s; %s; %s; median of %d%n",
-          device.description(),
-          options.get("--commit"),
-          device.kernels().index().compiler(),
-          LocalDate.now(ZoneOffset.UTC),
-          runs);
-      new ElementwiseBenchmark(device, elementwise, transposer, runs).all();
+      System.out.println(run.machine(device));
+      new ElementwiseBenchmark(device, elementwise, transposer, run.runs()).all();
     }
   }
 

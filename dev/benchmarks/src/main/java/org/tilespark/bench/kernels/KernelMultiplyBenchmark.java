@@ -8,7 +8,6 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -20,7 +19,6 @@ import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.PinnedBuffer;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
@@ -151,35 +149,24 @@ public final class KernelMultiplyBenchmark {
 
   /** Runs all cases; without a device it prints the reason and exits with status 1. */
   public static void main(String[] args) throws IOException {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < args.length; i += 2) {
-      options.put(args[i], args[i + 1]);
-    }
-    if (args.length % 2 != 0 || !options.containsKey("--commit")) {
-      System.err.println(
-          "usage: KernelMultiplyBenchmark --commit ID [--runs N] [--csv FILE] [--only TEXT]"
-              + " [--kinds KIND,...] [--shapes [COUNT*]MxKxN,...] [--library-path DIR]"
-              + " [--chunks N,...] [--ways all|chosen]");
-      System.exit(2);
-    }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
-    int runs = Integer.parseInt(options.getOrDefault("--runs", "9"));
-    List<Case> cases =
-        cases(options.getOrDefault("--shapes", SHAPES), options.getOrDefault("--kinds", KINDS));
-    cases.removeIf(each -> !each.key().contains(options.getOrDefault("--only", "")));
+    KernelRun run =
+        KernelRun.start(
+            args,
+            "KernelMultiplyBenchmark --commit ID [--runs N] [--csv FILE] [--only TEXT]"
+                + " [--kinds KIND,...] [--shapes [COUNT*]MxKxN,...] [--library-path DIR]"
+                + " [--chunks N,...] [--ways all|chosen]",
+            9);
+    List<Case> cases = cases(run.option("--shapes", SHAPES), run.option("--kinds", KINDS));
+    cases.removeIf(each -> !each.key().contains(run.option("--only", "")));
     StringBuilder csv = new StringBuilder();
     try (CudaDevice device = CudaDevice.open(0);
         DeviceMultiplier multiplier =
             new DeviceMultiplier(
                 device,
                 MultiplyEngine.AUTO,
-                Stream.ofNullable(options.get("--library-path")).map(Path::of).toList(),
+                Stream.ofNullable(run.options().get("--library-path")).map(Path::of).toList(),
                 DeviceMultiplier.Tuning.OFF)) {
-      String machine = machine(device, multiplier, options.get("--commit"), runs);
+      String machine = machine(device, multiplier, run.options().get("--commit"), run.runs());
       System.out.println(machine);
       csv.append("# ").append(machine).append('\n');
       csv.append(
@@ -188,16 +175,12 @@ public final class KernelMultiplyBenchmark {
           "%-34s %10s %9s %7s %8s %8s %9s  %s%n",
           "case", "ms", "TFLOP/s", "spread", "/cuBLAS", "host us", "error", "way");
       long[] chunks =
-          Stream.ofNullable(options.get("--chunks"))
+          Stream.ofNullable(run.options().get("--chunks"))
               .flatMapToLong(text -> Arrays.stream(text.split(",", -1)).mapToLong(Long::parseLong))
               .toArray();
       KernelMultiplyBenchmark benchmark =
           new KernelMultiplyBenchmark(
-              device,
-              multiplier,
-              runs,
-              chunks,
-              options.getOrDefault("--ways", "all").equals("chosen"));
+              device, multiplier, run.runs(), chunks, run.option("--ways", "all").equals("chosen"));
       try {
         for (Case each : cases) {
           print(benchmark.measure(each), csv);
@@ -206,8 +189,8 @@ public final class KernelMultiplyBenchmark {
         benchmark.close();
       }
     }
-    if (options.containsKey("--csv")) {
-      Files.writeString(Path.of(options.get("--csv")), csv);
+    if (run.options().containsKey("--csv")) {
+      Files.writeString(Path.of(run.options().get("--csv")), csv);
     }
   }
 

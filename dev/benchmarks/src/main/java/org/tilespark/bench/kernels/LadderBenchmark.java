@@ -1,15 +1,9 @@
 package org.tilespark.bench.kernels;
 
-import java.time.LocalDate;
-import java.time.ZoneOffset;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.transpose.MatrixBatch;
 import org.tilespark.kernels.transpose.Move;
@@ -58,31 +52,13 @@ public final class LadderBenchmark {
 
   /** Prints the table; without a device it prints the reason and exits with status 1. */
   public static void main(String[] args) {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < args.length; i += 2) {
-      options.put(args[i], args[i + 1]);
-    }
-    if (args.length % 2 != 0 || !options.containsKey("--commit")) {
-      System.err.println("usage: LadderBenchmark --commit ID [--peak GBPS] [--runs N]");
-      System.exit(2);
-    }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
-    int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
+    KernelRun run =
+        KernelRun.start(args, "LadderBenchmark --commit ID [--peak GBPS] [--runs N]", 15);
     try (CudaDevice device = LadderKernels.openDevice();
         DeviceTransposer transposer = new DeviceTransposer(device)) {
-      System.out.printf(
-          "%s; commit %s; %s; %s; median of %d%n",
-          device.description(),
-          options.get("--commit"),
-          device.kernels().index().compiler(),
-          LocalDate.now(ZoneOffset.UTC),
-          runs);
-      double peak = Double.parseDouble(options.getOrDefault("--peak", "NaN"));
-      LadderBenchmark ladder = new LadderBenchmark(device, transposer, runs, peak);
+      System.out.println(run.machine(device));
+      double peak = Double.parseDouble(run.option("--peak", "NaN"));
+      LadderBenchmark ladder = new LadderBenchmark(device, transposer, run.runs(), peak);
       for (int width = 4; width <= 8; width *= 2) {
         ladder.climb(Shape.of(16384, 16384), Permutation.of(1, 0), width, RUNGS);
         ladder.climb(Shape.of(10007, 7919), Permutation.of(1, 0), width, RUNGS);

@@ -16,7 +16,6 @@ import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.multiply.MultiplyEngine;
@@ -146,11 +145,7 @@ public final class MultiplyLadderBenchmark {
       System.exit(2);
       return;
     }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
+    KernelRun.requireDevice();
     try (CudaDevice device = LadderKernels.openDevice();
         DeviceMultiplier multiplier =
             new DeviceMultiplier(device, MultiplyEngine.AUTO, options.libraryPath(), TUNING)) {

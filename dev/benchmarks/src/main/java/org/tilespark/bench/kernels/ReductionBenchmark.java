@@ -1,8 +1,5 @@
 package org.tilespark.bench.kernels;
 
-import java.time.LocalDate;
-import java.time.ZoneOffset;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -10,9 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceElementwise.At;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceReducer;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.reduce.Reduction;
 import org.tilespark.kernels.reduce.ReductionProblem;
 import org.tilespark.layout.ElementType;
@@ -45,30 +40,11 @@ public final class ReductionBenchmark {
 
   /** Runs all cases; without a device it prints the reason and exits with status 1. */
   public static void main(String[] args) {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < args.length; i += 2) {
-      options.put(args[i], args[i + 1]);
-    }
-    if (args.length % 2 != 0 || !options.containsKey("--commit")) {
-      System.err.println("usage: ReductionBenchmark --commit ID [--runs N]");
-      System.exit(2);
-    }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
-    int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
+    KernelRun run = KernelRun.start(args, "ReductionBenchmark --commit ID [--runs N]", 15);
     try (CudaDevice device = CudaDevice.open(0);
-        DeviceTimer timer = new DeviceTimer(device, BYTES, runs)) {
-      System.out.printf(
-          "%s; commit %s; %s; %s; median of %d%n",
-          device.description(),
-          options.get("--commit"),
-          device.kernels().index().compiler(),
-          LocalDate.now(ZoneOffset.UTC),
-          runs);
-      new ReductionBenchmark(new DeviceReducer(device), timer, runs).all();
+        DeviceTimer timer = new DeviceTimer(device, BYTES, run.runs())) {
+      System.out.println(run.machine(device));
+      new ReductionBenchmark(new DeviceReducer(device), timer, run.runs()).all();
     }
   }
 

@@ -13,9 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
@@ -47,27 +45,16 @@ public final class TilingBenchmark {
 
   /** Tunes all classes; without a device it prints the reason and exits with status 1. */
   public static void main(String[] args) throws IOException {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < args.length; i += 2) {
-      options.put(args[i], args[i + 1]);
-    }
-    if (args.length % 2 != 0 || !options.containsKey("--commit") || !options.containsKey("--out")) {
-      System.err.println("usage: TilingBenchmark --commit ID --out FILE [--only TEXT]");
-      System.exit(2);
-    }
-    Availability<DeviceProbe> probe = DeviceProbe.run();
-    if (!probe.isPresent()) {
-      System.err.println("No CUDA device: " + probe.whyNot());
-      System.exit(1);
-    }
+    KernelRun run =
+        KernelRun.start(args, "TilingBenchmark --commit ID --out FILE [--only TEXT]", 1, "--out");
     try (CudaDevice device = CudaDevice.open(0)) {
       String header =
           String.format(
               "# Measured by TilingBenchmark on %s; commit %s; %s",
-              device.description(), options.get("--commit"), LocalDate.now(ZoneOffset.UTC));
+              device.description(), run.options().get("--commit"), LocalDate.now(ZoneOffset.UTC));
       System.out.println(header);
-      TuningTable<ProblemClass, Tiling> table = tune(device, options.getOrDefault("--only", ""));
-      Files.writeString(Path.of(options.get("--out")), header + "\n" + table.toText());
+      TuningTable<ProblemClass, Tiling> table = tune(device, run.option("--only", ""));
+      Files.writeString(Path.of(run.options().get("--out")), header + "\n" + table.toText());
     }
   }
 

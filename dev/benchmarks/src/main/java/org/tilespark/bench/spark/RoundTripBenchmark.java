@@ -28,9 +28,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.permute.ComposePermutations;
-import org.tilespark.spark.stage.ProgramBlocks;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
+import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * What a transpose costs a query, beside a query that only copies: the same blocks, the same noop
