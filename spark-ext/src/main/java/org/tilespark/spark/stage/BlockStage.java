@@ -68,11 +68,6 @@ public record BlockStage(
                     ScalaInterop.seq(both.children().stream().skip(1).toList())));
   }
 
-  private StageSpec spec(BlockSchema out) {
-    return new StageSpec(
-        program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered));
-  }
-
   /** What the branches read. */
   public List<LogicalPlan> children() {
     return branches.stream().map(StageBranch::child).toList();
