@@ -79,6 +79,9 @@ public final class Exchange {
    */
   public static Distribution together(
       SparkPlan child, Collection<? extends Expression> keys, int partitions) {
+    if (areGathered(List.of(child))) {
+      return anywhere();
+    }
     Distribution anyCount = together(keys);
     return keys.isEmpty() || child.outputPartitioning().satisfies(anyCount)
         ? anyCount
@@ -95,6 +98,9 @@ public final class Exchange {
    */
   public static Seq<Distribution> together(
       List<SparkPlan> children, List<List<Attribute>> keys, Optional<Integer> partitions) {
+    if (areGathered(children)) {
+      return ScalaInterop.<Distribution>seq(children.stream().map(each -> anywhere()).toList());
+    }
     List<Integer> order =
         IntStream.range(0, children.size())
             .mapToObj(i -> order(children.get(i).outputPartitioning(), keys.get(i)))
@@ -114,6 +120,14 @@ public final class Exchange {
                 each ->
                     isPlaced ? together(each) : ClusteredDistributions.of(each, partitions.get()))
             .toList());
+  }
+
+  /**
+   * True if tasks gather the rows of all children as their parent needs them. It asks for nothing
+   * then: plans in which nobody asks are not planned anew by adaptive execution.
+   */
+  public static boolean areGathered(List<SparkPlan> children) {
+    return children.stream().allMatch(GatherRowsExec.class::isInstance);
   }
 
   /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */

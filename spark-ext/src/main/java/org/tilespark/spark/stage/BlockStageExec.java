@@ -30,7 +30,6 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -407,11 +406,9 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 pieces("\nOf pieces: %s"),
                 cut.isEmpty() ? "" : "\nInto pieces: " + cut.get(),
                 backend,
-                asksForExchange() ? Exchange.explained(sparkContext()) : ""));
-  }
-
-  private boolean asksForExchange() {
-    return !keys(0).isEmpty() && !blocks().stream().allMatch(GatherRowsExec.class::isInstance);
+                keys(0).isEmpty() || Exchange.areGathered(blocks())
+                    ? ""
+                    : Exchange.explained(sparkContext())));
   }
 
   /** How each input's blocks are put together, in a form. */
