@@ -352,6 +352,16 @@ public final class ReblockPlans {
       return frame.plan();
     }
     List<Attribute> places = frame.block().subList(0, 2 * frame.kind().rank());
+    return checked(frame.plan(), places, further);
+  }
+
+  /** Blocks whose places are checked: below the programs that make them one by one. */
+  private LogicalPlan checked(LogicalPlan plan, List<Attribute> places, List<Attribute> further) {
+    return checkedBelow(plan, places, further).orElseGet(() -> checkedHere(plan, places, further));
+  }
+
+  private LogicalPlan checkedHere(
+      LogicalPlan plan, List<Attribute> places, List<Attribute> further) {
     GridCheck check =
         new GridCheck(frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
     NamedExpression isTiled =
@@ -363,14 +373,36 @@ public final class ReblockPlans {
         new Aggregate(
             ScalaInterop.<Expression>seq(further),
             ScalaInterop.<NamedExpression>seq(isTiled),
-            frame.plan(),
+            plan,
             ScalaInterop.none());
     return new CheckedBlocks(
         Option.apply(check),
         ScalaInterop.seq(places),
         checks.output(),
-        frame.plan(),
+        plan,
         ScalaInterop.<LogicalPlan>seq(checks));
+  }
+
+  private Optional<LogicalPlan> checkedBelow(
+      LogicalPlan plan, List<Attribute> places, List<Attribute> further) {
+    if (plan instanceof ProgramBlocks made && made.carriesColumns()) {
+      return made.sources(places)
+          .flatMap(
+              in -> made.sources(further).map(with -> over(made, checked(made.child(), in, with))));
+    }
+    if (plan instanceof Project project) {
+      return Attributes.below(project, places)
+          .flatMap(
+              in ->
+                  Attributes.below(project, further)
+                      .flatMap(with -> checkedBelow(project.child(), in, with)))
+          .map(below -> over(project, below));
+    }
+    return Optional.empty();
+  }
+
+  private static LogicalPlan over(LogicalPlan node, LogicalPlan child) {
+    return (LogicalPlan) node.withNewChildren(ScalaInterop.<LogicalPlan>seq(child));
   }
 
   /** True if what gives the blocks has made them cells of the tiling that it states. */

@@ -36,6 +36,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -245,6 +246,32 @@ class MeetingTest extends SparkTest {
           assertEquals(64, counted.collectAsList().size());
           assertEquals(0, PlanNodes.all(plan(counted), ShuffleExchangeExec.class).size());
         });
+  }
+
+  /** Programs below are in the same stage, and the check of places below them. */
+  @Test
+  void whatIsComputedOfCachedBlocks() {
+    Dataset<Row> a = cached(big(3));
+    Dataset<Row> b = cached(big(2));
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> sum =
+                zip(restated(MatrixBlocks.scale(MatrixBlocks.map(a, "v + 1"), 2)), b);
+            assertEquals(0, exchanges(sum), () -> explained(sum));
+            assertEquals(1, PlanNodes.all(plan(sum), BlockStageExec.class).size());
+            assertEquals(rows(MatrixBlocks.zip(a, b, "(a + 1) * 4 + b")), rows(sum));
+            Dataset<Row> turned = zip(MatrixBlocks.transpose(a), MatrixBlocks.transpose(b));
+            assertEquals(0, exchanges(turned), () -> explained(turned));
+            assertEquals(1, PlanNodes.all(plan(turned), BlockStageExec.class).size());
+            assertEquals(rows(zip(a, b)), rows(MatrixBlocks.transpose(turned)));
+            Dataset<Row> hole = saying(a.where("row != 160"), a);
+            assertTrue(
+                reasonOf(() -> write(zip(MatrixBlocks.map(hole, "v + 1"), hole)))
+                    .contains("no block at row 160, col 0"));
+          });
+    }
   }
 
   // ---- checks
