@@ -79,7 +79,7 @@ public final class MultiplyNodes {
             : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan tiles =
         new MultiplyPanelsExec(
-            spec,
+            partial ? spec.withoutEpilogue() : spec, // so that what is summed may be used again
             cuboids,
             prediction,
             backend,
@@ -109,8 +109,7 @@ public final class MultiplyNodes {
   /** Candidates that so many parts of the columns give. */
   private long candidateBytes(int parts) {
     long row = row(NeighbourRows.candidates(List.of())).withoutValues();
-    return Bytes.product(
-        parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
+    return Bytes.product(parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
   }
 
   /** The pieces of both operands, where their cuboids are. */
@@ -177,7 +176,7 @@ public final class MultiplyNodes {
             : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan blocks =
         new MultiplyBroadcastExec(
-            spec,
+            partial ? spec.withoutEpilogue() : spec,
             depth(Math.min(outer, side.outer()), other, Math.min(side.inner(), spec.k())),
             outer,
             broadcastPrediction(plan, partial),
@@ -323,8 +322,7 @@ public final class MultiplyNodes {
 
   private Prediction broadcastPrediction(CuboidPlan plan, boolean partial) {
     boolean smallIsRight = plan.chosen().strategy() == Strategy.BROADCAST_RIGHT;
-    long partials =
-        spec.isMerged(!smallIsRight) ? candidateBytes(plan.chosen().cost().tasks()) : 0;
+    long partials = spec.isMerged(!smallIsRight) ? candidateBytes(plan.chosen().cost().tasks()) : 0;
     if (partial) {
       MultiplySpec.Side large = spec.side(!smallIsRight);
       Cuts products =

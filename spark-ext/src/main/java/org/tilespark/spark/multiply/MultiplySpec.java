@@ -197,6 +197,15 @@ public record MultiplySpec(
     List<ElementwiseProgram> all = new ArrayList<>(result.epilogue.programs);
     all.addAll(programs);
     String both = result.epilogue.text.isEmpty() ? text : result.epilogue.text + ", " + text;
+    return with(new Epilogue(all, both));
+  }
+
+  /** The same product, of whose elements nothing more is computed. */
+  MultiplySpec withoutEpilogue() {
+    return with(Epilogue.NONE);
+  }
+
+  private MultiplySpec with(Epilogue epilogue) {
     Result after =
         new Result(
             result.type,
@@ -205,11 +214,13 @@ public record MultiplySpec(
             result.blockCols,
             result.missing,
             result.reduction,
-            new Epilogue(all, both));
+            epilogue);
     return new MultiplySpec(operator, gram, a, b, extents, after, strategy, groups);
   }
 
-  /** True if what tasks keep of C is merged; {@code spread} if they have different columns of it. */
+  /**
+   * True if what tasks keep of C is merged; {@code spread} if they have different columns of it.
+   */
   public boolean isMerged(boolean spread) {
     return spread && reduction().isDefined() && reduction().get().candidateBytes() > 0;
   }

@@ -76,7 +76,13 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
 
   @Override
   public String simpleString(int maxFields) {
-    return "SumBlocks of " + spec.blockRows() + " x " + spec.blockCols() + ", along K";
+    String then = spec.result().epilogue().text();
+    return "SumBlocks of "
+        + spec.blockRows()
+        + " x "
+        + spec.blockCols()
+        + ", along K"
+        + (then.isEmpty() ? "" : ", then " + then);
   }
 
   @Override

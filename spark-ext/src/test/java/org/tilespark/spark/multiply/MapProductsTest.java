@@ -60,6 +60,22 @@ class MapProductsTest extends SparkTest {
     assertFalse(plan.contains("BlockStage"), name + ": " + plan);
   }
 
+  /** The partial products of a product and of what is computed of it are the same. */
+  @Test
+  void partialProductsAreSharedWithTheProductItself() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT64, 12, 90, 1);
+    Dataset<Row> frame = a.frame(spark, 5, 40);
+    Dataset<Row> product =
+        MatrixBlocks.multiply(
+            frame, MatrixBlocks.scale(frame, 2), TestProduct.cuboid(1, 1, 3).withTransposeB(true));
+    Dataset<Row> both = product.union(MatrixBlocks.map(product, "v + 1"));
+    both.collect();
+    String plan = explained(both);
+    String executed = plan.substring(plan.indexOf("Final Plan"), plan.indexOf("Initial Plan"));
+    assertEquals(2, executed.split("MultiplyPanels", -1).length, plan); // once
+    assertTrue(executed.contains("along K, then v + 1"), plan);
+  }
+
   @Test
   void severalMapsAndTheTransposeOfOne() {
     TestProduct a = TestProduct.random(ElementType.FLOAT64, 12, 9, 1);
