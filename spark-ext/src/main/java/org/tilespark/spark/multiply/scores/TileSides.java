@@ -8,8 +8,8 @@ package org.tilespark.spark.multiply.scores;
  * @param cols vectors that they are compared with at a time, at most
  */
 public record TileSides(int rows, int cols) {
-  private static final TileSides ON_HOST = new TileSides(1024, 4096);
-  private static final TileSides ON_DEVICE = new TileSides(4096, 8192);
+  private static final TileSides SMALL = new TileSides(1024, 4096);
+  private static final TileSides LARGE = new TileSides(4096, 8192);
   private static final long PANEL_BYTES = 32L << 20; // of the rows, or the columns, of one tile
   private static final long CANDIDATE_BYTES = 64L << 20;
 
@@ -18,12 +18,11 @@ public record TileSides(int rows, int cols) {
    *
    * @param extent elements of a vector
    * @param elementBytes bytes of one
-   * @param onDevice true if a device makes the tiles: each costs a launch and a wait, so they are
-   *     larger
+   * @param large true where a device with room for it makes the tiles: each costs launches and
+   *     waits
    */
-  public static TileSides of(
-      Reduction reduction, long extent, int elementBytes, boolean onDevice) {
-    TileSides most = onDevice ? ON_DEVICE : ON_HOST;
+  public static TileSides of(Reduction reduction, long extent, int elementBytes, boolean large) {
+    TileSides most = large ? LARGE : SMALL;
     long vectors = Math.max(1, PANEL_BYTES / elementBytes / Math.max(1, extent));
     long kept = Math.max(1, CANDIDATE_BYTES / Math.max(1, reduction.candidateBytes()));
     return new TileSides(
