@@ -34,7 +34,7 @@ public final class FoundIds {
    */
   public static LogicalPlan beside(
       LogicalPlan found, String place, LogicalPlan matrix, String operator) {
-    if (IdColumn.find(ScalaInterop.list(matrix.output())).isEmpty()) {
+    if (!matrix.resolved() || IdColumn.find(ScalaInterop.list(matrix.output())).isEmpty()) {
       return found;
     }
     List<Attribute> columns = ScalaInterop.list(found.output());
