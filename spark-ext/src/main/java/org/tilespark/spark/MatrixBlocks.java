@@ -319,7 +319,9 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_ZIP, a, b, expression, missing);
   }
 
-  /** As {@link #zip(Dataset, Dataset, String, Missing)}, with numbers as {@link #map} takes them. */
+  /**
+   * As {@link #zip(Dataset, Dataset, String, Missing)}, with numbers as {@link #map} takes them.
+   */
   public static Dataset<Row> zip(
       Dataset<Row> a,
       Dataset<Row> b,

@@ -327,8 +327,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   }
 
   private static SelectionPlan plan(Tile tile) {
-    return SelectionPlan.of(
-        Math.toIntExact(tile.panel().m()), Math.toIntExact(tile.panel().n()));
+    return SelectionPlan.of(Math.toIntExact(tile.panel().m()), Math.toIntExact(tile.panel().n()));
   }
 
   private boolean isPinned() {

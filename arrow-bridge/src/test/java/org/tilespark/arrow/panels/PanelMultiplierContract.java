@@ -131,8 +131,7 @@ abstract class PanelMultiplierContract {
             2,
             List.of(ElementwiseProgram.Input.of(ElementType.FLOAT64, false)),
             List.of(),
-            List.of(
-                new Instruction.Load(0, 0), new Instruction.Binary(BinaryFunction.ADD, 0, 0)),
+            List.of(new Instruction.Load(0, 0), new Instruction.Binary(BinaryFunction.ADD, 0, 0)),
             List.of(ElementwiseProgram.Output.real(1)));
     withMultiplier(
         multiplier -> {

@@ -7,8 +7,8 @@ import org.tilespark.layout.ElementType;
 
 /**
  * Selections of columns on a device. What must be found is what {@link
- * org.tilespark.kernels.host.HostSelection} must find; beside that, other columns may be. Everything
- * is queued on the caller's stream, in the caller's memory. Safe for several threads.
+ * org.tilespark.kernels.host.HostSelection} must find; beside that, other columns may be.
+ * Everything is queued on the caller's stream, in the caller's memory. Safe for several threads.
  */
 public final class DeviceSelector {
   private final CudaDevice device;
@@ -33,7 +33,12 @@ public final class DeviceSelector {
    * @throws UnsupportedOperationException if this jar has no kernel for it on the device
    */
   public void select(
-      ColumnSelection selection, SelectionPlan plan, At tile, At bounds, At found, CudaStream stream) {
+      ColumnSelection selection,
+      SelectionPlan plan,
+      At tile,
+      At bounds,
+      At found,
+      CudaStream stream) {
     long elements = (long) plan.rows() * plan.cols();
     long[] pointers = {
       tile.buffer().address(device, tile.offset(), elements * selection.type().bytes()),

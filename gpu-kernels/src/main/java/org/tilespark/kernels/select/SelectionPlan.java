@@ -12,11 +12,10 @@ import sun.misc.Unsafe;
 
 /**
  * How a device selects columns, and what lies where in its memory. Bounds are arrays of DOUBLE, one
- * behind the other: of rows their norms, errors, least
- * and what estimates must not be below; of columns scale, shift, perNorm,
- * errors and norms. What is found begins with a count of columns (BIGINT), then for each row and
- * segment of columns the place of the first one and their count (INT), then columns (INT), of which
- * there may be more than there is room for.
+ * behind the other: of rows their norms, errors, least and what estimates must not be below; of
+ * columns scale, shift, perNorm, errors and norms. What is found begins with a count of columns
+ * (BIGINT), then for each row and segment of columns the place of the first one and their count
+ * (INT), then columns (INT), of which there may be more than there is room for.
  *
  * @param rows of the tile
  * @param cols of the tile

@@ -96,8 +96,7 @@ class DeviceSelectorIT {
         PinnedBuffer bounds = device.allocatePinned(plan.boundsBytes());
         PinnedBuffer found = device.allocatePinned(plan.foundBytes());
         DeviceBuffer tileThere = device.allocate(tile.bytes(), stream);
-        DeviceBuffer rest =
-            device.allocate(plan.boundsBytes() + plan.foundBytes(), stream)) {
+        DeviceBuffer rest = device.allocate(plan.boundsBytes() + plan.foundBytes(), stream)) {
       tile.copyTo(values.memory());
       plan.putBounds(given.selection(), bounds.memory());
       stream.upload(values.memory(), tileThere, 0);

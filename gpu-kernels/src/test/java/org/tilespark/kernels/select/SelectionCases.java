@@ -33,7 +33,8 @@ public final class SelectionCases {
    *
    * @param odd of so many elements and bounds one is NaN, infinite or repeated; 0 for none
    */
-  public static Case random(ElementType type, int rows, int cols, int wanted, int odd, Random random) {
+  public static Case random(
+      ElementType type, int rows, int cols, int wanted, int odd, Random random) {
     double[] tile = random.doubles((long) rows * cols, -1, 1).toArray();
     double[] scale = random.doubles(cols, 0.5, 2).toArray();
     double[] shift = random.doubles(cols, -0.1, 0.1).toArray();
@@ -59,8 +60,7 @@ public final class SelectionCases {
     Arrays.setAll(norms, i -> Math.abs(norms[i]));
     Arrays.setAll(scale, i -> Double.isNaN(norms[i]) ? Double.NaN : scale[i]);
     Arrays.setAll(rowNorms, i -> Math.abs(rowNorms[i]));
-    ColumnSelection.Most most =
-        new ColumnSelection.Most(most(norms), most(perNorm), most(errors));
+    ColumnSelection.Most most = new ColumnSelection.Most(most(norms), most(perNorm), most(errors));
     return new Case(
         new ColumnSelection(
             type,
@@ -120,7 +120,8 @@ public final class SelectionCases {
         }
       }
       if (selection.wanted() == 0) {
-        assertEquals(Arrays.stream(upper).filter(x -> !(x < least)).count(), count, given::toString);
+        assertEquals(
+            Arrays.stream(upper).filter(x -> !(x < least)).count(), count, given::toString);
       }
     }
   }

@@ -49,7 +49,9 @@ public final class ArrayMetadata {
   /** How blocks overlap their neighbours, see {@link Halo}; of the values and the places. */
   public static final String HALO = "tilespark.halo";
 
-  /** The axis along which each block holds all of the array: {@code "1"} of blocks of whole rows. */
+  /**
+   * The axis along which each block holds all of the array: {@code "1"} of blocks of whole rows.
+   */
   public static final String WHOLE = "tilespark.whole";
 
   private static final List<String> KEYS =
@@ -184,8 +186,7 @@ public final class ArrayMetadata {
   }
 
   private ArrayMetadata without(String key) {
-    return new ArrayMetadata(
-        new MetadataBuilder().withMetadata(metadata).remove(key).build());
+    return new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(key).build());
   }
 
   /** How blocks overlap, if stated; {@link Halo} reads it. */
@@ -196,17 +197,13 @@ public final class ArrayMetadata {
   /** This metadata of blocks with a halo, or of blocks without. */
   public ArrayMetadata withHalo(Optional<Halo> halo) {
     Require.given(halo, "ArrayMetadata.withHalo", "halo");
-    return halo.isPresent()
-        ? with(HALO, halo.get().text())
-        : without(HALO);
+    return halo.isPresent() ? with(HALO, halo.get().text()) : without(HALO);
   }
 
   /** This metadata with other transforms, or without any. */
   public ArrayMetadata withSpectrum(Optional<String> spectrum) {
     Require.given(spectrum, "ArrayMetadata.withSpectrum", "spectrum");
-    return spectrum.isPresent()
-        ? with(SPECTRUM, spectrum.get())
-        : without(SPECTRUM);
+    return spectrum.isPresent() ? with(SPECTRUM, spectrum.get()) : without(SPECTRUM);
   }
 
   /** This metadata with other extents. */

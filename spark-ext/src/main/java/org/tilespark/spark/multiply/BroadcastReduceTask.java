@@ -39,7 +39,8 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
   private final Map<UnsafeRow, BestScores> best = new LinkedHashMap<>(); // by matrix
   private UnsafeRow held; // the matrix whose vectors the small side holds; null before the first
   private Iterator<InternalRow> results = Collections.emptyIterator();
-  private Iterator<UnsafeRow> unsent; // matrices whose candidates are still to be given; null before
+  private Iterator<UnsafeRow>
+      unsent; // matrices whose candidates are still to be given; null before
 
   /**
    * The reductions of one partition. Closing it frees the vectors.
@@ -137,8 +138,7 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
     held = matrix;
   }
 
-  private void keepNearest(
-      Reduction.Nearest nearest, UnsafeRow matrix, long start, long count) {
+  private void keepNearest(Reduction.Nearest nearest, UnsafeRow matrix, long start, long count) {
     TileSides sides = products.sides();
     BestScores kept =
         best.computeIfAbsent(

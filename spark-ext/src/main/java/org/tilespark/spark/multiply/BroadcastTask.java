@@ -210,7 +210,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
       }
       panels.multiply(group);
     }
-    tiles.begin(multiplier.finish(job.epilogue()), tile, group, innerStart, innerEnd - innerStart, false);
+    tiles.begin(
+        multiplier.finish(job.epilogue()), tile, group, innerStart, innerEnd - innerStart, false);
     nextOuter = to;
     inBlock = to < blocks.outerEnd();
   }

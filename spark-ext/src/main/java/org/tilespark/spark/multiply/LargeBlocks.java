@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.StaleMetadata;
-import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.BlockCheck;
+import org.tilespark.spark.rows.BlockCursor;
 
 /**
  * The blocks of one partition of an operand that stays where it is, one after the other. What is

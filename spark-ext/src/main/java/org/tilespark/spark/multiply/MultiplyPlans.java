@@ -172,11 +172,7 @@ public final class MultiplyPlans {
                 a.wholeRows(),
                 a.stated()),
             new MultiplySpec.Side(
-                options.transposeB(),
-                b.blockCols(),
-                b.blockRows(),
-                b.wholeCols(),
-                b.stated()),
+                options.transposeB(), b.blockCols(), b.blockRows(), b.wholeCols(), b.stated()),
             new Extents(a.rows(), a.cols(), b.cols()),
             new MultiplySpec.Result(
                 type,
@@ -228,8 +224,7 @@ public final class MultiplyPlans {
     long most = Math.min(LARGE_BYTES, Math.max(UsualShape.BYTES, largest));
     Shape like = Shape.of(a.blockRows(), b.blockCols());
     Shape shape = UsualShape.of(extents, like, type.bytes(), most);
-    boolean isSquare =
-        extents.extent(0) == extents.extent(1) && like.extent(0) == like.extent(1);
+    boolean isSquare = extents.extent(0) == extents.extent(1) && like.extent(0) == like.extent(1);
     long side = Math.min(shape.extent(0), shape.extent(1));
     return isSquare ? Shape.of(side, side) : shape;
   }

@@ -23,11 +23,7 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
 
   /** The reductions of one partition. Closing it frees the vectors. */
   ReduceTask(
-      PanelTask.Job job,
-      Cuboids cuboids,
-      int partition,
-      Pieces pieces,
-      TileProducts.Means means) {
+      PanelTask.Job job, Cuboids cuboids, int partition, Pieces pieces, TileProducts.Means means) {
     super(job, cuboids, partition, pieces);
     this.sideA = new VectorSide(spec, cuboids, false, means.allocator());
     this.sideB = new VectorSide(spec, cuboids, true, means.allocator());

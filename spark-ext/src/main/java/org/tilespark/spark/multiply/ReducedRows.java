@@ -43,11 +43,7 @@ final class ReducedRows implements Iterator<InternalRow> {
    * @param output writes what is found
    */
   ReducedRows(
-      MultiplySpec spec,
-      Cuboids cuboids,
-      Tile whole,
-      NeighbourRows output,
-      TileProducts products) {
+      MultiplySpec spec, Cuboids cuboids, Tile whole, NeighbourRows output, TileProducts products) {
     this.cuboids = cuboids;
     this.whole = whole;
     this.products = products;

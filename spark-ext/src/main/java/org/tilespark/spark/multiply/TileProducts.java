@@ -49,7 +49,8 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
    */
   SelectedColumns select(TileSearch search, long firstRow, int rows, long firstCol, int cols) {
     multiply(firstRow, rows, firstCol, cols);
-    return means.multiplier.select(search.columns(firstCol, cols)); // found while a device multiplies
+    return means.multiplier.select(
+        search.columns(firstCol, cols)); // found while a device multiplies
   }
 
   /** Reduces all rows of such a tile. */
@@ -72,7 +73,8 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
             Factors.ADD,
             Batch.ONE);
     means.multiplier.begin(new PanelMultiplier.Tile(problem, false, 1, true));
-    Panels panels = means.multiplier.panels(wanted(a.bytes(rows)), Optional.of(wanted(b.bytes(cols))));
+    Panels panels =
+        means.multiplier.panels(wanted(a.bytes(rows)), Optional.of(wanted(b.bytes(cols))));
     put(a, firstRow, rows, panels.a());
     put(b, firstCol, cols, panels.b());
     means.multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));

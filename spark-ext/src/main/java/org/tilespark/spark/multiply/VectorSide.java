@@ -40,8 +40,7 @@ final class VectorSide implements AutoCloseable {
     panel.begin(first, count, 0, spec.k(), Optional.of(new Held(memory)));
     squares =
         new VectorSquares(
-            new Vectors(
-                memory, spec.type(), spec.k(), panel.start(1, 0), panel.start(0, 1)));
+            new Vectors(memory, spec.type(), spec.k(), panel.start(1, 0), panel.start(0, 1)));
   }
 
   /** Where pieces of the vectors are put. */

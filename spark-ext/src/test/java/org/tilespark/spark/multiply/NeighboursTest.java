@@ -115,10 +115,7 @@ class NeighboursTest extends SparkTest {
 
   private static Dataset<Row> wholeRows(Dataset<Row> frame, TestProduct of) {
     Metadata known =
-        ArrayMetadata.empty()
-            .withExtents(Shape.of(of.rows(), of.cols()))
-            .withWhole(1)
-            .toMetadata();
+        ArrayMetadata.empty().withExtents(Shape.of(of.rows(), of.cols())).withWhole(1).toMetadata();
     return frame.withColumn("values", functions.col("values").as("values", known));
   }
 
@@ -165,8 +162,7 @@ class NeighboursTest extends SparkTest {
                 .collect(),
         "MatrixBlocks.knn: matrix A: no block holds the element at row 3, col 0");
     assertFails(
-        () ->
-            MatrixBlocks.knn(q, wholeRows(b.frame(spark, 10, 3), b), 2, Metric.INNER).collect(),
+        () -> MatrixBlocks.knn(q, wholeRows(b.frame(spark, 10, 3), b), 2, Metric.INNER).collect(),
         "of the 4 elements of the inner dimension; the column metadata");
   }
 
@@ -355,8 +351,7 @@ class NeighboursTest extends SparkTest {
     for (Map<String, String> settings : List.of(Map.<String, String>of(), SMALL_TASKS)) {
       with(
           settings,
-          () ->
-              assertNearestOfEach(as, bs, MatrixBlocks.knn(queries, vectors, 5, Metric.INNER)));
+          () -> assertNearestOfEach(as, bs, MatrixBlocks.knn(queries, vectors, 5, Metric.INNER)));
     }
     Dataset<Row> inStrips = null;
     for (int i = 0; i < 3; i++) {
@@ -369,8 +364,7 @@ class NeighboursTest extends SparkTest {
     assertNearestOfEach(as, bs, found);
     assertBroadcast("broadcast(left)", true, found);
     assertFails(
-        () ->
-            MatrixBlocks.knn(queries, mixed.where("sample <> 's1'"), 5, Metric.INNER).collect(),
+        () -> MatrixBlocks.knn(queries, mixed.where("sample <> 's1'"), 5, Metric.INNER).collect(),
         "MatrixBlocks.knn: matrix B of sample s1: no block holds the element at row 0, col 0");
   }
 

@@ -157,8 +157,7 @@ public final class NeighboursBenchmark {
   /** Compares the best score of some queries with plain loops. */
   private boolean isRight(Dataset<Row> found) {
     boolean right = true;
-    for (Row row :
-        found.where("rank = 1 AND query < " + CHECKED_QUERIES).collectAsList()) {
+    for (Row row : found.where("rank = 1 AND query < " + CHECKED_QUERIES).collectAsList()) {
       long query = row.getLong(0);
       double best = Double.NaN;
       for (long i = 0; i < vectors.rows(); i++) {

@@ -131,8 +131,8 @@ final class CostModel {
   /**
    * One side goes to all machines, the other stays in its blocks. Unless these make whole blocks of
    * C, what each makes is a partial product; those are shuffled and added. What is kept of C for a
-   * row is merged, if it is B that stays. Each block is multiplied
-   * by itself, so a device gets the small side once for every block across, unless tasks share it.
+   * row is merged, if it is B that stays. Each block is multiplied by itself, so a device gets the
+   * small side once for every block across, unless tasks share it.
    */
   Cost broadcast(boolean left) {
     long small = (left ? shape.a() : shape.b()).bytes();

@@ -56,7 +56,9 @@ public final class GramPlanner {
         p <= shape.m()
             && tiles(p) <= Integer.MAX_VALUE // tasks that Spark can count
             && (tiles(p) <= resources.usefulTasks() || candidates.isEmpty()); ) {
-      for (int r = 1; r <= shape.mostPartsOfK() && (r == 1 || tiles(p) * r <= resources.usefulTasks()); r++) {
+      for (int r = 1;
+          r <= shape.mostPartsOfK() && (r == 1 || tiles(p) * r <= resources.usefulTasks());
+          r++) {
         try {
           candidates.add(candidate(p, r));
         } catch (IllegalArgumentException e) {

@@ -56,7 +56,8 @@ final class TaskMemory {
     long other = left ? shape.m() : shape.n();
     long outer = Math.min(large.outer(), left ? shape.n() : shape.m());
     if (shape.reduced().isPresent()) {
-      return refusalOfReduced(left, large, Bytes.product(other, shape.reduced().get().candidateBytes()), most)
+      return refusalOfReduced(
+              left, large, Bytes.product(other, shape.reduced().get().candidateBytes()), most)
           .or(() -> tooManyVectors(other, outer));
     }
     long sliced =

@@ -70,8 +70,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
    */
   static Optional<MultiplyBlocks> productBelow(ProgramBlocks node) {
     OperandSource read = new OperandSource(node.child(), node.read()).belowProjections();
-    if (!(read.plan instanceof MultiplyBlocks product)
-        || product.spec().reduction().isDefined()) {
+    if (!(read.plan instanceof MultiplyBlocks product) || product.spec().reduction().isDefined()) {
       return Optional.empty();
     }
     List<Attribute> computed = product.produced();

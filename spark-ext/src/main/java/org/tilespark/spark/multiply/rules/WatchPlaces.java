@@ -9,21 +9,21 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.tilespark.spark.multiply.MultiplyBlocks;
-import org.tilespark.spark.multiply.MultiplySpec;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
+import org.tilespark.spark.multiply.MultiplySpec;
 import org.tilespark.spark.options.MultiplyOptions;
 
 /**
  * Adds a scan of the larger operand's block coordinates to a product that a broadcast may compute.
  * The broadcast finds missing blocks by it; a product that is planned in another way leaves it
  * unused. Only coordinate columns are read. Where these cannot be had without computing the values,
- * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead;
- * where C is reduced, both operands are.
+ * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead; where C is
+ * reduced, both operands are.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   @Override

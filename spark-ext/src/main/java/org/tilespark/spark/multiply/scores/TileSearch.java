@@ -16,8 +16,7 @@ public abstract sealed class TileSearch {
   private final LongUnaryOperator places;
   private long firstCol;
 
-  private TileSearch(
-      Metric metric, VectorSquares a, VectorSquares b, LongUnaryOperator places) {
+  private TileSearch(Metric metric, VectorSquares a, VectorSquares b, LongUnaryOperator places) {
     this.scores = new TileScores(metric, a, b);
     this.places = places;
   }
@@ -34,8 +33,7 @@ public abstract sealed class TileSearch {
       VectorSquares b,
       LongUnaryOperator places) {
     return reduction instanceof Reduction.Nearest nearest
-        ? new OfNearest(
-            nearest, new BestScores(sides.rows(), nearest.k()), false, a, b, places)
+        ? new OfNearest(nearest, new BestScores(sides.rows(), nearest.k()), false, a, b, places)
         : new OfPairs((Reduction.PairsAbove) reduction, a, b, places);
   }
 

@@ -101,11 +101,9 @@ class CuboidPlannerTest {
   @Test
   void reducedProductsLeaveTheVectorsOfTheLargerSideWhereTheyAre() {
     ClusterResources resources =
-        new ClusterResources(
-            new ClusterSize(16, 1, 0), 16, 0, 4 * GIB, GIB, 64 * MIB, 0, RATES);
+        new ClusterResources(new ClusterSize(16, 1, 0), 16, 0, 4 * GIB, GIB, 64 * MIB, 0, RATES);
     for (boolean left : new boolean[] {true, false}) {
-      MultiplyShape dense =
-          reduced(left ? 10_000 : 1_000_000, 256, left ? 1_000_000 : 10_000, 160);
+      MultiplyShape dense = reduced(left ? 10_000 : 1_000_000, 256, left ? 1_000_000 : 10_000, 160);
       MultiplyShape shape =
           new MultiplyShape(
               dense.extents(),
