@@ -18,7 +18,7 @@ def sample(dtype: str, shape: tuple[int, ...] = (4, 5)) -> Any:
     a = RNG.integers(-3, 4, shape)
     if dtype in ("bool", "uint8", "uint16"):
         return abs(a).astype(dtype)
-    return (a / 2 + 1j * (dtype == "complex64")).astype(dtype) if dtype[0] in "fc" else a.astype(dtype)
+    return (a / 2 + 1j).astype(dtype) if dtype == "complex64" else (a / 2 if dtype[0] == "f" else a).astype(dtype)
 
 
 def same(found: Any, expected: Any) -> None:
