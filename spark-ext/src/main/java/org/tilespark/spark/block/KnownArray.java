@@ -47,8 +47,8 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
 
   /**
    * As the metadata states it; where that states no extents, as one query over the coordinate
-   * columns finds, which runs now: it reads no values, and of blocks that are made of a table's rows
-   * it counts these.
+   * columns finds, which runs now: it reads no values, and of blocks that are made of a table's
+   * rows it counts these.
    *
    * @param missing what it means if blocks are missing
    * @param asDataset makes a DataFrame of a plan
@@ -119,8 +119,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
       LogicalPlan places, List<Expression> read, Function<LogicalPlan, Dataset<Row>> asDataset) {
     List<Attribute> columns = read.stream().map(Attribute.class::cast).toList();
     Attributes.Source source = Attributes.belowProjections(places, columns).orElse(null);
-    if (source == null
-        || !(source.plan() instanceof BlocksOfRows blocks)) {
+    if (source == null || !(source.plan() instanceof BlocksOfRows blocks)) {
       return Optional.empty();
     }
     List<Attribute> made = ScalaInterop.<Attribute>list(blocks.produced()).subList(0, 4);

@@ -84,7 +84,8 @@ final class SliceOperators {
             "widths",
             Type.list((what, text) -> Widths.ofPad(what, text, kind.rank())),
             "elements taken off before and after each axis, as %s_pad puts them there: '%s'"
-                .formatted(kind.label(), String.join("; ", Collections.nCopies(kind.rank(), "2,3"))));
+                .formatted(
+                    kind.label(), String.join("; ", Collections.nCopies(kind.rank(), "2,3"))));
     return new Operator(
         "(%s, widths)".formatted(kind.label().charAt(0)),
         "The %s without so many elements before and after each axis, the inverse of pad. Only"

@@ -70,7 +70,8 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
               return Optional.empty();
             }
             Map<String, Number> numbers = new LinkedHashMap<>();
-            given.forEach((name, number) -> numbers.put(name.toString(), named(name, number, what)));
+            given.forEach(
+                (name, number) -> numbers.put(name.toString(), named(name, number, what)));
             return Optional.of(numbers);
           });
 

@@ -48,8 +48,7 @@ public final class HasPartner extends BlockExpression {
     StringJoiner which = new StringJoiner(", ");
     for (int i = 0; i < names.size(); i++) {
       Expression column = childList().get(SIDES + i);
-      Object value =
-          CatalystTypeConverters.convertToScala(column.eval(input), column.dataType());
+      Object value = CatalystTypeConverters.convertToScala(column.eval(input), column.dataType());
       which.add(names.get(i) + " " + value);
     }
     return ErrorBoundary.BLOCKS.call(

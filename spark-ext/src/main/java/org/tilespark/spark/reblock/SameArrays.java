@@ -145,8 +145,7 @@ public final class SameArrays {
             .map(SameArrays::lowest)
             .toList();
     Source first = all.get(0);
-    return all.stream()
-            .allMatch(each -> projection(first, 0).sameResult(projection(each, 0)))
+    return all.stream().allMatch(each -> projection(first, 0).sameResult(projection(each, 0)))
         ? Optional.of(first)
         : Optional.empty();
   }

@@ -139,7 +139,8 @@ public final class ReductionPlans {
     List<Integer> two = call.axes.orElse(plans.axes);
     int summed = asked == Norm.ONE ? 0 : 1;
     LogicalPlan sums =
-        new ReductionPlans(plans.input, plans.along(two.get(summed))).plan(Norm.ONE.formula(isComplex));
+        new ReductionPlans(plans.input, plans.along(two.get(summed)))
+            .plan(Norm.ONE.formula(isComplex));
     Call greatest = call.axes.isEmpty() ? call : plans.along(two.get(1 - summed));
     return new ReductionPlans(sums, greatest).plan(ArrayReduction.MAX.formula());
   }

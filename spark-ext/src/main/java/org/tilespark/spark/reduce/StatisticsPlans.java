@@ -79,11 +79,7 @@ public final class StatisticsPlans {
             map(input, diagonal("-0.0")), theOnlyOne, call(Optional.of(List.of(1))));
     // The elements are the matrix's own, so its file type holds them.
     LogicalPlan column =
-        frame
-            .metadata()
-            .fileType()
-            .map(type -> withFileType(computed, type))
-            .orElse(computed);
+        frame.metadata().fileType().map(type -> withFileType(computed, type)).orElse(computed);
     long length = Math.min(extents.extent(0), extents.extent(1));
     return length == extents.extent(0)
         ? column

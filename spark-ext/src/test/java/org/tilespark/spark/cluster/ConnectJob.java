@@ -96,7 +96,12 @@ public final class ConnectJob {
           4,
           (i, j) -> 20 * i + 2 * j,
           MatrixBlocks.map(m, "greatest(v * two, none)", scalars));
-      same("zip", 6, 4, (i, j) -> i, MatrixBlocks.zip(m, MatrixBlocks.slice(m, "0:1"), "(a - b) / 10"));
+      same(
+          "zip",
+          6,
+          4,
+          (i, j) -> i,
+          MatrixBlocks.zip(m, MatrixBlocks.slice(m, "0:1"), "(a - b) / 10"));
       same(
           "zip with scalars",
           6,
@@ -112,7 +117,12 @@ public final class ConnectJob {
       equal("corrcoef", 4L, MatrixBlocks.corrcoef(m).count());
       same("slice", 2, 4, (i, j) -> 10 * i + 10 + j, MatrixBlocks.slice(m, "1:3"));
       same("flip", 6, 4, (i, j) -> 10 * i + 3 - j, MatrixBlocks.flip(m, "col"));
-      same("withOrigin", 3, 4, (i, j) -> 30 + 10 * i + j, MatrixBlocks.withOrigin(m.where("row = 3")));
+      same(
+          "withOrigin",
+          3,
+          4,
+          (i, j) -> 30 + 10 * i + j,
+          MatrixBlocks.withOrigin(m.where("row = 3")));
       same("concat", 12, 4, (i, j) -> 10 * (i % 6) + j, MatrixBlocks.concat("row", m, m));
       equal("stack", 8L, MatrixBlocks.stack(m, m).count());
 

@@ -362,8 +362,7 @@ class MapAndZipTest extends SparkTest {
             () -> {
               assertEquals(4, MatrixBlocks.zip(a, b, "a + b").collectAsList().size());
               for (Dataset<Row> lossy :
-                  List.of(
-                      MatrixBlocks.zip(a, more, "a + b"), MatrixBlocks.zip(more, a, "a + b"))) {
+                  List.of(MatrixBlocks.zip(a, more, "a + b"), MatrixBlocks.zip(more, a, "a + b"))) {
                 assertFails(lossy::collectAsList, "matrix");
               }
             });
@@ -482,7 +481,8 @@ class MapAndZipTest extends SparkTest {
         TestMatrix.collect(
             MatrixBlocks.zip(m, m, "a * w + b * (1 - w)", Missing.ERROR, Map.of("w", 0.25)), 4, 6);
     assertEquals(1023, zipped[3][5]);
-    Dataset<Row> whole = MatrixBlocks.map(MatrixBlocks.map(m, "CAST(v AS INT)"), "v + k", Map.of("k", 1));
+    Dataset<Row> whole =
+        MatrixBlocks.map(MatrixBlocks.map(m, "CAST(v AS INT)"), "v + k", Map.of("k", 1));
     assertEquals(DataTypes.createArrayType(DataTypes.IntegerType, false), typeOf(whole));
     assertTrue(explained(mapped).contains("v * S + n with {"), () -> explained(mapped));
   }

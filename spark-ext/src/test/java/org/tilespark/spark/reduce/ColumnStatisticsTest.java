@@ -95,7 +95,8 @@ class ColumnStatisticsTest extends SparkTest {
                   "rows",
                   "cols",
                   "transform(values, v -> CAST(v %% 2 AS %s)) AS values"
-                      .formatted(type.endsWith("1") && !type.equals("|u1") ? "TINYINT" : "SMALLINT"))
+                      .formatted(
+                          type.endsWith("1") && !type.equals("|u1") ? "TINYINT" : "SMALLINT"))
               .withMetadata("values", ArrayMetadata.empty().withFileType(type).toMetadata());
       Dataset<Row> diagonal = MatrixBlocks.diag(small);
       assertEquals(

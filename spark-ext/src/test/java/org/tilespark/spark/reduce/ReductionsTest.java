@@ -209,7 +209,9 @@ class ReductionsTest extends SparkTest {
     Dataset<Row> moved =
         saying(matrix().selectExpr("row", "col + 1 AS col", "rows", "cols", "values"), matrix());
     assertFails(
-        () -> MatrixBlocks.sum(moved, "1").collectAsList(), "block at row", "the column metadata tilespark.");
+        () -> MatrixBlocks.sum(moved, "1").collectAsList(),
+        "block at row",
+        "the column metadata tilespark.");
   }
 
   @Test
@@ -231,7 +233,8 @@ class ReductionsTest extends SparkTest {
     assertFails(() -> MatrixBlocks.argmin(complex), "MatrixBlocks.argmin", "blocks are complex");
     assertFalse(MatrixBlocks.sum(complex).isEmpty());
     Dataset<Row> truth = MatrixBlocks.map(matrix(), "v > 3");
-    assertFails(() -> MatrixBlocks.ptp(truth, "0"), "MatrixBlocks.ptp", "truth values", "CAST(v AS");
+    assertFails(
+        () -> MatrixBlocks.ptp(truth, "0"), "MatrixBlocks.ptp", "truth values", "CAST(v AS");
     assertEquals(
         1, (byte) MatrixBlocks.ptp(MatrixBlocks.map(truth, "CAST(v AS TINYINT)")).first().getAs(0));
     assertFails(

@@ -19,11 +19,15 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.testing.SparkTest;
 
-/** Operators on an array from a file in Fortran order, beside those on the same array in C order. */
+/**
+ * Operators on an array from a file in Fortran order, beside those on the same array in C order.
+ */
 class NpyOrdersTest extends SparkTest {
   @TempDir Path dir;
 
-  /** With some operators, blocks of Fortran order are turned as they are read; others read along. */
+  /**
+   * With some operators, blocks of Fortran order are turned as they are read; others read along.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"b1", "i1", "u2", "i4", "i8", "f4", "f8", "c8"})
   void matrices(String code) throws IOException {
@@ -33,9 +37,11 @@ class NpyOrdersTest extends SparkTest {
     operators.put("map", m -> MatrixBlocks.map(m, isReal ? "v * 3 + row - col" : "v"));
     operators.put("slice", m -> MatrixBlocks.slice(m, "3:50:2, ::-1"));
     operators.put("slice of map", m -> MatrixBlocks.slice(MatrixBlocks.map(m, "v = v"), "5:, 40"));
-    operators.put("map of slice", m -> MatrixBlocks.map(MatrixBlocks.slice(m, "9:33, :7"), "-1 * v"));
     operators.put(
-        "zip", m -> MatrixBlocks.zip(m, MatrixBlocks.transpose(MatrixBlocks.transpose(m)), "a = b"));
+        "map of slice", m -> MatrixBlocks.map(MatrixBlocks.slice(m, "9:33, :7"), "-1 * v"));
+    operators.put(
+        "zip",
+        m -> MatrixBlocks.zip(m, MatrixBlocks.transpose(MatrixBlocks.transpose(m)), "a = b"));
     operators.put(
         "zip of two orders",
         m -> MatrixBlocks.zip(m, load("other", code, Shape.of(61, 47), false, "9,47"), "a <> b"));
