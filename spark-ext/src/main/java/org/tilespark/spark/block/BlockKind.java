@@ -146,12 +146,4 @@ public enum BlockKind {
     }
     return text.toString();
   }
-
-  /** The kind's axes in words for a permutation: {@code "transposed"} or {@code "yzx"}. */
-  public String axesText(Permutation permutation) {
-    if (this == MATRIX) {
-      return permutation.isIdentity() ? "unchanged" : "transposed";
-    }
-    return permutation.letters();
-  }
 }

@@ -3,7 +3,6 @@ package org.tilespark.spark.rows;
 import java.io.Serializable;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
@@ -92,21 +91,6 @@ public final class BlockCheck implements Serializable {
       expected *= extent;
     }
     return expected;
-  }
-
-  /**
-   * Takes and checks the block that another operator makes of the one it checked last: its values
-   * are known to be good, its place and sizes follow from that one's.
-   *
-   * @param before that operator's check
-   * @param permutation what it does to the axes
-   */
-  public void checkAfter(BlockCheck before, Permutation permutation) {
-    for (int axis = 0; axis < offset.length; axis++) {
-      offset[axis] = before.offset[permutation.axis(axis)];
-      size[axis] = before.size[permutation.axis(axis)];
-    }
-    checkPlace(blocks.kind());
   }
 
   private void checkPlace(BlockKind kind) {
