@@ -14,48 +14,75 @@ public interface PipelineListener {
   /** A listener that does nothing. */
   PipelineListener NONE = new PipelineListener() {};
 
+  /** A value of a measure: one to add, or a peak. All other reports but reuse come to it. */
+  default void heard(Measure measure, long value) {}
+
   /** Bytes sent to the device and bytes fetched from it, by one batch. */
-  default void moved(long bytesUp, long bytesDown) {}
+  default void moved(long bytesUp, long bytesDown) {
+    heard(Measure.BYTES_UP, bytesUp);
+    heard(Measure.BYTES_DOWN, bytesDown);
+  }
 
   /**
    * Bytes that the CPU copied to or from pinned memory for the device: of values that do not lie
    * where the device can read them, or go where it cannot write, or that are too small for a copy
    * of their own.
    */
-  default void staged(long bytes) {}
+  default void staged(long bytes) {
+    heard(Measure.STAGED, bytes);
+  }
 
   /** Bytes that need not be sent to the device, since another task had sent them. */
   default void reused(long bytes) {}
 
   /** Device time of one batch's copies to the device. */
-  default void copiedUp(long nanos) {}
+  default void copiedUp(long nanos) {
+    heard(Measure.COPY_UP, nanos);
+  }
 
   /** Device time of one batch's kernels; without a device, the host's time for one block. */
-  default void computed(long nanos) {}
+  default void computed(long nanos) {
+    heard(Measure.KERNEL, nanos);
+  }
 
   /** Device time of one batch's copies from the device. */
-  default void copiedDown(long nanos) {}
+  default void copiedDown(long nanos) {
+    heard(Measure.COPY_DOWN, nanos);
+  }
 
   /** The task waited until it might use the device. */
-  default void waitedForTurn(long nanos) {}
+  default void waitedForTurn(long nanos) {
+    heard(Measure.TURN, nanos);
+  }
 
   /** The task waited for device memory, that of its own earlier batches included. */
-  default void waitedForMemory(long nanos) {}
+  default void waitedForMemory(long nanos) {
+    heard(Measure.MEMORY, nanos);
+  }
 
   /** The task had nothing to do until the device was done with a batch, or a piece of one. */
-  default void waitedForResults(long nanos) {}
+  default void waitedForResults(long nanos) {
+    heard(Measure.RESULT, nanos);
+  }
 
   /**
    * What all tasks of the process hold together, now that a batch has what it needs: memory of this
    * pipeline's device, and pinned host memory.
    */
-  default void held(long deviceBytes, long pinnedBytes) {}
+  default void held(long deviceBytes, long pinnedBytes) {
+    heard(Measure.PEAK_DEVICE, deviceBytes);
+    heard(Measure.PEAK_PINNED, pinnedBytes);
+  }
 
   /** Device memory did not suffice, and was asked for again. */
-  default void retried() {}
+  default void retried() {
+    heard(Measure.RETRIES, 1);
+  }
 
   /** Device memory did not suffice, and the batch goes in smaller pieces. */
-  default void split() {}
+  default void split() {
+    heard(Measure.SPLITS, 1);
+  }
 
   /** One listener that tells both; {@code first} hears first. */
   static PipelineListener both(PipelineListener first, PipelineListener second) {

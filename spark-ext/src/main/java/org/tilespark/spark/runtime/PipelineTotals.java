@@ -6,13 +6,15 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAccumulator;
 import java.util.function.ToLongFunction;
+import org.tilespark.arrow.pipeline.Measure;
+import org.tilespark.arrow.pipeline.PipelineListener;
 
 /**
  * What all tasks of an executor did on one device, or on the CPU, since the executor started;
  * {@link ExecutorRuntime#pipelineTotals} gives the one that they report to. Safe for several
  * threads.
  */
-public final class PipelineTotals extends MeasuringListener {
+public final class PipelineTotals implements PipelineListener {
   private final Map<Measure, LongAccumulator> values = new EnumMap<>(Measure.class);
 
   /** Of nothing yet. */
@@ -58,12 +60,12 @@ public final class PipelineTotals extends MeasuringListener {
 
   /** A batch of {@code blockCount} blocks went to the next operator. */
   public void handedOut(int blockCount) {
-    add(Measure.BATCHES, 1);
-    add(Measure.BLOCKS, blockCount);
+    heard(Measure.BATCHES, 1);
+    heard(Measure.BLOCKS, blockCount);
   }
 
   @Override
-  void add(Measure measure, long value) {
+  public void heard(Measure measure, long value) {
     values.get(measure).accumulate(value);
   }
 }

@@ -7,6 +7,7 @@ import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.arrow.pipeline.PipelineListener;
 
 /** Carries what tasks did into the SQL metrics of their node. */
@@ -105,11 +106,11 @@ public final class TaskMetrics implements Serializable {
   }
 
   /** What one task hears from its pipeline. */
-  private final class OnDevice extends MeasuringListener {
+  private final class OnDevice implements PipelineListener {
     private final Map<Measure, Long> peaks = new EnumMap<>(Measure.class);
 
     @Override
-    void add(Measure measure, long value) {
+    public void heard(Measure measure, long value) {
       if (measure.isPeak()) {
         metrics.get(measure).set(peaks.merge(measure, value, Math::max));
       } else {

@@ -6,11 +6,11 @@ import com.codahale.metrics.MetricRegistry;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.HostStatus;
-import org.tilespark.spark.runtime.Measure;
 
 /**
  * What an executor gives to Spark's metrics system, and so to every sink: sums over its devices.

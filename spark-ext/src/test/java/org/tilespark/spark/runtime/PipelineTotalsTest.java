@@ -3,6 +3,7 @@ package org.tilespark.spark.runtime;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.arrow.pipeline.PipelineListener;
 
 /** What an executor adds up from its tasks' pipelines. */

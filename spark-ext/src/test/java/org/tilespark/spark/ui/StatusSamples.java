@@ -3,12 +3,12 @@ package org.tilespark.spark.ui;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.spark.runtime.DeviceStatus;
 import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.HostStatus;
 import org.tilespark.spark.runtime.HostStatus.Memory;
-import org.tilespark.spark.runtime.Measure;
 import org.tilespark.spark.runtime.PipelineTotals;
 
 /** Hand-made status of executors. */

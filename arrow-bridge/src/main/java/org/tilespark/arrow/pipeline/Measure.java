@@ -1,10 +1,10 @@
-package org.tilespark.spark.runtime;
+package org.tilespark.arrow.pipeline;
 
 import java.util.function.LongBinaryOperator;
 
 /**
  * A figure of what tasks did on a device or on the CPU. Times are in nanoseconds; {@link
- * org.tilespark.arrow.pipeline.PipelineListener} says what they mean.
+ * PipelineListener} says what they mean.
  */
 public enum Measure {
   /** Blocks handed to the next operator. */
@@ -45,17 +45,17 @@ public enum Measure {
   }
 
   /** True if of several values of a device the largest counts, not their sum. */
-  boolean isPeak() {
+  public boolean isPeak() {
     return this == PEAK_DEVICE || this == PEAK_PINNED;
   }
 
   /** How values of one device become one. */
-  LongBinaryOperator overTime() {
+  public LongBinaryOperator overTime() {
     return isPeak() ? Math::max : Long::sum;
   }
 
   /** How values of several devices become one. */
-  LongBinaryOperator overDevices() {
+  public LongBinaryOperator overDevices() {
     return this == PEAK_PINNED ? Math::max : Long::sum;
   }
 
