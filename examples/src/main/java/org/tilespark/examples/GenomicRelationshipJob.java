@@ -119,7 +119,6 @@ public final class GenomicRelationshipJob {
         MatrixBlocks.scale(
             MatrixBlocks.multiply(z, z, MultiplyOptions.defaults().withTransposeB(true)),
             1 / variance);
-    report.plan(related);
     related
         .write()
         .format("npy")

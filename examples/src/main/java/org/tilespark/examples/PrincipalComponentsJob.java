@@ -83,8 +83,7 @@ public final class PrincipalComponentsJob {
     Shape shape = // (observations, features)
         ArrayMetadata.of(observations.schema().apply("values").metadata()).extents(2).orElseThrow();
     int features = Math.toIntExact(shape.extent(1));
-    int count =
-        Math.min(features, arguments.count("components", 16));
+    int count = Math.min(features, arguments.count("components", 16));
 
     long start = System.nanoTime();
     Dataset<Row> centred =
@@ -315,6 +314,5 @@ public final class PrincipalComponentsJob {
       sum += a[i] * b[i];
     }
     return sum;
-  }
   }
 }

@@ -186,13 +186,22 @@ public final class SimilarImagesJob {
       throws IOException {
     Random random = new Random(seed);
     try (NpyElements images = NpyElements.open(file)) {
-      for (int sample = 0; sample < SAMPLES; sample++) {
-        long image = known + random.nextLong(images.shape()[0] - known);
-        double[] query = row(images, image);
-        double[] scores = new double[Math.toIntExact(known)];
-        for (int other = 0; other < scores.length; other++) {
-          scores[other] = score(query, row(images, other), metric);
+      long[] sample = new long[SAMPLES];
+      double[][] queries = new double[SAMPLES][];
+      for (int i = 0; i < SAMPLES; i++) {
+        sample[i] = known + random.nextLong(images.shape()[0] - known);
+        queries[i] = row(images, sample[i]);
+      }
+      double[][] all = new double[SAMPLES][Math.toIntExact(known)];
+      for (int other = 0; other < known; other++) {
+        double[] row = row(images, other);
+        for (int i = 0; i < SAMPLES; i++) {
+          all[i][other] = score(queries[i], row, metric);
         }
+      }
+      for (int i = 0; i < SAMPLES; i++) {
+        long image = sample[i];
+        double[] scores = all[i];
         double[] best = scores.clone();
         Arrays.sort(best); // of distances the first, else the last ones
         for (Row found : neighbours.where("image = " + image).orderBy("rank").collectAsList()) {

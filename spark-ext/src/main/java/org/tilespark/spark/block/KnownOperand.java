@@ -33,7 +33,6 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockFrame frame = BlockFrame.of(input, kind, operator);
-    GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     KnownArray known = KnownArray.of(input, frame.blocks(), missing, asDataset, operator);
     Shape extents = known.extents();
     boolean isEmpty = extents.elements() == 0; // then nobody knows whether they are alike

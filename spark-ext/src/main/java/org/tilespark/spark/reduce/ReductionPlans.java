@@ -29,6 +29,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.block.Streaming;
@@ -93,6 +94,7 @@ public final class ReductionPlans {
     this.known = operand.known();
     this.input = operand.plan();
     this.frame = operand.frame();
+    GroupingColumns.of(frame.blocks(), frame.columns(), call.operator);
     this.axes =
         call.axes
             .map(some -> some.stream().sorted().toList())

@@ -43,6 +43,7 @@ class ExtentQueriesTest extends SparkTest {
       Map.ofEntries(
           entry("slice", 1),
           entry("flip", 1),
+          entry("crop", 1),
           entry("withOrigin", 1),
           entry("concat", 2), // one for each operand
           entry("stack", 2),
@@ -108,6 +109,7 @@ class ExtentQueriesTest extends SparkTest {
     all.put("transpose", MatrixBlocks::transpose);
     all.put("slice", df -> MatrixBlocks.slice(df, "1:4, :"));
     all.put("flip", MatrixBlocks::flip);
+    all.put("crop", df -> MatrixBlocks.crop(df, "1"));
     all.put("withOrigin", MatrixBlocks::withOrigin);
     all.put("concat", df -> MatrixBlocks.concat("0", df, df));
     all.put("stack", df -> MatrixBlocks.stack(df, df));
@@ -160,6 +162,7 @@ class ExtentQueriesTest extends SparkTest {
     all.put("fft", VolumeBlocks::fft);
     all.put("slice", df -> VolumeBlocks.slice(df, "1:3"));
     all.put("concat", df -> VolumeBlocks.concat("0", df, df));
+    all.put("crop", df -> VolumeBlocks.crop(df, "1"));
     all.put("add", df -> VolumeBlocks.add(df, df));
     all.put("map", df -> VolumeBlocks.map(df, "v + 1"));
     all.put("zip", df -> VolumeBlocks.zip(df, df, "a * b"));
@@ -252,6 +255,28 @@ class ExtentQueriesTest extends SparkTest {
             "frequencies",
             "multiplyPointwise"));
     assertEquals(Set.of(), names);
+  }
+
+  /** What is cached is read from the cache, also where it would have to be computed else. */
+  @Test
+  void cachedBlocksAreReadFromTheCache() {
+    Dataset<Row> cached =
+        spark
+            .range(6)
+            .selectExpr(
+                "CAST(counted(array(CAST(id AS DOUBLE)))[0] AS BIGINT) AS row",
+                "0L AS col",
+                "1 AS rows",
+                "4 AS cols",
+                "array_repeat(CAST(id AS DOUBLE), 4) AS values");
+    Dataset<Row> reblocked = MatrixBlocks.reblock(cached, 2, 2).persist();
+    try {
+      reblocked.count();
+      assertEquals(1, queries("gram", reblocked, MatrixBlocks::gram));
+      assertEquals(1, queries("withOrigin", reblocked, MatrixBlocks::withOrigin));
+    } finally {
+      reblocked.unpersist(true);
+    }
   }
 
   private static Dataset<Row> table() {

@@ -388,6 +388,18 @@ class SliceBlocksTest extends SparkTest {
     assertTrue(reasonOf(() -> MatrixBlocks.slice(different, "4:")).contains("different extents"));
   }
 
+  /** A column that cannot tell arrays apart rides along: blocks are sliced one by one. */
+  @Test
+  void furtherColumnsOfAnyTypeAreCarried() {
+    TestArray array = TestArray.matrix(ElementType.INT64, 12, 9, 5, 4);
+    Dataset<Row> one =
+        MatrixBlocks.withExtents(array.toDataFrame(spark, 2).drop("tag"), 12, 9)
+            .withColumn("origin", functions.expr("map('row', row)"));
+    Dataset<Row> sliced = MatrixBlocks.slice(one, "4:, :");
+    assertSlice(array, "4:, :", sliced.drop("origin"));
+    assertEquals(0, sliced.where("origin['row'] > row + 4").count());
+  }
+
   // ---- what is known, and what is refused
 
   @ParameterizedTest(name = "{0}")
