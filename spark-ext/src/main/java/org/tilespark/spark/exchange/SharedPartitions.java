@@ -1,6 +1,7 @@
 package org.tilespark.spark.exchange;
 
 import java.io.Serializable;
+import java.util.List;
 import org.apache.spark.Partition;
 import org.apache.spark.rdd.PartitionCoalescer;
 import org.apache.spark.rdd.PartitionGroup;
@@ -9,22 +10,22 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 
-/** Gives each task a partition of a shuffle which other tasks may read too. */
-@SuppressWarnings("ArrayRecordComponent") // never compared
-public record SharedPartitions(int expected, int[] partitions)
+/** Gives each task partitions of a shuffle which other tasks may read too. */
+public record SharedPartitions(int expected, List<List<Integer>> partitions)
     implements PartitionCoalescer, Serializable {
 
   /**
    * The rows of each task.
    *
    * @param expected count of {@code rows}' partitions
-   * @param partitions that each task reads, task by task; -1 for none
+   * @param partitions that each task reads, one after another, task by task
    */
-  public static RDD<InternalRow> of(RDD<InternalRow> rows, int expected, int[] partitions) {
+  public static RDD<InternalRow> of(
+      RDD<InternalRow> rows, int expected, List<List<Integer>> partitions) {
     return rows.coalesce(
-        partitions.length,
+        partitions.size(),
         false,
-        Option.apply(new SharedPartitions(expected, partitions.clone())),
+        Option.apply(new SharedPartitions(expected, List.copyOf(partitions))),
         null);
   }
 
@@ -35,18 +36,18 @@ public record SharedPartitions(int expected, int[] partitions)
       throw ErrorBoundary.defect(
           all.length
               + " partitions to share among "
-              + partitions.length
+              + partitions.size()
               + " tasks; expected "
               + expected
               + "; please report this with the plan");
     }
-    PartitionGroup[] groups = new PartitionGroup[partitions.length];
-    for (int task = 0; task < groups.length; task++) {
-      groups[task] = new PartitionGroup(Option.empty());
-      if (partitions[task] >= 0) {
-        groups[task].partitions().addOne(all[partitions[task]]);
-      }
-    }
-    return groups;
+    return partitions.stream()
+        .map(
+            ofTask -> {
+              PartitionGroup group = new PartitionGroup(Option.empty());
+              ofTask.forEach(partition -> group.partitions().addOne(all[partition]));
+              return group;
+            })
+        .toArray(PartitionGroup[]::new);
   }
 }

@@ -1,7 +1,9 @@
 package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.stream.IntStream;
@@ -163,11 +165,13 @@ public final class Cuboids implements Serializable {
    * @param parts partitions as {@link #part} counts them
    */
   RDD<InternalRow> parts(RDD<InternalRow> parts, boolean right) {
-    int[] partitions = new int[count()];
-    for (int cuboid = 0; cuboid < partitions.length; cuboid++) {
+    List<List<Integer>> partitions = new ArrayList<>();
+    for (int cuboid = 0; cuboid < count(); cuboid++) {
       int[] place = place(cuboid);
-      partitions[cuboid] =
-          right && gram && place[0] == place[1] ? -1 : part(right, place[right ? 1 : 0], place[2]);
+      partitions.add(
+          right && gram && place[0] == place[1]
+              ? List.of()
+              : List.of(part(right, place[right ? 1 : 0], place[2])));
     }
     return SharedPartitions.of(parts, shufflePartitions(), partitions);
   }

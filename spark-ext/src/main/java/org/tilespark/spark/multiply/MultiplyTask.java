@@ -8,9 +8,6 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.arrow.panels.DevicePanelMultiplier;
-import org.tilespark.arrow.panels.DevicePanels;
-import org.tilespark.arrow.panels.HostPanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.spark.catalyst.PartitionBoundary;
@@ -152,30 +149,13 @@ final class MultiplyTask<T>
     TaskRun run = TaskRun.start(task, runtime, gpu, "multiply");
     BufferAllocator plain = run.plain("large tile");
     PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
-    PanelMultiplier multiplier =
-        run.scope()
-            .own(
-                gpu.isEmpty()
-                    ? new HostPanelMultiplier(runtime.hostMultiplier(), run.allocator(), listener)
-                    : onDevice(run, plain, listener));
+    StageAttempt peers = new StageAttempt(execution, task.stageId(), task.stageAttemptNumber());
+    PanelMultiplier multiplier = run.multiplier(peers, plain, listener);
     run.scope()
         .own(
             () ->
                 metrics.peak(
                     run.allocator().getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
     return run.watched(products.open(partition, run.awaited(input), run, multiplier));
-  }
-
-  private PanelMultiplier onDevice(TaskRun run, BufferAllocator plain, PipelineListener listener) {
-    Gpu gpu = run.gpu().get();
-    TaskContext task = run.task();
-    StageAttempt peers = new StageAttempt(execution, task.stageId(), task.stageAttemptNumber());
-    DevicePanels.Stage stage = run.scope().own(gpu.panels().join(peers));
-    return new DevicePanelMultiplier(
-        run.place(listener),
-        gpu.multiplier(),
-        gpu.elementwise(),
-        new DevicePanelMultiplier.Results(plain, run.runtime().pinnedShareBytes() / 2),
-        stage);
   }
 }

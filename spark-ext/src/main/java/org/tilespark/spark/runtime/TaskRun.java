@@ -8,6 +8,10 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.panels.DevicePanelMultiplier;
+import org.tilespark.arrow.panels.DevicePanels;
+import org.tilespark.arrow.panels.HostPanelMultiplier;
+import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.spark.rows.RetainedRows;
@@ -63,6 +67,27 @@ public record TaskRun(
 
   private static String name(TaskContext task, String name) {
     return "task " + task.taskAttemptId() + (name.isEmpty() ? "" : ", " + name);
+  }
+
+  /**
+   * What multiplies in this task: on its device, else on the CPU. Owned by the scope.
+   *
+   * @param peers equal for tasks that may share panels on a device
+   * @param results where large tiles come down to; borrowed
+   */
+  public PanelMultiplier multiplier(
+      Object peers, BufferAllocator results, PipelineListener listener) {
+    if (gpu.isEmpty()) {
+      return scope.own(new HostPanelMultiplier(runtime.hostMultiplier(), allocator, listener));
+    }
+    DevicePanels.Stage stage = scope.own(gpu.get().panels().join(peers));
+    return scope.own(
+        new DevicePanelMultiplier(
+            place(listener),
+            gpu.get().multiplier(),
+            gpu.get().elementwise(),
+            new DevicePanelMultiplier.Results(results, runtime.pinnedShareBytes() / 2),
+            stage));
   }
 
   /** Where pipelines of this task work on its device. */
