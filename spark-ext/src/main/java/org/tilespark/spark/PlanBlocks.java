@@ -31,6 +31,10 @@ import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyNodes;
+import org.tilespark.spark.nearest.LeftToSpark;
+import org.tilespark.spark.nearest.LeftToSparkExec;
+import org.tilespark.spark.nearest.NearestExec;
+import org.tilespark.spark.nearest.NearestRows;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.stage.BlockStage;
@@ -114,6 +118,16 @@ public final class PlanBlocks extends SparkStrategy {
               ScalaInterop.<LogicalPlan>list(gather.counted()).stream()
                   .map(this::planLater)
                   .toList()));
+    }
+    if (plan instanceof NearestRows join) {
+      return NearestExec.of(
+          join,
+          BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context),
+          context.defaultParallelism(),
+          this::planLater);
+    }
+    if (plan instanceof LeftToSpark join) {
+      return new LeftToSparkExec(join.reason(), planLater(join.child()));
     }
     if (plan instanceof SpreadBlocks spread) {
       return new SpreadBlocksExec(

@@ -10,6 +10,8 @@ import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.multiply.rules.MapProducts;
 import org.tilespark.spark.multiply.rules.SimplifyMultiply;
 import org.tilespark.spark.multiply.rules.WatchPlaces;
+import org.tilespark.spark.nearest.PlanNearest;
+import org.tilespark.spark.nearest.SimplifyNearest;
 import org.tilespark.spark.permute.ComposePermutations;
 import org.tilespark.spark.reblock.CheapChecks;
 import org.tilespark.spark.rows.BulkTransitions;
@@ -38,6 +40,7 @@ public final class TileSparkExtensions
     for (TableFunctions function : TableFunctions.values()) {
       function.inject(extensions);
     }
+    extensions.injectPlanNormalizationRule(ScalaInterop.function(session -> new PlanNearest()));
     // Optimization: work removed before it starts.
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyMultiply()));
@@ -47,6 +50,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushFilterThroughStage()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushSlices()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushThroughUnion()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyNearest()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
     // Planning and execution.

@@ -47,6 +47,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.fourier.FourierTestBase;
 import org.tilespark.spark.multiply.MultiplyPanelsExec;
+import org.tilespark.spark.nearest.LeftToSpark;
+import org.tilespark.spark.nearest.NearestRows;
+import org.tilespark.spark.nearest.NearestSpec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
@@ -186,7 +189,26 @@ class EqualPlansTest extends SparkTest {
                   return new Project(
                       ScalaInterop.<NamedExpression>seq(Attributes.alias(length, "length")), plan);
                 }));
+    QUERIES.put("nearest", () -> nearest(3));
+    QUERIES.put("nearest, fewer", () -> nearest(2));
+    QUERIES.put(
+        "nearest by Spark",
+        () -> mapped(vectors.get(), plan -> new LeftToSpark("not a column", plan)));
     QUERIES.put("a chain", () -> MatrixBlocks.scale(MatrixBlocks.transpose(a), 2));
+  }
+
+  private static Dataset<Row> nearest(int k) {
+    String vector = "array(CAST(id AS FLOAT), 1f) AS ";
+    LogicalPlan right = plan(spark.range(9).selectExpr(vector + "w")).analyzed();
+    return mapped(
+        spark.range(6).selectExpr("id", vector + "v"),
+        left ->
+            new NearestRows(
+                new NearestSpec(k, Metric.INNER, "vector_inner_product", false),
+                ScalaInterop.<Attribute>seq(left.output().last(), right.output().last()),
+                ScalaInterop.<Attribute>emptySeq(),
+                left,
+                right));
   }
 
   private static Dataset<Row> fact(Dataset<Row> a, boolean firstNull) {

@@ -72,6 +72,16 @@ public final class TileSparkConf {
               + " it would have to be exchanged between tasks otherwise: that task reads the"
               + " partitions of the input one after another. 0 for never.");
 
+  public static final ConfigKey<NearestMode> NEAREST =
+      ConfigKey.ofEnum(
+          PREFIX + "nearest",
+          NearestMode.class,
+          NearestMode.AUTO,
+          Reach.SESSION,
+          "Who plans Spark's NEAREST k BY (Spark 4.2 and later): auto compares vectors by products"
+              + " where it ranks by a vector function of one column of each side, and EXPLAIN says"
+              + " why not elsewhere; off leaves it to Spark.");
+
   public static final ConfigKey<Long> PINNED_POOL_SIZE =
       ConfigKey.ofBytes(
           PREFIX + "memory.pinnedPoolSize",
@@ -240,6 +250,7 @@ public final class TileSparkConf {
         MULTIPLY_TILE_SIZE,
         MULTIPLY_BROADCAST_SIZE,
         FOURIER_TASK_SIZE,
+        NEAREST,
         PINNED_POOL_SIZE,
         HOST_POOL_SIZE,
         EXCHANGE_MODE,

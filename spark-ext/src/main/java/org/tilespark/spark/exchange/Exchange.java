@@ -1,12 +1,16 @@
 package org.tilespark.spark.exchange;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.IntStream;
+import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -30,6 +34,7 @@ import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
@@ -41,6 +46,7 @@ import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.shuffle.ExchangeChoice;
 import scala.Option;
+import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
@@ -314,6 +320,26 @@ public final class Exchange {
   /** A shuffle by keys. */
   public static SparkPlan shuffled(SparkPlan child, List<Attribute> keys, int partitions) {
     return ShuffleExchanges.of(by(keys, partitions), child);
+  }
+
+  /**
+   * Bytes of each partition of a shuffle; empty if it has not run, as without adaptive execution.
+   */
+  public static Optional<long[]> bytes(SparkPlan shuffle) {
+    return shuffle instanceof ShuffleQueryStageExec stage && stage.mapStats().isDefined()
+        ? Optional.of(stage.mapStats().get().bytesByPartitionId())
+        : Optional.empty();
+  }
+
+  /** Rows as bytes, those of one number together and sorted by number; through Spark's shuffle. */
+  public static RDD<Tuple2<Object, byte[]>> sortedByNumber(
+      RDD<Tuple2<Object, byte[]>> rows, int partitions) {
+    Comparator<Object> order =
+        (Comparator<Object> & Serializable) (one, other) -> Long.compare((Long) one, (Long) other);
+    return new JavaPairRDD<>(
+            rows, ScalaInterop.classTag(Object.class), ScalaInterop.classTag(byte[].class))
+        .repartitionAndSortWithinPartitions(new HashPartitioner(partitions), order)
+        .rdd();
   }
 
   /** A line of EXPLAIN FORMATTED: who will move the rows that a node asks for, and why. */

@@ -18,7 +18,7 @@ public final class VectorSquares {
   }
 
   /** The sum of squares of a vector; those of the vectors before it are computed too. */
-  double get(long index) {
+  public double get(long index) {
     int at = Math.toIntExact(index);
     if (at >= squares.length) {
       squares = Arrays.copyOf(squares, (int) Math.min(Integer.MAX_VALUE - 8, at + 1024L + at / 2));

@@ -1,0 +1,9 @@
+package org.tilespark.spark.conf;
+
+/** Who plans Spark's {@code NEAREST k BY}. */
+public enum NearestMode {
+  /** Products of vectors, where the ranking expression allows it. */
+  AUTO,
+  /** Spark. */
+  OFF
+}

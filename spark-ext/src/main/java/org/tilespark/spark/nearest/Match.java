@@ -1,0 +1,63 @@
+package org.tilespark.spark.nearest;
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * A row of the left side and the best rows of the right one that were found for it, the best first.
+ *
+ * @param number of the row of the left side
+ * @param left that row; null where another part of the work has it
+ * @param winners the best that were found
+ */
+record Match(long number, UnsafeRow left, Winners winners) {
+  /**
+   * Rows of the right side, the best first.
+   *
+   * @param grades what orders them, the greatest first
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  record Winners(double[] grades, UnsafeRow[] rows) {
+    /** Of no row. */
+    static final Winners NONE = new Winners(new double[0], new UnsafeRow[0]);
+
+    /**
+     * What was found for a query that was taken last.
+     *
+     * @param copies true if the rows do not stay in memory
+     */
+    static Winners of(NearestSearch found, VectorGroup right, boolean copies) {
+      double[] grades = new double[found.count()];
+      UnsafeRow[] rows = new UnsafeRow[grades.length];
+      for (int i = 0; i < rows.length; i++) {
+        grades[i] = found.grade(i);
+        UnsafeRow row = right.row(found.index(i));
+        rows[i] = copies ? row.copy() : row;
+      }
+      return new Winners(grades, rows);
+    }
+
+    /** Rows. */
+    int count() {
+      return rows.length;
+    }
+
+    /** The best of both, at most {@code k}. */
+    Winners and(Winners other, int k) {
+      if (count() == 0 || other.count() == 0) {
+        return count() == 0 ? other : this;
+      }
+      int most = Math.min(k, count() + other.count());
+      double[] merged = new double[most];
+      UnsafeRow[] mergedRows = new UnsafeRow[most];
+      int mine = 0;
+      for (int i = 0; i < most; i++) {
+        int its = i - mine;
+        boolean isMine =
+            its == other.count() || (mine < count() && grades[mine] >= other.grades[its]);
+        merged[i] = isMine ? grades[mine] : other.grades[its];
+        mergedRows[i] = isMine ? rows[mine++] : other.rows[its];
+      }
+      return new Winners(merged, mergedRows);
+    }
+  }
+}

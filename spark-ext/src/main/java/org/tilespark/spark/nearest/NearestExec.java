@@ -1,0 +1,291 @@
+package org.tilespark.spark.nearest;
+
+import java.io.Serializable;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.Function;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.SharedPartitions;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.TaskMetrics;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+
+/**
+ * Runs {@link NearestRows} over shuffled strips of both sides: each task compares a part of the
+ * left side with a part of the right one. Where the right side is cut, another shuffle brings the
+ * winners of each row together.
+ */
+public final class NearestExec extends PhysicalBlockNode {
+  private static final long serialVersionUID = 1;
+  private static final Logger LOG = LoggerFactory.getLogger(NearestExec.class);
+
+  static final String ROWS = "numOutputRows";
+
+  private static final int VECTOR_BYTES = 512; // of one, where nobody knows its length
+
+  /** Estimates are no larger, so that sums do not overflow. */
+  private static final BigInteger MOST_BYTES = BigInteger.valueOf(Long.MAX_VALUE >> 8);
+
+  private final NearestSpec spec;
+  private final BackendChoice backend;
+  private final Sides sides;
+  private final Seq<Attribute> produced;
+  private final SparkPlan left;
+  private final SparkPlan right;
+
+  /**
+   * What is known of both sides before they are read.
+   *
+   * @param columns of the output that are of the left side
+   * @param partitions of the shuffle of either side
+   * @param leftBytes of the left side, an estimate; likewise of the right one
+   */
+  public record Sides(int columns, int partitions, long leftBytes, long rightBytes) {}
+
+  /**
+   * The node over strips.
+   *
+   * @param backend who computes
+   * @param produced columns of both sides
+   */
+  public NearestExec(
+      NearestSpec spec,
+      BackendChoice backend,
+      Sides sides,
+      Seq<Attribute> produced,
+      SparkPlan left,
+      SparkPlan right) {
+    this.spec = spec;
+    this.backend = backend;
+    this.sides = sides;
+    this.produced = produced;
+    this.left = left;
+    this.right = right;
+  }
+
+  /**
+   * The plan of a join.
+   *
+   * @param cores of the cluster
+   * @param planLater what plans its sides
+   */
+  public static SparkPlan of(
+      NearestRows join,
+      BackendChoice backend,
+      int cores,
+      Function<LogicalPlan, SparkPlan> planLater) {
+    long leftBytes = bytes(join.side(false));
+    long wanted = Math.max(2L * cores, leftBytes / NearestGrid.MOST_LEFT_BYTES * 2);
+    int partitions = (int) Math.min(wanted, Math.max(2 * cores, Exchange.partitions()));
+    return new NearestExec(
+        join.spec(),
+        backend,
+        new Sides(join.kept(false).size(), partitions, leftBytes, bytes(join.side(true))),
+        join.output(),
+        strips(join, false, partitions, planLater),
+        strips(join, true, partitions, planLater));
+  }
+
+  private static long bytes(LogicalPlan side) {
+    return side.stats().sizeInBytes().bigInteger().min(MOST_BYTES).longValueExact();
+  }
+
+  private static SparkPlan strips(
+      NearestRows join, boolean right, int partitions, Function<LogicalPlan, SparkPlan> planLater) {
+    List<Attribute> inputs = new ArrayList<>(List.of(join.vector(right)));
+    inputs.addAll(join.kept(right));
+    List<Attribute> columns = Strip.columns();
+    StripSpec spec = new StripSpec(!right && join.spec().outer(), partitions);
+    return Exchange.shuffled(
+        new StripRowsExec(
+            spec,
+            ScalaInterop.seq(inputs),
+            ScalaInterop.seq(columns),
+            planLater.apply(join.side(right))),
+        List.of(columns.get(Strip.KEY)),
+        partitions);
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    map.put(ROWS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+    map.putAll(TaskMetrics.stageMetrics(sparkContext()));
+    map.put(
+        TaskMetrics.HOST_TIME,
+        SQLMetrics.createNanoTimingMetric(sparkContext(), "time multiplying on the CPU", -1));
+    return map;
+  }
+
+  private MatchedRows.Form form() {
+    return new MatchedRows.Form(
+        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::dataType).toList(),
+        sides.columns(),
+        spec.outer());
+  }
+
+  private NearestTask task() {
+    return new NearestTask(
+        spec,
+        form(),
+        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
+        backend,
+        new TaskMetrics(metrics()),
+        UUID.randomUUID());
+  }
+
+  private NearestGrid grid() {
+    return NearestGrid.of(
+        bytes(left, sides.leftBytes()),
+        bytes(right, sides.rightBytes()),
+        sparkContext().defaultParallelism(),
+        mergeFactor());
+  }
+
+  /** Bytes of each partition of a side. */
+  private long[] bytes(SparkPlan side, long estimate) {
+    return Exchange.bytes(side)
+        .orElseGet(
+            () -> {
+              long[] each = new long[sides.partitions()];
+              Arrays.fill(each, Math.max(1, estimate / each.length));
+              return each;
+            });
+  }
+
+  private double mergeFactor() {
+    List<Attribute> columns = ScalaInterop.list(produced);
+    double ofLeft = VECTOR_BYTES + rowBytes(columns.subList(0, sides.columns()));
+    return spec.k() * rowBytes(columns.subList(sides.columns(), columns.size())) / ofLeft;
+  }
+
+  private static double rowBytes(List<Attribute> columns) {
+    return 2 * Long.BYTES + columns.stream().mapToInt(each -> each.dataType().defaultSize()).sum();
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    NearestTask task = task();
+    NearestGrid grid = grid();
+    LOG.debug("{} in {} tasks", spec, grid);
+    SQLMetric rows = metrics().apply(ROWS);
+    MatchedRows.Form form = task.form();
+    if (!grid.isMerged()) {
+      return zipped(
+          grid,
+          (number, parts) ->
+              new MatchedRows(form, rows, task.matches(parts.get(0), parts.get(1), true)),
+          InternalRow.class);
+    }
+    @SuppressWarnings("unchecked") // erased
+    Class<Tuple2<Object, byte[]>> pairs = (Class<Tuple2<Object, byte[]>>) (Class<?>) Tuple2.class;
+    RDD<Tuple2<Object, byte[]>> candidates =
+        zipped(
+            grid,
+            (number, parts) ->
+                new Candidates.Written(
+                    task.matches(parts.get(0), parts.get(1), grid.isFirst(number))),
+            pairs);
+    int k = spec.k();
+    return Exchange.sortedByNumber(candidates, sides.partitions())
+        .mapPartitions(
+            ScalaInterop.function(
+                parts ->
+                    PartitionBoundary.over(
+                        parts,
+                        own -> new MatchedRows(form, rows, new Candidates.Merged(form, k, own)))),
+            false,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /**
+   * What a task makes of a part of either side.
+   *
+   * @param <R> the results
+   */
+  private interface Zipped<R> extends Serializable {
+    java.util.Iterator<R> open(int task, List<java.util.Iterator<InternalRow>> parts);
+  }
+
+  /** A part of the left side, and which task has it. Stays inside the task. */
+  private record Numbered(int task, Iterator<InternalRow> rows) {}
+
+  private <R> RDD<R> zipped(NearestGrid grid, Zipped<R> zip, Class<R> type) {
+    ClassTag<Numbered> numbered = ScalaInterop.classTag(Numbered.class);
+    RDD<InternalRow> lefts =
+        SharedPartitions.of(left.execute(), sides.partitions(), grid.ofTasks(false));
+    RDD<InternalRow> rights =
+        SharedPartitions.of(right.execute(), sides.partitions(), grid.ofTasks(true));
+    return lefts
+        .mapPartitionsWithIndex(
+            ScalaInterop.<Object, Iterator<InternalRow>, Iterator<Numbered>>function2(
+                (task, rows) ->
+                    ScalaInterop.iterator(List.of(new Numbered((Integer) task, rows)).iterator())),
+            false,
+            numbered)
+        .zipPartitions(
+            rights,
+            false,
+            ScalaInterop.<Iterator<Numbered>, Iterator<InternalRow>, Iterator<R>>function2(
+                (ofLeft, ofRight) -> {
+                  Numbered first = ofLeft.next();
+                  return PartitionBoundary.over(
+                      List.of(first.rows(), ofRight), parts -> zip.open(first.task(), parts));
+                }),
+            ScalaInterop.classTag(InternalRow.class),
+            ScalaInterop.classTag(type));
+  }
+
+  @Override
+  public String nodeName() {
+    return "NearestRows";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return nodeName() + " " + spec + " [" + backend + "]";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + "\n"
+        + spec
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\nBackend: "
+        + backend
+        + "\n";
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec, backend, sides, produced, left, right);
+  }
+}

@@ -1,0 +1,153 @@
+package org.tilespark.spark.nearest;
+
+import org.apache.spark.TaskContext;
+import org.tilespark.kernels.select.SelectedColumns;
+import org.tilespark.spark.multiply.scores.Neighbours;
+import org.tilespark.spark.multiply.scores.TileSearch;
+import org.tilespark.spark.multiply.scores.TileSides;
+import org.tilespark.spark.multiply.scores.Vectors;
+import org.tilespark.spark.options.Metric;
+
+/**
+ * Finds the nearest vectors of one group for those of another, some queries at a time.
+ *
+ * <p>A search of tiles ranks NaN behind all numbers. Spark takes NaN for greater than them: by
+ * similarity it is best. Only vectors with elements that are infinite or NaN have scores of NaN, so
+ * those of such vectors are computed one by one. The cosine of two other vectors, of which one is
+ * zero, is NaN in a search of tiles and NULL in Spark: these are no match.
+ */
+final class NearestSearch {
+  private final NearestSpec spec;
+  private final ScoreTiles tiles;
+  private final VectorGroup left;
+  private final VectorGroup right;
+  private final Vectors queries;
+  private final Vectors vectors;
+  private final TileSides sides;
+  private final TileSearch search;
+  private int firstRow;
+  private int rows;
+
+  private int count; // of what was found
+  private double[] grades = new double[0];
+  private int[] indices = new int[0];
+
+  /** A search of {@code right} for {@code left}, neither of which is empty; borrows all. */
+  NearestSearch(NearestSpec spec, ScoreTiles tiles, VectorGroup left, VectorGroup right) {
+    this.spec = spec;
+    this.tiles = tiles;
+    this.left = left;
+    this.right = right;
+    this.queries = left.vectors();
+    this.vectors = right.vectors();
+    var reduction = spec.reduction().of(right.count());
+    this.sides = TileSides.of(reduction, queries.extent(), Float.BYTES, false);
+    this.search = TileSearch.of(reduction, sides, left.squares(), right.squares(), index -> index);
+  }
+
+  /** Searches for the queries from {@code first} on, and says for how many. */
+  int search(int first) {
+    TaskContext task = TaskContext.get();
+    firstRow = first;
+    rows = Math.min(sides.rows(), left.count() - first);
+    search.rows(first, rows);
+    if (queries.extent() == 0) {
+      return rows; // nothing to multiply
+    }
+    for (int col = 0; col < right.count(); col += sides.cols()) {
+      task.killTaskIfInterrupted();
+      int cols = Math.min(sides.cols(), right.count() - col);
+      tiles.multiply(queries, first, rows, vectors, col, cols);
+      SelectedColumns selected = tiles.select(search.columns(col, cols));
+      for (int row = 0; row < rows; row++) {
+        search.reduce(selected, row);
+      }
+    }
+    return rows;
+  }
+
+  /** Takes what was found for one of the queries of the last search, each once. */
+  void take(int query) {
+    count = 0;
+    if (queries.extent() == 0) {
+      takeZeros();
+      return;
+    }
+    Neighbours found = search.take(query - firstRow);
+    int most = found.count();
+    room(most);
+    boolean largest = spec.metric() != Metric.EUCLIDEAN;
+    if (largest) {
+      takeNaNs(query, most);
+    }
+    for (int i = 0; i < found.count() && count < most; i++) {
+      if (!largest || !Double.isNaN(found.key(i))) {
+        add(grade(found.key(i)), (int) found.place(i));
+      }
+    }
+  }
+
+  private void room(int most) {
+    if (grades.length < most) {
+      grades = new double[most];
+      indices = new int[most];
+    }
+  }
+
+  /** Vectors without elements all have the same score, or none. */
+  private void takeZeros() {
+    int most = spec.metric() == Metric.COSINE ? 0 : Math.min(spec.k(), right.count());
+    room(most);
+    for (int i = 0; i < most; i++) {
+      add(0, i);
+    }
+  }
+
+  private void takeNaNs(int query, int most) {
+    boolean isBounded = Double.isFinite(left.squares().get(query));
+    int candidates = isBounded ? right.unbounded().size() : right.count();
+    for (int i = 0; i < candidates && count < most; i++) {
+      int index = isBounded ? right.unbounded().get(i) : i;
+      double score = queries.dot(query, vectors, index);
+      if (spec.metric() == Metric.COSINE) {
+        score /= Math.sqrt(left.squares().get(query)) * Math.sqrt(right.squares().get(index));
+      }
+      if (Double.isNaN(score)) {
+        add(Double.POSITIVE_INFINITY, index);
+      }
+    }
+  }
+
+  private void add(double grade, int index) {
+    grades[count] = grade;
+    indices[count++] = index;
+  }
+
+  /**
+   * What orders candidates as Spark orders scores, the greatest first: never NaN. NaN has the place
+   * of infinity, and infinity that of a number beyond all scores, which are FLOAT.
+   */
+  private double grade(double key) {
+    if (Double.isNaN(key)) {
+      return spec.metric() == Metric.EUCLIDEAN
+          ? Double.NEGATIVE_INFINITY
+          : Double.POSITIVE_INFINITY;
+    }
+    return Math.max(-Double.MAX_VALUE, Math.min(key, Double.MAX_VALUE));
+  }
+
+  /** How many were found. */
+  int count() {
+    return count;
+  }
+
+  /** Grades of those that were found, the best first. */
+  double grade(int index) {
+    return grades[index];
+  }
+
+  /** The index in the group on the right. */
+  int index(int index) {
+    return indices[index];
+  }
+}

@@ -1,0 +1,27 @@
+package org.tilespark.spark.nearest;
+
+import java.io.Serializable;
+import org.tilespark.spark.multiply.scores.Reduction;
+import org.tilespark.spark.options.Metric;
+
+/**
+ * What a join of nearest vectors asks.
+ *
+ * @param k rows of the right side for each row of the left one, at most
+ * @param metric by which vectors are near
+ * @param function its name in SQL
+ * @param outer true if rows of the left side without a match stay
+ */
+public record NearestSpec(int k, Metric metric, String function, boolean outer)
+    implements Serializable {
+  /** What becomes of a tile of scores. */
+  Reduction.Nearest reduction() {
+    return new Reduction.Nearest(k, metric);
+  }
+
+  /** As EXPLAIN shows it. */
+  @Override
+  public String toString() {
+    return "%s by %s%s".formatted(k, function, outer ? ", left outer" : "");
+  }
+}

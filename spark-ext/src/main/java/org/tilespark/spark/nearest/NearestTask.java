@@ -1,0 +1,64 @@
+package org.tilespark.spark.nearest;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.UUID;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.spark.nearest.Matches.Groups;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
+import org.tilespark.spark.runtime.TaskMetrics;
+import org.tilespark.spark.runtime.TaskRun;
+
+/**
+ * The body of a task that compares a part of the left side with one of the right side. It travels
+ * to the executors.
+ *
+ * @param form of the results
+ * @param batchBytes of the right side that are held at a time
+ * @param backend who computes
+ * @param metrics of the node
+ * @param execution tells this execution of the node from others
+ */
+record NearestTask(
+    NearestSpec spec,
+    MatchedRows.Form form,
+    long batchBytes,
+    BackendChoice backend,
+    TaskMetrics metrics,
+    UUID execution)
+    implements Serializable {
+  /**
+   * The matches of two parts.
+   *
+   * @param givesLeft true if they have the rows of the left side
+   */
+  Iterator<Match> matches(
+      Iterator<InternalRow> left, Iterator<InternalRow> right, boolean givesLeft) {
+    TaskContext task = TaskContext.get();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    Optional<Gpu> gpu = runtime.gpu(backend.requested(), task, devices -> OptionalInt.empty());
+    TaskRun run = TaskRun.start(task, runtime, gpu, "nearest");
+    PanelMultiplier multiplier =
+        run.multiplier(
+            List.of(execution, task.stageId(), task.stageAttemptNumber()),
+            run.plain("large tile"),
+            run.listener(metrics.onDevice(), metrics.onHost()));
+    var vectors = run.plain("vectors");
+    Groups groups =
+        new Groups(
+            run.scope().own(new VectorGroup(form.left(), vectors)),
+            run.scope().own(new VectorGroup(form.left(), vectors)),
+            run.scope().own(new VectorGroup(form.right(), vectors)));
+    Matches matches =
+        new Matches(spec, new ScoreTiles(multiplier), groups, givesLeft)
+            .read(run.awaited(left), run.awaited(right), batchBytes);
+    return run.watched(matches);
+  }
+}
