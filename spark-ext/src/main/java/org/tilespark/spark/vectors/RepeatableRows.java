@@ -33,8 +33,8 @@ import org.tilespark.spark.rows.BlockScan;
  * Whether a plan gives the same rows in the same order of the same partitions whenever it is run: a
  * place in that order then means the same row in the pass that counts and in the one that gathers,
  * and in two uses of a result. Files, ranges, local and cached rows do, and what works on them row
- * by row; a global sort of rows that are the same ones does. A shuffle brings rows in no fixed
- * order, and of other nodes it is not known.
+ * by row; a global sort of rows that are the same ones does, if its columns tell them apart. A
+ * shuffle brings rows in no fixed order, and of other nodes it is not known.
  */
 final class RepeatableRows {
   /** What a user can do. */
@@ -55,20 +55,27 @@ final class RepeatableRows {
         return Optional.of(expression.sql() + " gives other values in each run");
       }
     }
-    if (plan instanceof Sort sort && sort.global()) {
-      return doubtOfSet(sort.child());
-    }
     if (isFixed(plan)) {
       return Optional.empty();
     }
-    if (isRowByRow(plan) || (isLimit(plan) && isSorted(children.get(0)))) {
+    if (isRowByRow(plan)) {
       return children.stream().flatMap(child -> doubt(child).stream()).findFirst();
     }
     return Optional.of("the rows of " + plan.nodeName() + " come in no fixed order");
   }
 
+  /** The global sort that orders all rows of a plan; empty if there is none. */
+  static Optional<Sort> sort(LogicalPlan plan) {
+    if (plan instanceof Sort sort && sort.global()) {
+      return Optional.of(sort);
+    }
+    return plan instanceof Project || plan instanceof Filter || isLimit(plan)
+        ? sort(ScalaInterop.<LogicalPlan>list(plan.children()).get(0))
+        : Optional.empty();
+  }
+
   /** Why the rows of a plan may be others when it is run again, whatever their order. */
-  private static Optional<String> doubtOfSet(LogicalPlan plan) {
+  static Optional<String> doubtOfSet(LogicalPlan plan) {
     for (Expression expression : ScalaInterop.<Expression>list(plan.expressions())) {
       if (!expression.deterministic()) {
         return Optional.of(expression.sql() + " gives other values in each run");
@@ -77,7 +84,7 @@ final class RepeatableRows {
     if (plan instanceof InMemoryRelation) {
       return Optional.empty();
     }
-    return isLimit(plan) && !isSorted(ScalaInterop.<LogicalPlan>list(plan.children()).get(0))
+    return isLimit(plan) && sort(plan).isEmpty()
         ? Optional.of(plan.nodeName() + " takes any rows")
         : ScalaInterop.<LogicalPlan>list(plan.children()).stream()
             .flatMap(child -> doubtOfSet(child).stream())
@@ -116,12 +123,5 @@ final class RepeatableRows {
 
   private static boolean isLimit(LogicalPlan plan) {
     return plan instanceof GlobalLimit || plan instanceof LocalLimit;
-  }
-
-  /** True if a global sort orders all rows of the plan. */
-  private static boolean isSorted(LogicalPlan plan) {
-    return (plan instanceof Sort sort && sort.global())
-        || ((plan instanceof Project || plan instanceof Filter || isLimit(plan))
-            && isSorted(ScalaInterop.<LogicalPlan>list(plan.children()).get(0)));
   }
 }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.CreateArray;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
@@ -103,13 +104,13 @@ public final class VectorPlans {
   private LogicalPlan plan() {
     LogicalPlan optimized = execution(table).optimizedPlan();
     Optional<Attribute> id = options.id().map(this::column);
-    List<Attribute> order = order(optimized, id);
+    Order order = order(optimized, id);
     NamedExpression vector = vector();
     Attribute input = vector.toAttribute();
     VectorColumn form = VectorColumn.of(input).orElseThrow();
     List<NamedExpression> read = new ArrayList<>(List.of(vector));
     id.ifPresent(column -> read.add(Attributes.alias(column, column.name())));
-    order.forEach(column -> read.add(Attributes.alias(column, column.name())));
+    order.columns().forEach(column -> read.add(Attributes.alias(column, column.name())));
     int length = length(vector, form);
     boolean skips = options.toMap().containsValue(RowPolicy.SKIP.toString());
     boolean isCheap = LogicalBlockNode.coordinatesAreCheap(optimized);
@@ -121,7 +122,7 @@ public final class VectorPlans {
             blockRows(length, form.type()),
             rows,
             id.isPresent(),
-            order.size(),
+            order.columns().size(),
             options,
             operator);
     if (rows == 0) {
@@ -129,8 +130,9 @@ public final class VectorPlans {
     }
     LogicalPlan child = new Project(ScalaInterop.seq(read), table);
     List<Attribute> inputs = read.stream().map(NamedExpression::toAttribute).toList();
-    if (!order.isEmpty()) {
-      List<Attribute> by = inputs.subList(inputs.size() - order.size(), inputs.size());
+    if (!order.columns().isEmpty() && !order.isThere()) {
+      List<Attribute> by =
+          inputs.subList(inputs.size() - order.columns().size(), inputs.size());
       child = new Sort(Attributes.ascending(by), true, child, ScalaInterop.none());
     }
     return new GatherVectors(
@@ -138,7 +140,7 @@ public final class VectorPlans {
         ScalaInterop.seq(inputs),
         ScalaInterop.seq(produced(spec, id)),
         child,
-        order.isEmpty() && isCheap && !skips
+        order.columns().isEmpty() && isCheap && !skips
             ? ScalaInterop.<LogicalPlan>seq(withoutColumns())
             : ScalaInterop.emptySeq());
   }
@@ -251,17 +253,48 @@ public final class VectorPlans {
     return type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
   }
 
-  /** The columns that the rows are sorted by; none if the table's own order counts. */
-  private List<Attribute> order(LogicalPlan optimized, Optional<Attribute> id) {
+  /**
+   * The columns that order the rows; none if the table's own order counts.
+   *
+   * @param isThere true if the table is sorted by them
+   */
+  private record Order(List<Attribute> columns, boolean isThere) {}
+
+  private Order order(LogicalPlan optimized, Optional<Attribute> id) {
+    Optional<Sort> sort =
+        options.orderBy().isEmpty() ? RepeatableRows.sort(optimized) : Optional.empty();
+    return sort.isPresent()
+        ? new Order(sorted(optimized, sort.get()), true)
+        : new Order(stated(optimized, id), false);
+  }
+
+  /** The columns of a sort, of which tasks check that they tell all rows apart. */
+  private List<Attribute> sorted(LogicalPlan optimized, Sort sort) {
+    List<Expression> keys =
+        ScalaInterop.<SortOrder>list(sort.order()).stream().map(SortOrder::child).toList();
+    Optional<String> hidden =
+        keys.stream()
+            .filter(key -> !(key instanceof Attribute own) || Attributes.indexOf(columns, own) < 0)
+            .findFirst()
+            .map(key -> "rows with equal " + key.sql() + " come in any order, and the table lacks it");
+    Optional<String> doubt = hidden.or(() -> RepeatableRows.doubtOfSet(optimized));
+    if (doubt.isPresent()) {
+      throw noPlaces(doubt.get());
+    }
+    return keys.stream().map(key -> columns.get(Attributes.indexOf(columns, (Attribute) key))).toList();
+  }
+
+  private IllegalArgumentException noPlaces(String doubt) {
+    return new IllegalArgumentException(
+        "%s: the rows have no places that stay: %s; %s"
+            .formatted(operator, doubt, RepeatableRows.HELP));
+  }
+
+  private List<Attribute> stated(LogicalPlan optimized, Optional<Attribute> id) {
     List<Attribute> order = options.orderBy().stream().map(this::column).toList();
     Optional<String> doubt = order.isEmpty() ? RepeatableRows.doubt(optimized) : Optional.empty();
     if (doubt.isPresent()) {
-      if (id.isEmpty()) {
-        throw new IllegalArgumentException(
-            "%s: the rows have no places that stay: %s; %s"
-                .formatted(operator, doubt.get(), RepeatableRows.HELP));
-      }
-      order = List.of(id.get());
+      order = List.of(id.orElseThrow(() -> noPlaces(doubt.get())));
     }
     for (Attribute column : order) {
       if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {

@@ -198,6 +198,33 @@ class FromRowsTest extends VectorTestBase {
         50, rows(MatrixBlocks.fromRows(table, "features", SMALL.withOrderBy("tens", "id"))).size());
   }
 
+  @Test
+  void aTablesOwnSortMustTellAllRowsApart() {
+    Dataset<Row> table =
+        table(50, 4, "DOUBLE").withColumn("tens", new Column("id").mod(10)).repartition(5);
+    List<String> expected = expected(IntStream.range(0, 50).map(i -> 49 - i), "DOUBLE");
+    for (Dataset<Row> sorted :
+        List.of(
+            table.sort(new Column("id").desc()),
+            table.sort(new Column("id").desc()).select("features", "id"),
+            table.sort(new Column("id").desc(), new Column("tens")).where("tens >= 0"))) {
+      assertEquals(expected, rows(MatrixBlocks.fromRows(sorted, "features", SMALL)));
+      assertEquals(
+          expected, rows(MatrixBlocks.fromRows(sorted, "features", SMALL.withId("features"))));
+    }
+    assertFails(
+        MatrixBlocks.fromRows(table.sort("tens"), "features", SMALL)::collectAsList,
+        "two rows have tens ");
+    for (Dataset<Row> hidden :
+        List.of(
+            table.sort("id").select("features", "tens"),
+            table.sort(functions.expr("id + 1")),
+            table.sort("id").select("features").union(table.sort("id").select("features")))) {
+      String reason = reasonOf(() -> MatrixBlocks.fromRows(hidden, "features"));
+      assertTrue(reason.contains("orderBy"), reason);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
