@@ -175,6 +175,11 @@ class EqualPlansTest extends SparkTest {
     Supplier<Dataset<Row>> vectors = () -> spark.range(6).selectExpr("id", "array(id, 1L) AS v");
     QUERIES.put("blocks of rows", () -> MatrixBlocks.fromRows(vectors.get(), "v"));
     RowOptions sorted = RowOptions.defaults().withId("id").withOrderBy("id");
+    QUERIES.put(
+        "covariances",
+        () ->
+            MatrixBlocks.cov(
+                MatrixBlocks.fromRows(vectors.get().selectExpr("array(id, 0.5D) AS v"), "v")));
     QUERIES.put("blocks of sorted rows", () -> MatrixBlocks.fromRows(vectors.get(), "v", sorted));
     QUERIES.put(
         "ids", () -> MatrixBlocks.rowIds(MatrixBlocks.fromRows(vectors.get(), "v", sorted)));

@@ -8,10 +8,12 @@ import static org.tilespark.spark.options.Parameter.found;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 import org.tilespark.spark.reduce.ArrayReduction;
+import org.tilespark.spark.reduce.CovariancePlans;
 import org.tilespark.spark.reduce.Norm;
 import org.tilespark.spark.reduce.ReductionPlans;
 import org.tilespark.spark.reduce.StatisticsPlans;
@@ -69,9 +71,10 @@ final class ReductionOperators {
       new Operator(
           "(m[, ddof])",
           "The covariances of the columns of a matrix. Values of FLOAT or DOUBLE." + Operator.APART,
-          "what matrix_gram moves",
+          "what matrix_gram moves; of up to 512 columns, in blocks that have all, a square from each"
+              + " task",
           List.of(blocks("a", MATRIX), DDOF.otherwise("1"), extents(MATRIX)),
-          call -> statistics(call).cov(call.find(DDOF).orElse(1.0)));
+          ReductionOperators::cov);
 
   static final Operator CORRCOEF =
       new Operator(
@@ -84,6 +87,12 @@ final class ReductionOperators {
           call -> statistics(call).corrcoef());
 
   private ReductionOperators() {}
+
+  private static LogicalPlan cov(Call call) {
+    double ddof = call.find(DDOF).orElse(1.0);
+    return CovariancePlans.inOnePass(call.blocks(MATRIX), ddof, call.operator())
+        .orElseGet(() -> statistics(call).cov(ddof));
+  }
 
   private static StatisticsPlans statistics(Call call) {
     return new StatisticsPlans(call.blocks(MATRIX), call::asDataset, call.operator());

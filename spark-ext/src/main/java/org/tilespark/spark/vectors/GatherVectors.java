@@ -43,6 +43,24 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
     this.counted = counted;
   }
 
+  /**
+   * The columns of the matrix, if blocks of a plan come from rows as they were gathered: at most,
+   * some are left out.
+   *
+   * @param block columns of the plan that are the block
+   */
+  public static Optional<Integer> columnsOf(LogicalPlan plan, List<Attribute> block) {
+    if (plan instanceof GatherVectors gathered) {
+      List<Attribute> own = ScalaInterop.list(gathered.produced());
+      return block.stream().allMatch(column -> Attributes.indexOf(own, column) >= 0)
+          ? Optional.of(gathered.spec().length())
+          : Optional.empty();
+    }
+    return plan.children().size() == 1
+        ? columnsOf(plan.children().head(), block)
+        : Optional.empty();
+  }
+
   /** The plan that is counted in place of the child, or none. */
   public Seq<LogicalPlan> counted() {
     return counted;

@@ -2,15 +2,21 @@ package org.tilespark.spark.reduce;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.options.RowOptions;
+import org.tilespark.spark.options.RowPolicy;
 import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -124,6 +130,120 @@ class ColumnStatisticsTest extends SparkTest {
     assertNear(i -> covariance(i / COLS, i % COLS) * ROWS / (ROWS - 1), found);
     found = DenseArray.of(MatrixBlocks.cov(matrix(), 0), COLS, COLS).values();
     assertNear(i -> covariance(i / COLS, i % COLS), found);
+  }
+
+  static List<Map<String, String>> modes() {
+    return executionModes();
+  }
+
+  /** Rows with a mean that is large beside their scatter, in blocks that have all columns. */
+  @ParameterizedTest
+  @MethodSource("modes")
+  void covariancesOfStripsInOnePass(Map<String, String> mode) {
+    with(
+        mode,
+        () -> {
+          for (String type : List.of("FLOAT", "DOUBLE")) {
+            for (int cols : new int[] {1, 2, 7, 300}) { // of 300 a chunk has 873 rows
+              String elements =
+                  "transform(sequence(1, %s), j -> CAST(1000 * j + (id * j * 7919) %% 101 AS %s))"
+                      .formatted(cols, type);
+              Dataset<Row> rows =
+                  spark.range(0, 1001, 1, 3).selectExpr(elements + " AS features", "id");
+              double[][] expected = covariances(1001, cols);
+              Dataset<Row> strips = MatrixBlocks.fromRows(rows, "features");
+              List<Dataset<Row>> tilings = new ArrayList<>(List.of(strips));
+              if (cols <= 7) {
+                RowOptions each = RowOptions.defaults().withBlockRows(1).withId("id");
+                tilings.add(MatrixBlocks.fromRows(rows, "features", each));
+                tilings.add(MatrixBlocks.reblock(strips, 300, cols));
+                tilings.add(MatrixBlocks.reblock(strips, 300, 2)); // not in one pass
+              }
+              for (Dataset<Row> tiling : tilings) {
+                Dataset<Row> found = MatrixBlocks.cov(tiling);
+                assertEquals(
+                    cols == 7 && tiling == tilings.get(tilings.size() - 1) && tilings.size() > 1,
+                    !explained(found).contains("covariances("),
+                    () -> explained(found));
+                assertNear(
+                    expected, DenseArray.of(found, cols, cols).values(), type.equals("FLOAT"));
+              }
+            }
+          }
+        });
+  }
+
+  private static double[][] covariances(int rows, int cols) {
+    double[][] numbers = new double[rows][cols];
+    double[] means = new double[cols];
+    for (int i = 0; i < rows; i++) {
+      for (int j = 0; j < cols; j++) {
+        numbers[i][j] = 1000 * (j + 1) + (i * (j + 1L) * 7919) % 101;
+        means[j] += numbers[i][j] / rows;
+      }
+    }
+    double[][] sums = new double[cols][cols];
+    for (double[] row : numbers) {
+      for (int j = 0; j < cols; j++) {
+        for (int k = 0; k < cols; k++) {
+          sums[j][k] += (row[j] - means[j]) * (row[k] - means[k]) / (rows - 1);
+        }
+      }
+    }
+    return sums;
+  }
+
+  private static void assertNear(double[][] expected, Object[] found, boolean isFloat) {
+    int cols = expected.length;
+    for (int i = 0; i < found.length; i++) {
+      // Rounding of each product, of about 850, and of what a FLOAT mean is taken off.
+      assertEquals(
+          expected[i / cols][i % cols], ((Number) found[i]).doubleValue(), isFloat ? 1e-3 : 1e-8);
+    }
+  }
+
+  @Test
+  void covariancesOfRowsThatNobodyHasCounted() {
+    Dataset<Row> rows =
+        spark
+            .range(0, 40, 1, 4)
+            .selectExpr(
+                "IF(id % 2 = 0, array(DOUBLE(id), DOUBLE(id * id)), NULL) AS features", "id");
+    Dataset<Row> half =
+        MatrixBlocks.fromRows(
+            rows, "features", RowOptions.defaults().withNulls(RowPolicy.SKIP).withCols(2));
+    Object[] found = DenseArray.of(MatrixBlocks.cov(half), 2, 2).values();
+    double[][] expected = new double[2][2];
+    for (int i = 0; i < 40; i += 2) {
+      double[] apart = {i - 19, i * i - 494};
+      for (int j = 0; j < 4; j++) {
+        expected[j / 2][j % 2] += apart[j / 2] * apart[j % 2] / 19;
+      }
+    }
+    for (int j = 0; j < 4; j++) {
+      assertEquals(expected[j / 2][j % 2], (double) found[j], 1e-9);
+    }
+    assertFails(
+        MatrixBlocks.cov(MatrixBlocks.fromRows(rows.where("id % 2 = 0"), "features").where("row <> 0"))
+            ::collectAsList,
+        "no block");
+  }
+
+  @Test
+  void aNanOrAnInfinityStaysInItsColumn() {
+    Dataset<Row> rows =
+        spark.sql(
+            "SELECT array(1F, float('nan'), float('inf'), 2F) AS v UNION ALL SELECT array(2F, 3F,"
+                + " 4F, 5F) UNION ALL SELECT array(4F, 3F, 5F, 5F)");
+    Dataset<Row> strips =
+        MatrixBlocks.fromRows(rows, "v", RowOptions.defaults().withNan(RowPolicy.KEEP));
+    Object[] found = DenseArray.of(MatrixBlocks.cov(strips), 4, 4).values();
+    for (int i = 0; i < 16; i++) {
+      boolean isFinite = i / 4 % 3 == 0 && i % 4 % 3 == 0;
+      assertEquals(isFinite, !Float.isNaN((float) found[i]), "element " + i);
+    }
+    assertEquals(7F / 3, found[0]);
+    assertEquals(3F, found[15]);
   }
 
   @Test

@@ -1,0 +1,85 @@
+package org.tilespark.spark.aggregate;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.BlockAggregate;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.rows.BlockArguments;
+import scala.collection.immutable.Seq;
+
+/**
+ * The covariances of a matrix's columns in one pass over blocks that have all columns, computed on
+ * the CPU: the values of a square block. A task sends 4 bytes times the square of the columns. The
+ * children are the block.
+ */
+public final class Covariances extends BlockAggregate<Scatter> {
+  private final BlockArguments arguments;
+  private final int cols;
+  private final double ddof;
+
+  /**
+   * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
+   *
+   * @param cols columns of the matrix
+   * @param ddof what is taken off the count of rows before the division by it
+   * @param children the block
+   */
+  public Covariances(
+      BlockArguments arguments,
+      Integer cols,
+      Double ddof,
+      Seq<Expression> children,
+      int mutableAggBufferOffset,
+      int inputAggBufferOffset) {
+    super(children, mutableAggBufferOffset, inputAggBufferOffset);
+    this.arguments = arguments;
+    this.cols = cols;
+    this.ddof = ddof;
+  }
+
+  @Override
+  public Scatter createAggregationBuffer() {
+    return new Scatter(arguments.type(), cols);
+  }
+
+  @Override
+  public Scatter update(Scatter scatter, InternalRow input) {
+    ErrorBoundary.BLOCKS.run(
+        () -> scatter.add(arguments.read(childList(), 0, input), arguments.operator()));
+    return scatter;
+  }
+
+  @Override
+  public Scatter merge(Scatter scatter, Scatter others) {
+    return scatter.merge(others);
+  }
+
+  @Override
+  public Object eval(Scatter scatter) {
+    return ErrorBoundary.BLOCKS.call(() -> scatter.covariances(arguments, ddof));
+  }
+
+  @Override
+  public byte[] serialize(Scatter scatter) {
+    return scatter.serialize();
+  }
+
+  @Override
+  public Scatter deserialize(byte[] bytes) {
+    return Scatter.deserialize(arguments.type(), cols, bytes);
+  }
+
+  @Override
+  public DataType dataType() {
+    return DataTypes.createArrayType(BlockSchema.sparkType(arguments.type()), false);
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(arguments, cols, ddof);
+  }
+}
