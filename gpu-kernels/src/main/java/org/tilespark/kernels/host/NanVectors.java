@@ -6,7 +6,9 @@ import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
-/** The search for NaN by vector instructions; linked only where the Vector API's module is there. */
+/**
+ * The search for NaN by vector instructions; linked only where the Vector API's module is there.
+ */
 final class NanVectors {
   private static final VectorSpecies<Byte> SPECIES = ByteVector.SPECIES_PREFERRED;
 

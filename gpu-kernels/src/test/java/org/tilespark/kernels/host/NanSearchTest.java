@@ -12,7 +12,9 @@ class NanSearchTest {
   private static final int[] FLOATS = {
     0x7fc00000, 0x7f800001, 0x7fffffff, 0xffc00000, 0xff800001, 0xffffffff
   };
-  private static final int[] NO_FLOATS = {0x7f800000, 0xff800000, 0x7f7fffff, 0x80000000, 1, -1 << 31};
+  private static final int[] NO_FLOATS = {
+    0x7f800000, 0xff800000, 0x7f7fffff, 0x80000000, 1, -1 << 31
+  };
   private static final long[] DOUBLES = {
     0x7ff8000000000000L, 0x7ff0000000000001L, Long.MAX_VALUE, 0xfff0000000000001L, -1L
   };

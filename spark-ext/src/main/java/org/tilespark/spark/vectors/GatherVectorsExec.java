@@ -146,7 +146,9 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
    */
   private record Input<T>(
       RDD<T> partitions, BlockCursor.Source<T> source, SerializableFunction<T, Long> size) {
-    /** The rows of a plan, in batches if it has them; in place where Spark has them in its cache. */
+    /**
+     * The rows of a plan, in batches if it has them; in place where Spark has them in its cache.
+     */
     static Input<?> of(SparkPlan plan) {
       if (plan.supportsColumnar()) {
         return new Input<>(

@@ -131,8 +131,7 @@ public final class VectorPlans {
     LogicalPlan child = new Project(ScalaInterop.seq(read), table);
     List<Attribute> inputs = read.stream().map(NamedExpression::toAttribute).toList();
     if (!order.columns().isEmpty() && !order.isThere()) {
-      List<Attribute> by =
-          inputs.subList(inputs.size() - order.columns().size(), inputs.size());
+      List<Attribute> by = inputs.subList(inputs.size() - order.columns().size(), inputs.size());
       child = new Sort(Attributes.ascending(by), true, child, ScalaInterop.none());
     }
     return new GatherVectors(
@@ -276,12 +275,16 @@ public final class VectorPlans {
         keys.stream()
             .filter(key -> !(key instanceof Attribute own) || Attributes.indexOf(columns, own) < 0)
             .findFirst()
-            .map(key -> "rows with equal " + key.sql() + " come in any order, and the table lacks it");
+            .map(
+                key ->
+                    "rows with equal " + key.sql() + " come in any order, and the table lacks it");
     Optional<String> doubt = hidden.or(() -> RepeatableRows.doubtOfSet(optimized));
     if (doubt.isPresent()) {
       throw noPlaces(doubt.get());
     }
-    return keys.stream().map(key -> columns.get(Attributes.indexOf(columns, (Attribute) key))).toList();
+    return keys.stream()
+        .map(key -> columns.get(Attributes.indexOf(columns, (Attribute) key)))
+        .toList();
   }
 
   private IllegalArgumentException noPlaces(String doubt) {

@@ -224,7 +224,8 @@ class ColumnStatisticsTest extends SparkTest {
       assertEquals(expected[j / 2][j % 2], (double) found[j], 1e-9);
     }
     assertFails(
-        MatrixBlocks.cov(MatrixBlocks.fromRows(rows.where("id % 2 = 0"), "features").where("row <> 0"))
+        MatrixBlocks.cov(
+                MatrixBlocks.fromRows(rows.where("id % 2 = 0"), "features").where("row <> 0"))
             ::collectAsList,
         "no block");
   }

@@ -137,8 +137,7 @@ class RaggedStripsTest extends VectorTestBase {
         return a.then(
             "pad",
             MatrixBlocks.pad(a.blocks(), "1,0; 0,2", "edge"),
-            matrix(
-                rows + 1, cols + 2, (i, j) -> x[Math.max(0, i - 1)][Math.min(j, cols - 1)]));
+            matrix(rows + 1, cols + 2, (i, j) -> x[Math.max(0, i - 1)][Math.min(j, cols - 1)]));
       case 7:
         return a.then(
             "sum of columns",
@@ -221,8 +220,7 @@ class RaggedStripsTest extends VectorTestBase {
           for (int chain = 0; chain < CHAINS; chain++) {
             Pair pair =
                 strips(random, 1 + random.nextInt(MOST_EXTENT), 1 + random.nextInt(MOST_EXTENT));
-            pair =
-                new Pair(pair.blocks(), pair.expected(), "seed " + seed + ": " + pair.history());
+            pair = new Pair(pair.blocks(), pair.expected(), "seed " + seed + ": " + pair.history());
             pair.check();
             for (int i = 0; i < MOST_OPERATORS && mayGoOn(pair); i++) {
               pair = operated(random, pair);
