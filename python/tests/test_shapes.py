@@ -32,6 +32,7 @@ def test_pad(mode):
         x = ts.from_numpy(a, 2)
         for widths in (1, (2, 3), [(axis, 2 * axis + 1) for axis in range(a.ndim)]):
             same(np.pad(a, widths, mode), x.pad(widths, mode))
+            same(a, x.pad(widths, mode).crop(widths))
 
 
 @pytest.mark.smoke

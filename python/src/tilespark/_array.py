@@ -361,6 +361,17 @@ class BlockArray:
         widths = self._stored_widths("pad_width", pad_width)
         return self._called("pad", self._labels.of_axes(), widths=widths, mode=mode, value=value)
 
+    def crop(self, crop_width: Any) -> BlockArray:
+        """The array without elements before and after each axis: ``x.pad(widths).crop(widths)`` is ``x``.
+
+        Args:
+            crop_width: as ``pad_width`` of :meth:`pad`.
+
+        Raises:
+            InvalidInputError: if nothing is left.
+        """
+        return self._called("crop", self._labels.of_axes(), widths=self._stored_widths("crop_width", crop_width))
+
     def roll(self, shift: Any, axis: Any = None) -> BlockArray:
         """The array with each element ``shift`` places further along ``axis``, as by ``numpy.roll``.
 
