@@ -1,6 +1,7 @@
 package org.tilespark.bench.soak;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.UnaryOperator;
@@ -52,6 +53,11 @@ record Dense(long[] extents, double[] values, Optional<double[]> imag) {
 
   boolean isComplex() {
     return imag.isPresent();
+  }
+
+  /** Real parts, and the imaginary ones if there are some. */
+  List<double[]> planes() {
+    return imag.map(parts -> List.of(values, parts)).orElse(List.of(values));
   }
 
   int index(long... at) {

@@ -82,7 +82,7 @@ public final class OperatorSoak {
     long seed = arguments.seed();
     report.line("soak", "%.1f minutes, seed %d", minutes, seed);
     Random seeds = new Random(seed);
-    Map<RandomQuery.Operator, Integer> counts = new EnumMap<>(RandomQuery.Operator.class);
+    Map<Operator, Integer> counts = new EnumMap<>(Operator.class);
     Duration length = Duration.ofMillis((long) (minutes * 60_000));
     long begin = System.nanoTime();
     long queries = 0;

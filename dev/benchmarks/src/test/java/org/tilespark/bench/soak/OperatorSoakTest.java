@@ -41,11 +41,11 @@ class OperatorSoakTest {
    */
   @ParameterizedTest
   @EnumSource
-  void everyOperatorInEverySetting(RandomQuery.Setting setting) throws IOException {
-    int seeds = setting == RandomQuery.Setting.EMPTY ? 4 : 1;
+  void everyOperatorInEverySetting(Setting setting) throws IOException {
+    int seeds = setting == Setting.EMPTY ? 4 : 1;
     List<String> wrong = new ArrayList<>();
     try (SparkSession spark = ExampleJob.session("operators", Map.of())) {
-      for (RandomQuery.Operator operator : RandomQuery.Operator.values()) {
+      for (Operator operator : Operator.values()) {
         if (Sampling.skips(operator.ordinal() + setting.ordinal(), 2)) {
           continue;
         }
