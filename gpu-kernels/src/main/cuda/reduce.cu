@@ -14,6 +14,8 @@
 //
 //   rows           a warp has a tree: lane l numbers l + 32 j, so steps down to 32 stay in a thread, others shuffle;
 //                  sequences lie along the innermost axis, and neighbouring lanes read neighbouring elements
+//   chosen         as rows, for one tree of each sequence: the one whose number is in the result before; the place in it
+//                  takes its place
 //   packed         sequences lie behind each other, each without a gap. A group of g lanes has a tree: lane l takes the
 //                  vectors l + g j of V elements, 0 <= j < J, where g J V is the power of two above. Steps down to g V
 //                  stay in a thread, then lanes shuffle, then the elements of a vector meet. A warp has 32 / g groups,
@@ -26,7 +28,7 @@
 // Sums of integers, extremes and places have one value in whatever order they are combined: in packed the elements of a
 // vector meet at once.
 //
-// Bytes: each element is read once, each tree's result written once.
+// Bytes: each element is read once, each tree's result written once; in chosen the elements of one tree of a sequence.
 //
 // Shared memory: columns 1024 partial results, else none.
 //
@@ -145,6 +147,16 @@ struct Numbers {
   __device__ __forceinline__ Partial of(Held x, u32) const { return static_cast<Partial>(x); }
   static __device__ __forceinline__ Partial none() { return Combine::template none<Partial>(); }
   static __device__ __forceinline__ Result result(Partial x, u64) { return static_cast<Result>(x); }
+};
+
+template <typename X, typename Y>
+constexpr bool is_same = false;
+template <typename X>
+constexpr bool is_same<X, X> = true;
+
+// Sums of bytes: four are added by one instruction where a load has as many.
+struct ByteSum : Numbers<signed char, i64, int, Sum> {
+  using Numbers<signed char, i64, int, Sum>::Numbers;
 };
 
 // Sums of floating-point numbers: their bits depend on the order.
@@ -312,16 +324,21 @@ __device__ __forceinline__ typename W::Partial combine_branch(
   return values[0];
 }
 
-template <typename W, int ROWS, int COLUMNS, int THREADS>
-__device__ __forceinline__ void reduce_rows(const ReduceArguments& arguments) {
+// A warp has a tree: all trees of all sequences, or, if CHOSEN, the one of each sequence that the results name.
+template <typename W, int COLUMNS, int THREADS, bool CHOSEN>
+__device__ __forceinline__ void reduce_warps(const ReduceArguments& arguments) {
   constexpr u32 WARPS = THREADS / LANES;
   constexpr u32 LANES_LOG = 5;
   const u32 lane = threadIdx.x % LANES;
-  const u64 items = arguments.results * arguments.trees;
+  auto* out = static_cast<typename W::Result*>(arguments.out);
+  const u64 items = CHOSEN ? arguments.results : arguments.results * arguments.trees;
   const u64 step = static_cast<u64>(gridDim.x) * WARPS;
   for (u64 item = static_cast<u64>(blockIdx.x) * WARPS + threadIdx.x / LANES; item < items; item += step) {
     u64 tree = item;
-    const u64 result = locate_sequence(arguments, tree);
+    const u64 result = CHOSEN ? item : locate_sequence(arguments, tree);
+    if constexpr (CHOSEN) {
+      tree = static_cast<u64>(out[item]);
+    }
     const W what(arguments, result);
     const auto* sequence = static_cast<const typename W::Element*>(arguments.in) + kept_offset(arguments, result);
     auto value = combine_branch<W, COLUMNS / LANES>(
@@ -331,15 +348,34 @@ __device__ __forceinline__ void reduce_rows(const ReduceArguments& arguments) {
       value = W::Combine::of(value, __shfl_down_sync(ALL_LANES, value, half));
     }
     if (lane == 0) {
-      static_cast<typename W::Result*>(arguments.out)[item] = W::result(value, tree * TREE);
+      out[item] = W::result(value, tree * TREE);
     }
   }
+}
+
+template <typename W, int ROWS, int COLUMNS, int THREADS>
+__device__ __forceinline__ void reduce_rows(const ReduceArguments& arguments) {
+  reduce_warps<W, COLUMNS, THREADS, false>(arguments);
+}
+
+template <typename W, int ROWS, int COLUMNS, int THREADS>
+__device__ __forceinline__ void reduce_chosen(const ReduceArguments& arguments) {
+  reduce_warps<W, COLUMNS, THREADS, true>(arguments);
 }
 
 template <typename T, int V>
 struct alignas(sizeof(T) * V) Vector {
   T element[V];
 };
+
+__device__ __forceinline__ int byte_sum(const void* vector, int words) {
+  int sum = 0;
+#pragma unroll
+  for (int word = 0; word < words; word++) {
+    sum = __dp4a(static_cast<const int*>(vector)[word], 0x01010101, sum);
+  }
+  return sum;
+}
 
 template <typename W, int LOADS, int V, int THREADS>
 __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) {
@@ -392,18 +428,22 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
       const u32 beside = s & ((1u << trees_log) - 1);
       const u32 at = (((s >> trees_log) << group_log) + place) * V;
       const bool is_there = (there >> s & 1) != 0;
-      const W what(arguments, is_there ? result + beside * groups : 0);
-      Partial elements[V];
+      if constexpr (is_same<W, ByteSum> && V % 4 == 0) {
+        values[s][0] = is_there ? byte_sum(&held[s], V / 4) : W::none();
+      } else {
+        const W what(arguments, is_there ? result + beside * groups : 0);
+        Partial elements[V];
 #pragma unroll
-      for (int v = 0; v < V; v++) {
-        elements[v] = is_there ? what.of(held[s].element[v], at + v) : W::none();
-      }
-      if constexpr (!W::ORDERED) {
-        combine_all<W, V>(elements);
-      }
+        for (int v = 0; v < V; v++) {
+          elements[v] = is_there ? what.of(held[s].element[v], at + v) : W::none();
+        }
+        if constexpr (!W::ORDERED) {
+          combine_all<W, V>(elements);
+        }
 #pragma unroll
-      for (int k = 0; k < KEPT; k++) {
-        values[s][k] = elements[k];
+        for (int k = 0; k < KEPT; k++) {
+          values[s][k] = elements[k];
+        }
       }
     }
 
@@ -511,6 +551,7 @@ __device__ __forceinline__ void reduce_columns_short(const ReduceArguments& argu
 // numbers wants registers for them.
 #define LEAST_BLOCKS_OF(BYTES, NUMBERS) ((NUMBERS) > 16 || (BYTES) > 4 ? 2 : (BYTES) <= 2 ? 4 : 3)
 #define LEAST_BLOCKS_rows(BYTES, ROWS, COLUMNS) 2
+#define LEAST_BLOCKS_chosen(BYTES, ROWS, COLUMNS) 2
 #define LEAST_BLOCKS_packed(BYTES, ROWS, COLUMNS) ((BYTES) < 8 && (COLUMNS) == 1 ? 3 : 2)
 #define LEAST_BLOCKS_columns(BYTES, ROWS, COLUMNS) LEAST_BLOCKS_OF(BYTES, (ROWS) / 32)
 #define LEAST_BLOCKS_columns_short(BYTES, ROWS, COLUMNS) LEAST_BLOCKS_OF(BYTES, ROWS)
@@ -558,9 +599,10 @@ __device__ __forceinline__ void reduce_columns_short(const ReduceArguments& argu
   REDUCE_FORMS(sum, KIND, BYTES, PACKED_##BYTES, __VA_ARGS__)                                                \
   REDUCE_FORMS(minimum, KIND, BYTES, PACKED_##BYTES, Numbers<TYPE, TYPE, PARTIAL, tilespark::Minimum>)       \
   REDUCE_FORMS(maximum, KIND, BYTES, PACKED_##BYTES, Numbers<TYPE, TYPE, PARTIAL, tilespark::Maximum>)       \
-  REDUCE_FORMS(match, KIND, BYTES, PLACES_##BYTES, Places<TYPE>)
+  REDUCE_FORMS(match, KIND, BYTES, PLACES_##BYTES, Places<TYPE>)                                             \
+  REDUCE_FORM(chosen, match, KIND, BYTES, 1, 1024, Places<TYPE>)
 
-REDUCE(signed char, int, int, 1, Numbers<signed char, long long, int, tilespark::Sum>)
+REDUCE(signed char, int, int, 1, ByteSum)
 REDUCE(short, int, int, 2, Numbers<short, long long, int, tilespark::Sum>)
 REDUCE(int, int, int, 4, Numbers<int, long long, long long, tilespark::Sum>)
 REDUCE(long long, long long, int, 8, Numbers<long long, long long, long long, tilespark::Sum>)

@@ -19,7 +19,8 @@ import org.tilespark.layout.ElementType;
 /**
  * Plans reductions for a device: a launch of {@code reduce.cu} makes a number of each tree of a
  * sequence ({@link ReductionProblem#TREE}); further ones combine those, until one is left. A place
- * is found by a second look: the least place of an element that equals the best one.
+ * is found by a second look: the least place of an element that equals the best one. That look goes
+ * down from the results of trees: of the elements it reads one tree of each sequence.
  */
 public final class ReductionPlanner {
   /** Lanes of a warp, and the most branches of a tree in columns. */
@@ -36,6 +37,9 @@ public final class ReductionPlanner {
 
   /** Wide elements of long sequences along rows are read at the limit of memory one by one. */
   private static final int NARROW_BYTES = 2;
+
+  /** Bytes that memory moves for an element whose neighbours are not read. */
+  private static final int SECTOR_BYTES = 32;
 
   /** Axes of either sort that a kernel knows. */
   private static final int MOST_AXES = 2;
@@ -139,13 +143,20 @@ public final class ReductionPlanner {
       boolean least = problem.reduction() == Reduction.ARGMIN;
       Combination best = new Combination(least ? "minimum" : "maximum", type, type);
       Place found = planner.workspace(ReducedAxes.count(axes.kept()), type);
-      planner.reduce(best, axes, array, array, found);
-      planner.reduce(
-          new Combination("match", type, ElementType.INT64), axes, array, found, results);
+      List<Level> levels = planner.reduce(best, axes, array, array, found);
+      if (!looksInside(axes, type)) {
+        levels = levels.subList(0, 1);
+      }
+      Combination match = new Combination("match", type, ElementType.INT64);
+      Level last = levels.get(levels.size() - 1);
+      List<Level> ignored = planner.reduce(match, last.axes(), last.in(), found, results);
+      for (int i = levels.size() - 2; i >= 0; i--) {
+        planner.choose(match, levels.get(i), found, results);
+      }
     } else {
       String what = problem.reduction().name().toLowerCase(Locale.ROOT);
-      planner.reduce(
-          new Combination(what, type, problem.outputType()), axes, array, array, results);
+      Combination numbers = new Combination(what, type, problem.outputType());
+      List<Level> ignored = planner.reduce(numbers, axes, array, array, results);
     }
     return new ReductionPlan(planner.steps, planner.workspaceBytes);
   }
@@ -160,16 +171,26 @@ public final class ReductionPlanner {
     long count = ReducedAxes.count(axes.kept());
     long trees = Ceil.div(ReducedAxes.count(axes.reduced()), ReductionProblem.TREE);
     boolean isPlace = problem.reduction().isPlace();
+    boolean looksInside = looksInside(axes, problem.type());
     long bytes = isPlace ? bytes(count, problem.type()) : 0;
     // A number of each tree of each level, but for the last one.
     for (; trees > 1; trees = Ceil.div(trees, ReductionProblem.TREE)) {
       long ofTrees = Math.multiplyExact(count, trees);
       bytes = Math.addExact(bytes, bytes(ofTrees, isPlace ? problem.type() : problem.outputType()));
-      if (isPlace) { // of the best number, then of its place
+      if (isPlace && !looksInside) { // of the best number, then of its place
         bytes = Math.addExact(bytes, bytes(ofTrees, ElementType.INT64));
       }
     }
     return bytes;
+  }
+
+  /**
+   * Whether a place is looked for in one tree of a sequence, whose number the trees' results tell:
+   * not where few and narrow elements lie across rows, since reading one moves its neighbours too.
+   */
+  private static boolean looksInside(ReducedAxes axes, ElementType type) {
+    long trees = Ceil.div(ReducedAxes.count(axes.reduced()), ReductionProblem.TREE);
+    return axes.isInnermost(axes.reduced()) || trees * type.bytes() >= 2 * SECTOR_BYTES;
   }
 
   private static long bytes(long elements, ElementType type) {
@@ -182,22 +203,52 @@ public final class ReductionPlanner {
     return place;
   }
 
-  /** Adds launches until each sequence is one number. */
-  private void reduce(
+  /** What a launch combines: the array, or the results of trees. */
+  private record Level(ReducedAxes axes, Place in) {}
+
+  /**
+   * Adds launches until each sequence is one number.
+   *
+   * @return what each of them combines
+   */
+  private List<Level> reduce(
       Combination combination, ReducedAxes axes, Place in, Place best, Place results) {
-    Work work = new Work(combination, axes, in.side() == Side.WORKSPACE || arrayIsAligned);
-    long count = work.count();
-    long trees = work.trees();
-    Place out =
-        trees == 1 ? results : workspace(Math.multiplyExact(count, trees), combination.result());
-    steps.add(new Step(launch(work), in, combination.what().equals("match") ? best : in, out));
-    if (trees > 1) {
+    List<Level> levels = new ArrayList<>();
+    Combination each = combination;
+    Level level = new Level(axes, in);
+    while (true) {
+      levels.add(level);
+      Work work = work(each, level);
+      long count = work.count();
+      long trees = work.trees();
+      Place out =
+          trees == 1 ? results : workspace(Math.multiplyExact(count, trees), each.result());
+      Place looked = each.what().equals("match") ? best : level.in();
+      steps.add(new Step(launch(work), level.in(), looked, out));
+      if (trees == 1) {
+        return levels;
+      }
       boolean alongRows = work.alongRows();
       Axis kept = new Axis(count, alongRows ? trees : 1);
       Axis reduced = new Axis(trees, alongRows ? 1 : count);
-      ReducedAxes next = new ReducedAxes(count == 1 ? List.of() : List.of(kept), List.of(reduced));
-      reduce(combination.ofResults(), next, out, out, results);
+      level =
+          new Level(
+              new ReducedAxes(count == 1 ? List.of() : List.of(kept), List.of(reduced)), out);
+      each = each.ofResults();
     }
+  }
+
+  /** Adds a launch that makes places in a level's sequences of the numbers of trees in these. */
+  private void choose(Combination match, Level level, Place best, Place results) {
+    Work work = work(match, level);
+    Kernel kernel = kernel(work, "chosen", 1);
+    long threadBlocks = Ceil.div(work.count(), kernel.shape().threads() / LANES);
+    steps.add(new Step(launch(work, kernel, threadBlocks, 1, 1), level.in(), best, results));
+  }
+
+  private Work work(Combination combination, Level level) {
+    boolean isAligned = level.in().side() == Side.WORKSPACE || arrayIsAligned;
+    return new Work(combination, level.axes(), isAligned);
   }
 
   private KernelLaunch launch(Work work) {

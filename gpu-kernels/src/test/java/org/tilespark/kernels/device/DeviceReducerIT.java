@@ -100,6 +100,27 @@ class DeviceReducerIT {
     }
   }
 
+  /** Places behind several levels of trees, along rows and across them. */
+  @Test
+  void placesOfLongSequences() {
+    Random random = new Random(3);
+    for (Shape shape :
+        new Shape[] {
+          Shape.of(9_000, 5),
+          Shape.of(70_000, 3),
+          Shape.of(3, 70_001),
+          Shape.of(2, 9_000, 3),
+          Shape.of(1_100_000)
+        }) {
+      int axis = shape.rank() == 3 || shape.extent(0) == 3 ? 1 : 0;
+      for (ElementType type : ElementType.values()) {
+        for (Reduction reduction : new Reduction[] {Reduction.ARGMIN, Reduction.ARGMAX}) {
+          assertReduces(new ReductionProblem(shape, Set.of(axis), type, reduction), random);
+        }
+      }
+    }
+  }
+
   /** Lengths about those at which lanes, loads, vectors and branches of the kernels change. */
   private static final int[] LENGTHS = {
     1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24, 31, 32, 33, 47, 48, 63, 64, 65, 96, 100, 127,

@@ -18,6 +18,7 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.pointwise.ElementwiseCases;
 import org.tilespark.kernels.reduce.ReductionPlan.Place;
+import org.tilespark.kernels.reduce.ReductionPlan.Side;
 import org.tilespark.kernels.reduce.ReductionPlan.Step;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -38,6 +39,7 @@ class ReductionPlannerTest {
         for (String form :
             List.of(
                 "rows%1x1024",
+                "chosen%1x1024",
                 "packed%8x" + vector,
                 vector == 2 ? "packed%8x1" : "packed%16x1",
                 "columns%512x32",
@@ -94,6 +96,30 @@ class ReductionPlannerTest {
     Step match = plan.steps().get(2);
     assertEquals(plan.steps().get(1).out(), match.best());
     assertEquals(3 * 2, match.launch().config().blocks()); // tiles of 32 columns, trees
+  }
+
+  /** Of 60,000 elements the second look reads the trees' best numbers, and one tree. */
+  @Test
+  void placesOfLongSequencesAreInOneTree() {
+    for (Shape shape : List.of(Shape.of(60_000, 70), Shape.of(70, 60_000))) {
+      int axis = shape.extent(0) == 70 ? 1 : 0;
+      ReductionPlan plan =
+          ReductionPlanner.plan(
+              new ReductionProblem(shape, Set.of(axis), ElementType.FLOAT64, Reduction.ARGMIN),
+              true,
+              DEVICE);
+      List<Step> steps = plan.steps();
+      assertEquals(4, steps.size());
+      Step match = steps.get(2);
+      assertEquals(steps.get(0).out(), match.in());
+      assertEquals(steps.get(1).out(), match.best());
+      assertEquals(59, match.launch().words()[1]);
+      Step chosen = steps.get(3);
+      assertEquals("reduce_chosen_match_float_w8_1x1024x256", chosen.launch().kernel());
+      assertEquals(new Place(Side.IN, 0), chosen.in());
+      assertEquals(match.out(), chosen.out());
+      assertEquals(9, chosen.launch().config().blocks()); // a warp a result
+    }
   }
 
   @Test
@@ -182,6 +208,27 @@ class ReductionPlannerTest {
           comparable(problem, ReductionCases.results(problem, array)),
           comparable(problem, run(problem, random.nextBoolean(), array)),
           problem::toString);
+    }
+  }
+
+  /** Several levels of trees, along rows and across them. */
+  @Test
+  void longSequences() {
+    Random random = new Random(7);
+    for (Shape shape :
+        List.of(Shape.of(9000, 2), Shape.of(2, 9000), Shape.of(1, 1_100_000), Shape.of(3, 9000, 2))) {
+      for (Reduction reduction : Reduction.values()) {
+        for (ElementType type : List.of(ElementType.FLOAT64, ElementType.INT64)) {
+          int axis = shape.extent(0) == 9000 ? 0 : 1;
+          ReductionProblem problem = new ReductionProblem(shape, Set.of(axis), type, reduction);
+          long[] array =
+              ReductionCases.numbers(type, (int) shape.elements(), random.nextBoolean(), random);
+          assertArrayEquals(
+              comparable(problem, ReductionCases.results(problem, array)),
+              comparable(problem, run(problem, true, array)),
+              problem::toString);
+        }
+      }
     }
   }
 
@@ -282,6 +329,12 @@ class ReductionPlannerTest {
         case "rows" -> {
           assertEquals((results * trees + WARPS - 1) / WARPS, threadBlocks);
           forEachTree((r, t) -> store(r * trees + t, branches(r, t, LANES, columns / LANES)));
+        }
+        case "chosen" -> {
+          assertEquals((results + WARPS - 1) / WARPS, threadBlocks);
+          for (int r = 0; r < results; r++) {
+            store(r, branches(r, (int) out[outStart + r], LANES, columns / LANES));
+          }
         }
         case "packed" -> {
           for (int warp = 0; warp < threadBlocks * WARPS; warp++) {
