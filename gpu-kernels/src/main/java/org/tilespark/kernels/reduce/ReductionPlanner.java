@@ -221,8 +221,7 @@ public final class ReductionPlanner {
       Work work = work(each, level);
       long count = work.count();
       long trees = work.trees();
-      Place out =
-          trees == 1 ? results : workspace(Math.multiplyExact(count, trees), each.result());
+      Place out = trees == 1 ? results : workspace(Math.multiplyExact(count, trees), each.result());
       Place looked = each.what().equals("match") ? best : level.in();
       steps.add(new Step(launch(work), level.in(), looked, out));
       if (trees == 1) {
@@ -232,8 +231,7 @@ public final class ReductionPlanner {
       Axis kept = new Axis(count, alongRows ? trees : 1);
       Axis reduced = new Axis(trees, alongRows ? 1 : count);
       level =
-          new Level(
-              new ReducedAxes(count == 1 ? List.of() : List.of(kept), List.of(reduced)), out);
+          new Level(new ReducedAxes(count == 1 ? List.of() : List.of(kept), List.of(reduced)), out);
       each = each.ofResults();
     }
   }

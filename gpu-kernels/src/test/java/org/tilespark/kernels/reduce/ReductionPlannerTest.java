@@ -216,7 +216,8 @@ class ReductionPlannerTest {
   void longSequences() {
     Random random = new Random(7);
     for (Shape shape :
-        List.of(Shape.of(9000, 2), Shape.of(2, 9000), Shape.of(1, 1_100_000), Shape.of(3, 9000, 2))) {
+        List.of(
+            Shape.of(9000, 2), Shape.of(2, 9000), Shape.of(1, 1_100_000), Shape.of(3, 9000, 2))) {
       for (Reduction reduction : Reduction.values()) {
         for (ElementType type : List.of(ElementType.FLOAT64, ElementType.INT64)) {
           int axis = shape.extent(0) == 9000 ? 0 : 1;

@@ -169,7 +169,9 @@ final class EndedShuffles extends SparkListener {
   /** The stages of a job that it needs even if all persisted RDDs are there. */
   private static Collection<StageInfo> outside(Map<Integer, StageInfo> stages) {
     Map<Integer, StageInfo> found = new HashMap<>(stages);
-    stages.values().forEach(stage -> parents(stage, stages).forEach(it -> found.remove(it.stageId())));
+    stages
+        .values()
+        .forEach(stage -> parents(stage, stages).forEach(it -> found.remove(it.stageId())));
     ArrayDeque<StageInfo> open = new ArrayDeque<>(found.values()); // the last one
     while (!open.isEmpty()) {
       StageInfo next = open.poll();

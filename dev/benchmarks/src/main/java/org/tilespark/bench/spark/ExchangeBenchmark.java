@@ -38,6 +38,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.AssembleBlocksExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
@@ -146,7 +147,14 @@ public final class ExchangeBenchmark {
               default -> throw new IllegalArgumentException("--cases: there is no " + name);
             };
       }
-      report.line("memory", "%s of the process at most", mostResident());
+      ExchangeStatus store = ExecutorRuntime.current().exchangeStatus();
+      report.line(
+          "memory",
+          "%s of the process at most; store %.1f GiB at most of %.1f, %.1f GiB went to files",
+          mostResident(),
+          gib(store.storePeakBytes()),
+          gib(store.storeLimitBytes()),
+          gib(store.inFilesBytes()));
     } finally {
       spark.conf().unset(TileSparkConf.BACKEND.name());
     }
@@ -352,6 +360,10 @@ public final class ExchangeBenchmark {
         .selectExpr("sum(CAST(hash AS DECIMAL(38, 0)))")
         .first()
         .getDecimal(0);
+  }
+
+  private static double gib(long bytes) {
+    return bytes / (double) (1L << 30);
   }
 
   /** As Linux counts it. */
