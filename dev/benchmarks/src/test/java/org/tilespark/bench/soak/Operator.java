@@ -5,6 +5,7 @@ import java.util.function.Function;
 import org.tilespark.spark.options.Missing;
 
 /** What is called, and what plain loops make of the same arrays. */
+@SuppressWarnings("ImmutableEnumChecker") // queries are made by lambdas without state
 enum Operator {
   TRANSPOSE(MatrixQueries::transpose, Trait.BLOCK_BY_BLOCK),
   PACK(MatrixQueries::pack, Trait.BLOCK_BY_BLOCK),

@@ -71,7 +71,7 @@ final class ShapeQueries {
     for (int axis = 0; axis < extents.length; axis++) {
       int extent = Math.toIntExact(extents[axis]);
       first[axis] = draw.random().nextInt(extent);
-      step[axis] = (1 + draw.random().nextInt(3)) * (draw.random().nextBoolean() ? 1 : -1);
+      step[axis] = (1L + draw.random().nextInt(3)) * (draw.random().nextBoolean() ? 1 : -1);
       long most = (step[axis] > 0 ? extent - 1 - first[axis] : first[axis]) / Math.abs(step[axis]);
       count[axis] = 1 + draw.random().nextInt(Math.toIntExact(most) + 1);
       long stop = first[axis] + count[axis] * step[axis];
