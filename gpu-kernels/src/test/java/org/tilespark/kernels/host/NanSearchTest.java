@@ -30,8 +30,8 @@ class NanSearchTest {
       // Bytes around the values are those of NaN.
       byte[] bytes = new byte[8 * count + 80];
       HostMemory.ofArray(bytes).fill((byte) -1);
-      HostMemory floats = values(bytes, 4 * count);
-      HostMemory doubles = values(bytes, 8 * count);
+      HostMemory floats = values(bytes, 4L * count);
+      HostMemory doubles = values(bytes, 8L * count);
       doubles.fill((byte) 0);
       assertEquals(false, search.hasNan(floats, ElementType.FLOAT32));
       assertEquals(false, search.hasNan(doubles, ElementType.FLOAT64));
