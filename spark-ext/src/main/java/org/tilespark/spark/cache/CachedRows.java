@@ -81,6 +81,7 @@ public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatc
    * @param types of these columns
    * @param rows the scan's count of rows
    */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Source(int[] columns, DataType[] types, SQLMetric rows)
       implements BlockCursor.Source<CachedBatch> {
     @Override
