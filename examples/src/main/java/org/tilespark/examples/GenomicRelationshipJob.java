@@ -104,9 +104,7 @@ public final class GenomicRelationshipJob {
     Dataset<Row> counts =
         MatrixBlocks.map(
                 MatrixBlocks.fromRows(
-                    table,
-                    "genotypes",
-                    RowOptions.defaults().withCols(genotypes.variants())),
+                    table, "genotypes", RowOptions.defaults().withCols(genotypes.variants())),
                 "if(v < 0, nan(), CAST(v AS DOUBLE))")
             .persist(StorageLevel.MEMORY_AND_DISK()); // (individuals, variants)
     Dataset<Row> means = // 2 p: (1, variants); of a variant that nobody knows 0
@@ -119,11 +117,7 @@ public final class GenomicRelationshipJob {
         MatrixBlocks.scale(
             MatrixBlocks.multiply(z, z, MultiplyOptions.defaults().withTransposeB(true)),
             1 / variance);
-    related
-        .write()
-        .format("npy")
-        .mode(SaveMode.Overwrite)
-        .save(JobArguments.uri(file));
+    related.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(file));
     report.line("wrote", "%s in %.2f s", file, (System.nanoTime() - start) / 1e9);
     means.unpersist();
     counts.unpersist();
@@ -145,8 +139,7 @@ public final class GenomicRelationshipJob {
     return spark
         .range(individuals)
         .map(
-            (MapFunction<Long, Row>)
-                id -> RowFactory.create(id, genotypes.of(Math.toIntExact(id))),
+            (MapFunction<Long, Row>) id -> RowFactory.create(id, genotypes.of(Math.toIntExact(id))),
             Encoders.row(schema));
   }
 

@@ -65,6 +65,7 @@ record Genotypes(int founders, int variants, double missing, long seed) implemen
 
   /** Numbers that differ by what they are for. */
   private Random random(String use, int individual) {
-    return new Random(seed ^ (use.hashCode() * 0x9E3779B97F4A7C15L + individual) * 0x5851F42D4C957F2DL);
+    return new Random(
+        seed ^ (use.hashCode() * 0x9E3779B97F4A7C15L + individual) * 0x5851F42D4C957F2DL);
   }
 }

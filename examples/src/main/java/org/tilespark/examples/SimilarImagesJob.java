@@ -182,8 +182,7 @@ public final class SimilarImagesJob {
    * image that is as near as the last neighbour may stand in its place.
    */
   private static String check(
-      Path file, Dataset<Row> neighbours, Metric metric, long known, long seed)
-      throws IOException {
+      Path file, Dataset<Row> neighbours, Metric metric, long known, long seed) throws IOException {
     Random random = new Random(seed);
     try (NpyElements images = NpyElements.open(file)) {
       long[] sample = new long[SAMPLES];
@@ -210,7 +209,8 @@ public final class SimilarImagesJob {
           double claimed = found.<Double>getAs("score");
           double own = scores[found.<Long>getAs("neighbour").intValue()];
           double tolerance = 1e-9 * Math.max(1, Math.abs(expected));
-          if (!(Math.abs(claimed - expected) <= tolerance && Math.abs(own - claimed) <= tolerance)) {
+          if (!(Math.abs(claimed - expected) <= tolerance
+              && Math.abs(own - claimed) <= tolerance)) {
             return String.format(
                 Locale.ROOT,
                 "neighbour %d of image %d is %s with score %s, which is %s; expected %s (seed %d)",

@@ -9,7 +9,6 @@ import org.tilespark.spark.error.Require;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.validate.BlockValidator;
 
 /**
  * Operators on volumes held as DataFrames of blocks: {@code x BIGINT, y BIGINT, z BIGINT, nx INT,
@@ -317,7 +316,9 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_ZIP, a, b, expression, missing);
   }
 
-  /** As {@link #zip(Dataset, Dataset, String, Missing)}, with numbers as {@link #map} takes them. */
+  /**
+   * As {@link #zip(Dataset, Dataset, String, Missing)}, with numbers as {@link #map} takes them.
+   */
   public static Dataset<Row> zip(
       Dataset<Row> a,
       Dataset<Row> b,

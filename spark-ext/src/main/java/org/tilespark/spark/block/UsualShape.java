@@ -17,7 +17,9 @@ public final class UsualShape {
   /** A block has about so many bytes of values. */
   public static final long BYTES = 8L << 20;
 
-  /** A result in more blocks is refused: each costs the driver and a shuffle some bytes and time. */
+  /**
+   * A result in more blocks is refused: each costs the driver and a shuffle some bytes and time.
+   */
   public static final long MOST_BLOCKS = 1 << 20;
 
   /** Blocks of a result, of which each has a whole plane or line, stay below so many bytes. */
@@ -51,8 +53,7 @@ public final class UsualShape {
   }
 
   /** The same along some axes, as far as these reach. */
-  public static Shape halved(
-      Shape shape, List<Integer> axes, long elementBytes, long mostBytes) {
+  public static Shape halved(Shape shape, List<Integer> axes, long elementBytes, long mostBytes) {
     long[] halved = shape.toArray();
     while (product(halved) > mostBytes / elementBytes) {
       int longest = -1;

@@ -69,8 +69,7 @@ final class MoveOperators {
           "none",
           List.of(blocks("input", VOLUME), AXES, extents(VOLUME)),
           call ->
-              PermutePlans.permute(
-                  call.blocks(VOLUME), VOLUME, call.get(AXES), call.operator()));
+              PermutePlans.permute(call.blocks(VOLUME), VOLUME, call.get(AXES), call.operator()));
 
   static final Operator SLABS =
       new Operator(

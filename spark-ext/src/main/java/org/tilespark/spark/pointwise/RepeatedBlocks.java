@@ -130,8 +130,7 @@ record RepeatedBlocks(
         arrays.stream()
             .anyMatch(
                 array ->
-                    array.repeated().isEmpty()
-                        && array.frame().metadata().spectrum().isPresent());
+                    array.repeated().isEmpty() && array.frame().metadata().spectrum().isPresent());
     ArrayMetadata combined =
         new Agreement(arrays.get(0).frame(), arrays.get(1).frame(), agreement.operator())
             .combined();

@@ -70,7 +70,8 @@ final class BlockShapes {
     long[] shape =
         input.blockShape().isPresent()
             ? largest
-            : UsualShape.halved(known.largest(), elementBytes(input.blocks()), LARGE_BYTES).toArray();
+            : UsualShape.halved(known.largest(), elementBytes(input.blocks()), LARGE_BYTES)
+                .toArray();
     long[] whole = shape.clone();
     for (int axis = 0; axis < shape.length; axis++) {
       if (known.whole().get(axis)) {

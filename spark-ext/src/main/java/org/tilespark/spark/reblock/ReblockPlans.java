@@ -189,8 +189,8 @@ public final class ReblockPlans {
   /**
    * A shape for the blocks of a result: that of the input's blocks. Blocks that no metadata states
    * may be long along one axis and others along another, so they are halved until a block stays
-   * below {@value UsualShape#LARGE_BYTES} bytes. An axis along which all blocks are whole
-   * stays whole, as far as that keeps below it too.
+   * below {@value UsualShape#LARGE_BYTES} bytes. An axis along which all blocks are whole stays
+   * whole, as far as that keeps below it too.
    *
    * @param target extents of the result
    */
@@ -234,8 +234,8 @@ public final class ReblockPlans {
    * The same volume in slabs: cut along one axis, whole along the others.
    *
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
-   *     already, or the most that keeps a block below {@value UsualShape#LARGE_BYTES} bytes
-   *     and gives every task a slab
+   *     already, or the most that keeps a block below {@value UsualShape#LARGE_BYTES} bytes and
+   *     gives every task a slab
    * @param tasks that can run at once
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now

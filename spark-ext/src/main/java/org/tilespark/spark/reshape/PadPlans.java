@@ -15,8 +15,8 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.block.KnownOperand;
+import org.tilespark.spark.block.Widths;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
@@ -38,7 +38,8 @@ public final class PadPlans {
       Padding padding,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    KnownOperand operand = KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator).withoutSpectrum();
+    KnownOperand operand =
+        KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator).withoutSpectrum();
     if (operand.isNothing()) {
       return operand.plan();
     }
@@ -68,8 +69,7 @@ public final class PadPlans {
               padding.mode(),
               cells[axis]));
     }
-    return ReblockPlans.images(
-        operand.plan(), kind, new Images(axes, padding.value()), operator);
+    return ReblockPlans.images(operand.plan(), kind, new Images(axes, padding.value()), operator);
   }
 
   /**
@@ -96,7 +96,8 @@ public final class PadPlans {
       List<Long> by,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    KnownOperand operand = KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator).withoutSpectrum();
+    KnownOperand operand =
+        KnownOperand.of(input, kind, Missing.ERROR, asDataset, operator).withoutSpectrum();
     long[] cells = ReblockPlans.usualShape(operand, operand.extents());
     List<AxisImages> axes = new ArrayList<>();
     for (int axis = 0; axis < cells.length; axis++) {

@@ -16,11 +16,11 @@ import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.reblock.ReblockPlans;
 import scala.collection.immutable.Seq;
 

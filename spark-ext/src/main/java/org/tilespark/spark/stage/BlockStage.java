@@ -26,9 +26,8 @@ import scala.collection.immutable.Seq;
 /**
  * Programs on blocks that follow each other, with the assembling of blocks below them, so that one
  * physical stage can run them all: arrays stay on the device from the pieces of one exchange to
- * those of the next. Projections between them that only choose,
- * reorder or rename columns do not part them. Where a program takes several arrays, what makes each
- * of them is a branch.
+ * those of the next. Projections between them that only choose, reorder or rename columns do not
+ * part them. Where a program takes several arrays, what makes each of them is a branch.
  *
  * @param program the steps of all
  * @param gathered as {@link StageSpec#gathered}
@@ -54,7 +53,9 @@ public record BlockStage(
     return of(last).withAllBelow();
   }
 
-  /** One node in place of {@code last} and the program right below it, if one can do what both do. */
+  /**
+   * One node in place of {@code last} and the program right below it, if one can do what both do.
+   */
   public static Optional<LogicalPlan> composed(ProgramBlocks last) {
     return of(last)
         .withBelow()

@@ -210,8 +210,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
 
   /** The sources of several output columns; empty if one is computed. */
   public Optional<List<Attribute>> sources(List<Attribute> columns) {
-    List<Attribute> sources =
-        columns.stream().map(this::source).flatMap(Optional::stream).toList();
+    List<Attribute> sources = columns.stream().map(this::source).flatMap(Optional::stream).toList();
     return sources.size() == columns.size() ? Optional.of(sources) : Optional.empty();
   }
 

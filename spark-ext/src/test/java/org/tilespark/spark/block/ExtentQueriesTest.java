@@ -84,7 +84,8 @@ class ExtentQueriesTest extends SparkTest {
   private static final Map<String, UnaryOperator<Dataset<Row>>> VOLUME = volumeOperators();
 
   private static final Set<String> OTHERS = // take no blocks, or say what is not known
-      Set.of("fromRows", "fromCells", "rowIds", "trim", "withExtents", "withoutExtents", "validate");
+      Set.of(
+          "fromRows", "fromCells", "rowIds", "trim", "withExtents", "withoutExtents", "validate");
 
   /** Operators of volumes that matrices lack, or that run other queries. */
   private static final Map<String, Integer> OF_VOLUMES =
@@ -225,7 +226,8 @@ class ExtentQueriesTest extends SparkTest {
     Map<String, Integer> found = new TreeMap<>();
     MATRIX.forEach((name, operator) -> found.put(name, queries(name, matrix, operator)));
     assertTable(Map.of("withOrigin", 1), found);
-    Dataset<Row> volume = VolumeBlocks.reblock(VolumeBlocks.withExtents(volume(), 4, 4, 4), 2, 4, 4);
+    Dataset<Row> volume =
+        VolumeBlocks.reblock(VolumeBlocks.withExtents(volume(), 4, 4, 4), 2, 4, 4);
     found.clear();
     VOLUME.forEach((name, operator) -> found.put(name, queries(name, volume, operator)));
     assertTable(Map.of(), found);
@@ -288,8 +290,7 @@ class ExtentQueriesTest extends SparkTest {
   /** Rows of a join have to be computed to be counted, but not their vectors. */
   @Test
   void rowsAreCountedWithoutVectors() {
-    Dataset<Row> joined =
-        table().join(spark.range(10, 30), "id");
+    Dataset<Row> joined = table().join(spark.range(10, 30), "id");
     Dataset<Row> rows = MatrixBlocks.fromRows(joined, "features", ordered());
     for (String name : Set.of("gram", "cov", "sum", "multiply", "slice", "roll", "norm")) {
       UnaryOperator<Dataset<Row>> operator =

@@ -107,8 +107,7 @@ class ResultBlocksTest extends SparkTest {
         spark.sql("SELECT 0L x, 0L y, 0L z, 1 nx, 1 ny, 1 nz, array(1.0F) AS values");
     assertRefused(
         "nx, ny, nz: blocks of (1, 1, 512)",
-        () ->
-            VolumeBlocks.reblock(VolumeBlocks.withExtents(volume, 4096, 4096, 4096), 1, 1, 512));
+        () -> VolumeBlocks.reblock(VolumeBlocks.withExtents(volume, 4096, 4096, 4096), 1, 1, 512));
   }
 
   /** Extents that nobody states are known when the query runs. */

@@ -86,8 +86,7 @@ class UsualShapeTest {
             + " blocks; expected at most 1048576. Blocks of (1024, 999), for one, would be 2048",
         assertThrows(
                 IllegalArgumentException.class,
-                () ->
-                    UsualShape.requireFew("multiply", "blockShape", extents, Shape.of(1, 999), 8))
+                () -> UsualShape.requireFew("multiply", "blockShape", extents, Shape.of(1, 999), 8))
             .getMessage());
   }
 
