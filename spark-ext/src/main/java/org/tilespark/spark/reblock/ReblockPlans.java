@@ -402,7 +402,7 @@ public final class ReblockPlans {
   }
 
   private static LogicalPlan over(LogicalPlan node, LogicalPlan child) {
-    return (LogicalPlan) node.withNewChildren(ScalaInterop.<LogicalPlan>seq(child));
+    return node.withNewChildren(ScalaInterop.<LogicalPlan>seq(child));
   }
 
   /** True if what gives the blocks has made them cells of the tiling that it states. */
