@@ -13,14 +13,20 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.options.Metric;
 
 /** Tables of vectors, and what joins of them give by plain loops and Spark's documentation. */
 final class NearestVectors {
+  /** Spark 4.2 sums in FLOAT, where squares of larger elements are infinite. */
+  private static final float LARGE = SparkVersion.running().startsWith("4.2.") ? 1e9f : 3e38f;
+
   private NearestVectors() {}
 
   /** What vectors there are beside those of small integers, which have equal scores. */
   enum Kind {
+    /** No two scores are equal. */
+    APART,
     PLAIN,
     NULLS,
     UNBOUNDED,
@@ -32,7 +38,7 @@ final class NearestVectors {
     List<Float[]> vectors = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       Float[] vector = new Float[length];
-      boolean integers = random.nextBoolean();
+      boolean integers = random.nextBoolean() && kind != Kind.APART;
       Arrays.setAll(
           vector, k -> integers ? (float) (random.nextInt(5) - 2) : (float) random.nextGaussian());
       boolean nulls = kind == Kind.NULLS || kind == Kind.ALL;
@@ -41,7 +47,9 @@ final class NearestVectors {
         case 0 -> vectors.add(nulls ? null : vector);
         case 1 -> vectors.add(nulls ? with(vector, random, null) : vector);
         case 2 -> {
-          Arrays.fill(vector, nulls && random.nextBoolean() ? -0f : 0f);
+          if (kind != Kind.APART) {
+            Arrays.fill(vector, nulls && random.nextBoolean() ? -0f : 0f);
+          }
           vectors.add(vector);
         }
         case 3 -> vectors.add(unbounded ? with(vector, random, Float.NaN) : vector);
@@ -53,7 +61,7 @@ final class NearestVectors {
                         random,
                         random.nextBoolean() ? Float.POSITIVE_INFINITY : Float.NEGATIVE_INFINITY)
                     : vector);
-        case 5 -> vectors.add(unbounded ? with(vector, random, 3e38f) : vector);
+        case 5 -> vectors.add(unbounded ? with(vector, random, LARGE) : vector);
         default -> vectors.add(vector);
       }
     }
