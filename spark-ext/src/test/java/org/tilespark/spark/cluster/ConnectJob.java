@@ -1,6 +1,7 @@
 package org.tilespark.spark.cluster;
 
 import java.io.IOException;
+import java.lang.module.ModuleDescriptor.Version;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,7 +36,22 @@ public final class ConnectJob {
       "SELECT 0L AS x, 0L AS y, 0L AS z, 2 AS nx, 1 AS ny, 3 AS nz,"
           + " array(0f, 1f, 2f, 3f, 4f, 5f) AS values";
 
+  /** The first Spark with NEAREST BY. */
+  private static final Version WITH_NEAREST = Version.parse("4.2");
+
   private ConnectJob() {}
+
+  /** Spark's own syntax, which the server plans. */
+  private static void nearest(SparkSession spark) {
+    String query =
+        "SELECT a, b FROM VALUES (1, array(1f, 0f)), (2, array(0f, 1f)) AS l(a, v)"
+            + " JOIN VALUES (3, array(0f, 9f)), (4, array(2f, 0f)) AS r(b, w)"
+            + " EXACT NEAREST 1 BY SIMILARITY vector_inner_product(v, w) ORDER BY a";
+    String plan = spark.sql("EXPLAIN " + query).head().getString(0);
+    equal("plan of NEAREST BY: " + plan, true, plan.contains("NearestRows"));
+    List<Row> rows = spark.sql(query).collectAsList();
+    equal("NEAREST BY", List.of(4, 3), List.of(rows.get(0).get(1), rows.get(1).get(1)));
+  }
 
   /** The address of the server, {@code sc://host:port}. */
   public static void main(String[] args) throws IOException {
@@ -85,6 +101,10 @@ public final class ConnectJob {
       equal("knn", sum(4, k -> (20 + k) * (50 + k)), nearest.getDouble(3));
       equal("pairsAbove", 6L, MatrixBlocks.pairsAbove(m, m, 0, Metric.EUCLIDEAN).count());
       equal("rowArgmax", 6L, MatrixBlocks.rowArgmax(m, m).where("neighbour = 5").count());
+
+      if (Version.parse(spark.version()).compareTo(WITH_NEAREST) >= 0) {
+        nearest(spark);
+      }
 
       same("map", 6, 4, (i, j) -> 20 * i + 2 * j + 1, MatrixBlocks.map(m, "v * 2 + 1"));
       Map<String, Number> scalars = new LinkedHashMap<>();
