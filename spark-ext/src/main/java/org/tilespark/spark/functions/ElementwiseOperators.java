@@ -87,8 +87,11 @@ final class ElementwiseOperators {
         "none",
         List.of(blocks(table, kind), EXPRESSION, SCALARS, extents(kind)),
         call ->
-            ExpressionPlans.map(
-                call.blocks(kind), kind, call.get(EXPRESSION), call.get(SCALARS), call.operator()));
+            ExpressionPlans.map(call.blocks(kind), kind, asked(call), call.operator()));
+  }
+
+  private static ExpressionPlans.Asked asked(Call call) {
+    return new ExpressionPlans.Asked(call.get(EXPRESSION), call.get(SCALARS));
   }
 
   static Operator zip(BlockKind kind) {
@@ -112,8 +115,7 @@ final class ElementwiseOperators {
                 call.blocks(kind, "a", "extentsA", ", first " + kind.label()),
                 call.blocks(kind, "b", "extentsB", ", second " + kind.label()),
                 kind,
-                call.get(EXPRESSION),
-                call.get(SCALARS),
+                asked(call),
                 call.get(MISSING),
                 call::asDataset,
                 call.operator()));

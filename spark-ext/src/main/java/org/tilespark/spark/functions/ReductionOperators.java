@@ -74,7 +74,7 @@ final class ReductionOperators {
           "what matrix_gram moves; of up to 512 columns, in blocks that have all, a square from each"
               + " task",
           List.of(blocks("a", MATRIX), DDOF.otherwise("1"), extents(MATRIX)),
-          ReductionOperators::cov);
+          call -> cov(call));
 
   static final Operator CORRCOEF =
       new Operator(

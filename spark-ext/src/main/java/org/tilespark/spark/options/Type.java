@@ -82,7 +82,10 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
       return text.matches("[+-]?\\d+") ? (Number) Long.valueOf(text) : Double.valueOf(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "%s: %s is %s; expected a number of at most 64 bits".formatted(what, name, number), e);
+          ("%s: %s is %s; expected a number of at most 64 bits that the expression names (there is no"
+                  + " parameter %s)")
+              .formatted(what, name, number, name),
+          e);
     }
   }
 

@@ -33,11 +33,24 @@ public final class ExpressionPlans {
   private final ElementExpression expression;
   private final Map<String, Number> scalars;
 
-  private ExpressionPlans(
-      BlockKind kind, String operator, String text, Map<String, Number> scalars) {
+  /**
+   * What a user asks for.
+   *
+   * @param text of an {@link ElementExpression}
+   * @param scalars that it names beside the arrays, all of them
+   */
+  public record Asked(String text, Map<String, Number> scalars) {
+    /** Copies the numbers. */
+    public Asked {
+      scalars = Map.copyOf(scalars);
+    }
+  }
+
+  private ExpressionPlans(BlockKind kind, String operator, Asked asked) {
     this.kind = kind;
     this.operator = operator;
-    this.scalars = scalars;
+    this.scalars = asked.scalars;
+    String text = asked.text;
     this.expression = asked(() -> ElementExpression.parse(text));
     Set<String> used = expression.names();
     for (String name : scalars.keySet()) {
@@ -52,14 +65,12 @@ public final class ExpressionPlans {
   /**
    * Each element computed from itself.
    *
-   * @param text an {@link ElementExpression} of {@code v}
-   * @param scalars that it names too, all of them
+   * @param asked an expression of {@code v}
    * @throws IllegalArgumentException if {@code a} has no such blocks, or the expression does not go
    *     with their type
    */
-  public static LogicalPlan map(
-      LogicalPlan a, BlockKind kind, String text, Map<String, Number> scalars, String operator) {
-    ExpressionPlans plans = new ExpressionPlans(kind, operator, text, scalars);
+  public static LogicalPlan map(LogicalPlan a, BlockKind kind, Asked asked, String operator) {
+    ExpressionPlans plans = new ExpressionPlans(kind, operator, asked);
     BlockFrame frame = BlockFrame.maybeHaloed(a, kind, operator);
     Translation translation = plans.translated(List.of(plans.operand("v", frame, Set.of())));
     return PointwisePlans.of(
@@ -73,8 +84,7 @@ public final class ExpressionPlans {
    * Each element computed from the elements of two arrays at the same place. Along an axis where an
    * array has extent 1 and the other has more, it repeats its element.
    *
-   * @param text an {@link ElementExpression} of {@code a} and {@code b}
-   * @param scalars that it names too, all of them
+   * @param asked an expression of {@code a} and {@code b}
    * @param missing what an element is that an array has in no block
    * @param asDataset makes a DataFrame of a plan
    * @throws IllegalArgumentException if one has no such blocks, the expression does not go with
@@ -85,12 +95,11 @@ public final class ExpressionPlans {
       LogicalPlan a,
       LogicalPlan b,
       BlockKind kind,
-      String text,
-      Map<String, Number> scalars,
+      Asked asked,
       Missing missing,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    ExpressionPlans plans = new ExpressionPlans(kind, operator, text, scalars);
+    ExpressionPlans plans = new ExpressionPlans(kind, operator, asked);
     Agreement agreement = Agreement.of(a, b, kind, operator);
     agreement.partners();
     agreement.requireSpectraThatFit();

@@ -17,6 +17,7 @@ import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.pointwise.ExpressionPlans;
+import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
 import org.tilespark.spark.pointwise.PointwisePlans;
 import org.tilespark.spark.reduce.Formula.Complex;
 import org.tilespark.spark.reduce.Formula.Result;
@@ -164,11 +165,11 @@ public final class StatisticsPlans {
   }
 
   private LogicalPlan map(LogicalPlan a, String text) {
-    return ExpressionPlans.map(a, BlockKind.MATRIX, text, Map.of(), operator);
+    return ExpressionPlans.map(a, BlockKind.MATRIX, new Asked(text, Map.of()), operator);
   }
 
   private LogicalPlan zip(LogicalPlan a, LogicalPlan b, String text) {
     return ExpressionPlans.zip(
-        a, b, BlockKind.MATRIX, text, Map.of(), Missing.ERROR, asDataset, operator);
+        a, b, BlockKind.MATRIX, new Asked(text, Map.of()), Missing.ERROR, asDataset, operator);
   }
 }

@@ -2,6 +2,7 @@ package org.tilespark.spark.block;
 
 import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -377,7 +378,7 @@ class ExtentQueriesTest extends SparkTest {
     await();
     spark.sparkContext().addSparkListener(listener);
     try {
-      body.get();
+      assertNotNull(body.get());
       await();
     } finally {
       spark.sparkContext().removeSparkListener(listener);

@@ -507,7 +507,9 @@ class MapAndZipTest extends SparkTest {
           {"'v * s', s => 1, s => 2", "parameter s is given twice"},
           {"'v * s', s => 'one'", "s is one; expected a number"},
           {"'v * s', s => array(1)", "expected a constant number"},
-          {"'v', extends => '4,6'", "names no extends, and there is no parameter"},
+          {"'v', extends => '4,6'", "extends is 4,6; expected a number"},
+          {"'v', extends => '4,6'", "there is no parameter extends"},
+          {"'v', extends => 4", "names no extends, and there is no parameter"},
         }) {
       assertFails(
           () -> spark.sql("SELECT * FROM matrix_map(TABLE(m_of_scalars), " + wrong[0] + ")"),

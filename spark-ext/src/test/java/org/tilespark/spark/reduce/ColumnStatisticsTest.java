@@ -178,7 +178,7 @@ class ColumnStatisticsTest extends SparkTest {
     double[] means = new double[cols];
     for (int i = 0; i < rows; i++) {
       for (int j = 0; j < cols; j++) {
-        numbers[i][j] = 1000 * (j + 1) + (i * (j + 1L) * 7919) % 101;
+        numbers[i][j] = 1000L * (j + 1) + (i * (j + 1L) * 7919) % 101;
         means[j] += numbers[i][j] / rows;
       }
     }
