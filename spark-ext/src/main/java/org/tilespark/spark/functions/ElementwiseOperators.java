@@ -86,8 +86,7 @@ final class ElementwiseOperators {
         "Each element computed from itself, `v` in the expression." + Operator.CARRIED,
         "none",
         List.of(blocks(table, kind), EXPRESSION, SCALARS, extents(kind)),
-        call ->
-            ExpressionPlans.map(call.blocks(kind), kind, asked(call), call.operator()));
+        call -> ExpressionPlans.map(call.blocks(kind), kind, asked(call), call.operator()));
   }
 
   private static ExpressionPlans.Asked asked(Call call) {
