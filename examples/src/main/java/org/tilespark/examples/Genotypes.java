@@ -48,8 +48,8 @@ record Genotypes(int founders, int variants, double missing, long seed) implemen
       Random own = random("founder", individual);
       for (int variant = 0; variant < variants; variant++) {
         double frequency = 0.05 + 0.9 * frequencies.nextDouble();
-        copies[variant] += own.nextDouble() < frequency ? 1 : 0;
-        copies[variant] += own.nextDouble() < frequency ? 1 : 0;
+        int first = own.nextDouble() < frequency ? 1 : 0;
+        copies[variant] = (byte) (own.nextDouble() < frequency ? first + 1 : first);
       }
       return copies;
     }
@@ -57,7 +57,9 @@ record Genotypes(int founders, int variants, double missing, long seed) implemen
     for (int parent : parents) {
       byte[] of = inherited(parent);
       for (int variant = 0; variant < variants; variant++) {
-        copies[variant] += halves.nextDouble() < of[variant] / 2.0 ? 1 : 0;
+        if (halves.nextDouble() < of[variant] / 2.0) {
+          copies[variant]++;
+        }
       }
     }
     return copies;

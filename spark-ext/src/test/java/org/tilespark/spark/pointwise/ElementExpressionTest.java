@@ -256,7 +256,7 @@ class ElementExpressionTest {
           (SELECT 1)                 @ a sub-query has no place in an elementwise expression, which is made of names
           EXISTS (SELECT 1)          @ a sub-query has no place
           v IN (SELECT 1)            @ a sub-query has no place
-          v + :p                     @ ':p' at character 5: a parameter has no place
+          v + :p                     @ ':p' at character 5: a parameter (a scalar is named without the colon) has no place
           v + ?                      @ a parameter has no place
           abs(x -> x)                @ a lambda function has no place
           v AS x                     @ a name for the result has no place

@@ -30,7 +30,7 @@ import org.tilespark.spark.testing.TestArray;
 class SessionsShareMemoryTest extends SparkTest {
   private static final TestArray ARRAY = TestArray.matrix(ElementType.FLOAT32, 60, 45, 20, 15);
   private static final TestArray REBLOCKED = TestArray.matrix(ElementType.FLOAT32, 60, 45, 13, 17);
-  private static final long LEFT_BYTES = 2 << 20; // eight first extents
+  private static final long LEFT_BYTES = 128 << 10; // eight first extents
 
   private final List<Object> alive = new ArrayList<>(); // so that Spark's cleaner does nothing
   private long taken;
