@@ -73,7 +73,7 @@ final class ShapeQueries {
       first[axis] = draw.random().nextInt(extent);
       step[axis] = (1L + draw.random().nextInt(3)) * (draw.random().nextBoolean() ? 1 : -1);
       long most = (step[axis] > 0 ? extent - 1 - first[axis] : first[axis]) / Math.abs(step[axis]);
-      count[axis] = 1 + draw.random().nextInt(Math.toIntExact(most) + 1);
+      count[axis] = 1L + draw.random().nextInt(Math.toIntExact(most) + 1);
       long stop = first[axis] + count[axis] * step[axis];
       // Below 0 a bound counts from the end, so that before the first element it is left out.
       long from = draw.random().nextBoolean() ? first[axis] : first[axis] - extent;
