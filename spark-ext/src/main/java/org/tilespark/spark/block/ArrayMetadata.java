@@ -79,7 +79,7 @@ public final class ArrayMetadata {
   }
 
   /** True if this and {@code that} say the same of an array, whatever else they hold. */
-  boolean saysTheSame(ArrayMetadata that) {
+  public boolean saysTheSame(ArrayMetadata that) {
     return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
   }
 

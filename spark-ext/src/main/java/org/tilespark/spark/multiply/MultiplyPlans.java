@@ -98,10 +98,13 @@ public final class MultiplyPlans {
           "%s: values of A are %s, of B %s; expected one type, so CAST one of them"
               .formatted(operator, typeText(left), typeText(right)));
     }
-    MatrixShape knownA =
-        MatrixShape.of(left, options.missing(), asDataset, operator).op(options.transposeA());
-    MatrixShape knownB =
-        MatrixShape.of(right, options.missing(), asDataset, operator).op(options.transposeB());
+    MatrixShape shapeA = MatrixShape.of(left, options.missing(), asDataset, operator);
+    MatrixShape shapeB =
+        areSame(left, right)
+            ? shapeA // looked at once
+            : MatrixShape.of(right, options.missing(), asDataset, operator);
+    MatrixShape knownA = shapeA.op(options.transposeA());
+    MatrixShape knownB = shapeB.op(options.transposeB());
     if (knownA.cols() != knownB.rows()) {
       throw new IllegalArgumentException(
           ("%s: the inner extents differ: A%s is %s, B%s is %s; expected as many"
@@ -140,6 +143,13 @@ public final class MultiplyPlans {
     MatrixShape known = MatrixShape.of(operand, options.missing(), asDataset, operator);
     requireCountable(known.rows(), known.cols(), "A", operator);
     return plan(List.of(operand), known.op(true), known, options, Optional.empty(), operator);
+  }
+
+  /** True if both are the same blocks, which say the same of themselves. */
+  private static boolean areSame(BlockFrame left, BlockFrame right) {
+    return left.plan().sameResult(right.plan())
+        && left.blocks().equals(right.blocks())
+        && left.metadata().saysTheSame(right.metadata());
   }
 
   /** The product of two operands, or the gram of one. */

@@ -48,10 +48,10 @@ class ExtentQueriesTest extends SparkTest {
           entry("withOrigin", 1),
           entry("concat", 2), // one for each operand
           entry("stack", 2),
-          entry("multiply", 2),
-          entry("knn", 2),
-          entry("pairsAbove", 2),
-          entry("rowArgmax", 2),
+          entry("multiply", 1), // both operands are one frame
+          entry("knn", 1),
+          entry("pairsAbove", 1),
+          entry("rowArgmax", 1),
           entry("gram", 1),
           entry("add", 1), // compares the cuts of both
           entry("zip", 3), // extents of both, which may be 1, and the cuts
