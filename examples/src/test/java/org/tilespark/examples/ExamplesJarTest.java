@@ -135,7 +135,7 @@ class ExamplesJarTest {
     assertArrayEquals(
         NpyBytes.of("<i4", false, "(40, 20, 30)", NpyBytes.permuted(data, 4, shape, 1, 2, 0)),
         Files.readAllBytes(output));
-    assertSays(printed, "AssembleBlocks", "Exchange");
+    assertSays(printed, "of pieces", "Exchange");
   }
 
   @Test
