@@ -61,7 +61,8 @@ public final class NearestExec extends PhysicalBlockNode {
    * @param partitions of the shuffle of either side
    * @param leftBytes of the left side, an estimate; likewise of the right one
    */
-  public record Sides(int columns, int partitions, long leftBytes, long rightBytes) {}
+  public record Sides(int columns, int partitions, long leftBytes, long rightBytes)
+      implements Serializable {}
 
   /**
    * The node over strips.

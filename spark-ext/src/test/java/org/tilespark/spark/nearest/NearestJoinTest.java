@@ -168,6 +168,7 @@ class NearestJoinTest extends SparkTest {
     String scored = "SELECT a, b, vector_l2_distance(av, bv) AS score FROM ";
     assertSame(scored + "l JOIN r " + ranked + " WHERE a % 2 = 0 AND anote IS NOT NULL");
     assertSame(scored + "l LEFT JOIN r " + ranked + " WHERE bnote IS NULL OR b > 4");
+    assertSame(scored + "l JOIN r " + ranked + " ORDER BY score + a, b");
     assertSame(scored + "l JOIN (SELECT * FROM r WHERE b < 9) " + ranked);
     assertSame(scored + "(SELECT * FROM l LIMIT 5) JOIN (SELECT * FROM r ORDER BY b) " + ranked);
     assertSame(
