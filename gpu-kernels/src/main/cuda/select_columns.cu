@@ -77,7 +77,7 @@ __device__ __forceinline__ u32 order(float x) {
   return x != x ? 0 : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-// The float of such a number; NaN of 0.
+// The inverse of order: the float, or NaN for 0.
 __device__ __forceinline__ double in_order(u32 number) {
   return __uint_as_float((number >> 31) != 0 ? number ^ 0x80000000u : ~number);
 }

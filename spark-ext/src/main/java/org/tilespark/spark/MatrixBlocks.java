@@ -409,8 +409,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The matrix without so many elements before and after each axis, the inverse of {@link #pad}; as
-   * {@link #slice} with {@code before:-after} for each.
+   * The matrix without the given numbers of elements at the start and end of each axis; as {@link
+   * #slice} with {@code before:-after} for each.
    *
    * @param widths elements that are taken off, written as those of {@link #pad}: {@code "2,3; 0,1"}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths are none, or

@@ -88,9 +88,9 @@ final class SliceOperators {
                     kind.label(), String.join("; ", Collections.nCopies(kind.rank(), "2,3"))));
     return new Operator(
         "(%s, widths)".formatted(kind.label().charAt(0)),
-        "The %s without so many elements before and after each axis, the inverse of pad. Only"
+        "The %s without the given numbers of elements at the start and end of each axis: it undoes"
                 .formatted(kind.label())
-            + " blocks that hold some of the others are read."
+            + " pad. Only blocks that hold some of the others are read."
             + Operator.CARRIED,
         "none",
         List.of(blocks("input", kind), widths, extents(kind)),

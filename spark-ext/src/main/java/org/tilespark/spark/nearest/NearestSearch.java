@@ -82,7 +82,7 @@ final class NearestSearch {
     }
     for (int i = 0; i < found.count() && count < most; i++) {
       if (!largest || !Double.isNaN(found.key(i))) {
-        add(grade(found.key(i)), (int) found.place(i));
+        add(gradeOf(found.key(i)), (int) found.place(i));
       }
     }
   }
@@ -127,7 +127,7 @@ final class NearestSearch {
    * What orders candidates as Spark orders scores, the greatest first: never NaN. NaN has the place
    * of infinity, and infinity that of a number beyond all scores, which are FLOAT.
    */
-  private double grade(double key) {
+  private double gradeOf(double key) {
     if (Double.isNaN(key)) {
       return spec.metric() == Metric.EUCLIDEAN
           ? Double.NEGATIVE_INFINITY

@@ -78,7 +78,7 @@ final class Draw {
     return frames;
   }
 
-  /** Adds to what is told of the query. */
+  /** Adds a detail to the description of the query. */
   void tell(String detail) {
     details.append(detail);
   }
