@@ -80,6 +80,7 @@ public final class ArrayMetadata {
 
   /** True if this and {@code that} say the same of an array, whatever else they hold. */
   public boolean saysTheSame(ArrayMetadata that) {
+    Require.given(that, "ArrayMetadata.saysTheSame", "that");
     return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
   }
 
