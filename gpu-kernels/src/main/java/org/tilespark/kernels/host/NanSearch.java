@@ -12,9 +12,10 @@ public final class NanSearch {
   // Added to the bits of a number without its sign, these make a negative number of a NaN alone.
   static final int FLOAT_CARRY = 0x007fffff;
   static final long DOUBLE_CARRY = 0x000fffffffffffffL;
+  // And this one of an infinite number too.
+  private static final int NOT_FINITE_CARRY = 0x00800000;
 
   private static final long PAIR_MASK = 0x7fffffff7fffffffL;
-  private static final long PAIR_CARRY = 0x007fffff007fffffL;
   private static final long PAIR_SIGNS = 0x8000000080000000L;
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
@@ -41,6 +42,12 @@ public final class NanSearch {
     };
   }
 
+  /** True if one of these floats is infinite or NaN. */
+  static boolean hasNotFiniteFloat(HostMemory values) {
+    long at = values.offset();
+    return hasFloatAbove(values.base(), at, at + values.bytes(), NOT_FINITE_CARRY);
+  }
+
   private boolean hasNanFloat(HostMemory values) {
     long done = 0;
     if (isVectorized && values.base() instanceof byte[] bytes) {
@@ -50,25 +57,33 @@ public final class NanSearch {
         return true;
       }
     }
-    Object base = values.base();
-    long at = values.offset() + done;
-    long end = values.offset() + values.bytes();
+    long at = values.offset();
+    return hasFloatAbove(values.base(), at + done, at + values.bytes(), FLOAT_CARRY);
+  }
+
+  /**
+   * True if the bits of a float, without its sign, and {@code carry} make a negative number.
+   *
+   * @param end behind the last
+   */
+  private static boolean hasFloatAbove(Object base, long at, long end, int carry) {
+    long pairCarry = (long) carry << 32 | carry;
     // Four sums, since each would wait for the one before it.
     long a = 0;
     long b = 0;
     long c = 0;
     long d = 0;
     for (; at + 32 <= end; at += 32) {
-      a |= (UNSAFE.getLong(base, at) & PAIR_MASK) + PAIR_CARRY;
-      b |= (UNSAFE.getLong(base, at + 8) & PAIR_MASK) + PAIR_CARRY;
-      c |= (UNSAFE.getLong(base, at + 16) & PAIR_MASK) + PAIR_CARRY;
-      d |= (UNSAFE.getLong(base, at + 24) & PAIR_MASK) + PAIR_CARRY;
+      a |= (UNSAFE.getLong(base, at) & PAIR_MASK) + pairCarry;
+      b |= (UNSAFE.getLong(base, at + 8) & PAIR_MASK) + pairCarry;
+      c |= (UNSAFE.getLong(base, at + 16) & PAIR_MASK) + pairCarry;
+      d |= (UNSAFE.getLong(base, at + 24) & PAIR_MASK) + pairCarry;
     }
     for (; at + 8 <= end; at += 8) {
-      a |= (UNSAFE.getLong(base, at) & PAIR_MASK) + PAIR_CARRY;
+      a |= (UNSAFE.getLong(base, at) & PAIR_MASK) + pairCarry;
     }
     return ((a | b | c | d) & PAIR_SIGNS) != 0
-        || (at < end && Float.isNaN(UNSAFE.getFloat(base, at)));
+        || (at < end && (UNSAFE.getInt(base, at) & Integer.MAX_VALUE) + carry < 0);
   }
 
   private boolean hasNanDouble(HostMemory values) {

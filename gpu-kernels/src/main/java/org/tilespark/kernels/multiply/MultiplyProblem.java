@@ -203,6 +203,12 @@ public record MultiplyProblem(
         new Extents(m(), steps, n()), type, precision, a, b, leadC, factors, batch);
   }
 
+  /** This problem of the first {@code rows} rows of C alone. */
+  public MultiplyProblem withRows(long rows) {
+    return new MultiplyProblem(
+        new Extents(rows, k(), n()), type, precision, a, b, leadC, factors, batch);
+  }
+
   /**
    * Products like this one.
    *

@@ -5,8 +5,9 @@ import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.PointerByReference;
 import java.nio.file.Path;
 import java.util.List;
-import org.tilespark.kernels.device.library.LibraryFinder.Release;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.library.LibraryFinder;
+import org.tilespark.kernels.library.LibraryFinder.Release;
 
 /**
  * The calls of cuBLAS that are used, bound with JNA once {@link #load} has found the library.
@@ -29,6 +30,7 @@ public final class LibCublas {
   private static final LibraryFinder FINDER =
       new LibraryFinder(
           "cuBLAS",
+          "gpu.libraryPath",
           LibCublas.class,
           new Release("libcublas.so.13", "libcublasLt.so.13"),
           new Release("libcublas.so.12", "libcublasLt.so.12"));

@@ -5,6 +5,7 @@ import com.sun.jna.ptr.LongByReference;
 import java.nio.file.Path;
 import java.util.List;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.library.LibraryFinder;
 
 /**
  * The calls of cuFFT that are used, bound with JNA once {@link #load} has found the library.
@@ -26,6 +27,7 @@ public final class LibCufft {
   private static final LibraryFinder FINDER =
       new LibraryFinder(
           "cuFFT",
+          "gpu.libraryPath",
           LibCufft.class,
           new LibraryFinder.Release("libcufft.so.12"),
           new LibraryFinder.Release("libcufft.so.11"));

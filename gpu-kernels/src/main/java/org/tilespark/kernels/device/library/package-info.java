@@ -1,2 +1,2 @@
-/** cuBLAS and cuFFT as JNA binds them, and how they are found. Start from {@code LibraryFinder}. */
+/** cuBLAS and cuFFT as JNA binds them. */
 package org.tilespark.kernels.device.library;

@@ -23,8 +23,8 @@ import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.kernels.device.library.LibraryFinder;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.library.LibraryFinder;
 
 class NativeLibrariesTest {
   @TempDir Path parent;

@@ -1,25 +1,30 @@
-package org.tilespark.kernels.device.library;
+package org.tilespark.kernels.library;
 
+import com.sun.jna.FunctionMapper;
+import com.sun.jna.Library;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.tilespark.kernels.OwnFiles;
 import org.tilespark.kernels.launch.Availability;
 
 /**
- * Finds one of NVIDIA's libraries that do not come with the driver, and binds a class's {@code
- * static native} methods to it with JNA. The class keeps one finder and asks it before the first
- * call:
+ * Finds a library that may be installed on a machine, and binds a class's {@code static native}
+ * methods to it with JNA. The class keeps one finder and asks it before the first call:
  *
  * <pre>{@code
  * private static final LibraryFinder FINDER =
  *     new LibraryFinder(
  *         "cuBLAS",
+ *         "gpu.libraryPath",
  *         LibCublas.class,
  *         new Release("libcublas.so.13", "libcublasLt.so.13"),
  *         new Release("libcublas.so.12", "libcublasLt.so.12"));
@@ -31,28 +36,48 @@ import org.tilespark.kernels.launch.Availability;
  *
  * <p>The library is looked for by its name first, as the system's loader finds it (its cache,
  * {@code LD_LIBRARY_PATH}), the newest release before the next; then in the directories that the
- * user names ({@code gpu.libraryPath}), one after the other, unless everybody may write there. JNA
- * itself must have been loaded ({@link org.tilespark.kernels.device.driver.NativeLibraries
- * NativeLibraries}, as opening a {@link org.tilespark.kernels.device.CudaDevice CudaDevice} does).
- * Thread-safe.
+ * user names, one after the other, unless everybody may write there. Thread-safe.
  */
 public final class LibraryFinder {
   /**
    * A release whose interface is the one that is bound. The unversioned name is for developers
    * only.
    *
-   * @param file name of the library, such as {@code libcublas.so.13}
+   * @param file name of the library, such as {@code libcublas.so.13}; one with a {@code *} is
+   *     looked for in the directories alone
    * @param needs libraries beside it that it needs and would look for elsewhere; loaded first from
    *     a directory that has them
    */
-  record Release(String file, List<String> needs) {
-    Release(String file, String... needs) {
+  public record Release(String file, List<String> needs) {
+    /** One that needs those beside it. */
+    public Release(String file, String... needs) {
       this(file, List.of(needs));
+    }
+
+    private boolean isPattern() {
+      return file.contains("*");
+    }
+
+    /** The files of a directory that may be this release, the last in the order of names first. */
+    private List<Path> in(Path directory) {
+      if (!isPattern()) {
+        return List.of(directory.resolve(file));
+      }
+      List<Path> found = new ArrayList<>();
+      try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, file)) {
+        files.forEach(found::add);
+      } catch (IOException e) {
+        return List.of(directory.resolve(file)); // which is not there
+      }
+      found.sort(Comparator.reverseOrder());
+      return found.isEmpty() ? List.of(directory.resolve(file)) : found;
     }
   }
 
   private final String name;
+  private final String key;
   private final Class<?> binding;
+  private final Map<String, ?> options;
   private final List<Release> releases;
   private String bound; // guarded by this; null until then
 
@@ -60,13 +85,35 @@ public final class LibraryFinder {
    * A finder that has not looked yet.
    *
    * @param name what people call the library
+   * @param key of the setting by which users name directories, for what is told them
    * @param binding class with the native methods; all of them must be in the library
    * @param releases those that will do, the best first
    */
-  LibraryFinder(String name, Class<?> binding, Release... releases) {
+  public LibraryFinder(String name, String key, Class<?> binding, Release... releases) {
+    this(name, key, binding, Map.of(), releases);
+  }
+
+  private LibraryFinder(
+      String name, String key, Class<?> binding, Map<String, ?> options, Release... releases) {
     this.name = name;
+    this.key = key;
     this.binding = binding;
+    this.options = options;
     this.releases = List.of(releases);
+  }
+
+  /**
+   * This one, for a library whose functions have other names than the methods.
+   *
+   * @param names of the functions
+   */
+  public LibraryFinder withNames(FunctionMapper names) {
+    return new LibraryFinder(
+        name,
+        key,
+        binding,
+        Map.of(Library.OPTION_FUNCTION_MAPPER, names),
+        releases.toArray(Release[]::new));
   }
 
   /**
@@ -75,26 +122,28 @@ public final class LibraryFinder {
    * @param directories where to look when the system's loader does not know it, in this order
    * @return the file that was bound, or why there is none, and what helps
    */
-  synchronized Availability<String> bind(List<Path> directories) {
+  public synchronized Availability<String> bind(List<Path> directories) {
     if (bound != null) {
       return Availability.of(bound);
     }
     List<String> tried = new ArrayList<>();
     for (Release release : releases) {
-      if (isBoundTo(release.file(), tried)) {
+      if (!release.isPattern() && isBoundTo(release.file(), tried)) {
         return Availability.of(bound);
       }
     }
     for (Path directory : directories) {
       for (Release release : releases) {
-        Path file = directory.resolve(release.file());
-        Availability<List<Path>> trusted = trusted(directory, release);
-        if (!Files.exists(file)) {
-          tried.add(file + " (no such file)");
-        } else if (!trusted.isPresent()) {
-          tried.add(file + " (" + trusted.whyNot() + ")");
-        } else if (loads(directory, release.needs(), tried) && isBoundTo(file.toString(), tried)) {
-          return Availability.of(bound);
+        for (Path file : release.in(directory)) {
+          Availability<List<Path>> trusted = trusted(file, release);
+          if (!Files.exists(file)) {
+            tried.add(file + " (no such file)");
+          } else if (!trusted.isPresent()) {
+            tried.add(file + " (" + trusted.whyNot() + ")");
+          } else if (loads(directory, release.needs(), tried)
+              && isBoundTo(file.toString(), tried)) {
+            return Availability.of(bound);
+          }
         }
       }
     }
@@ -106,15 +155,15 @@ public final class LibraryFinder {
             + "); install it, or name the directory that holds "
             + best.file()
             + best.needs().stream().map(need -> " and " + need).collect(Collectors.joining())
-            + " with gpu.libraryPath or LD_LIBRARY_PATH");
+            + " with "
+            + key
+            + " or LD_LIBRARY_PATH");
   }
 
-  /**
-   * The libraries of a release in a directory that was named, or why they are not to be trusted.
-   */
-  private static Availability<List<Path>> trusted(Path directory, Release release) {
-    List<Path> libraries = new ArrayList<>(List.of(directory.resolve(release.file())));
-    release.needs().forEach(need -> libraries.add(directory.resolve(need)));
+  /** A release's file and what it needs, or why they are not to be trusted. */
+  private static Availability<List<Path>> trusted(Path file, Release release) {
+    List<Path> libraries = new ArrayList<>(List.of(file));
+    release.needs().forEach(need -> libraries.add(file.resolveSibling(need)));
     return trusted(libraries);
   }
 
@@ -153,7 +202,7 @@ public final class LibraryFinder {
 
   private boolean isBoundTo(String library, List<String> tried) {
     try {
-      Native.register(binding, NativeLibrary.getInstance(library));
+      Native.register(binding, NativeLibrary.getInstance(library, options));
       bound = library;
       return true;
     } catch (UnsatisfiedLinkError e) {

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.device.library;
+package org.tilespark.kernels.library;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.kernels.device.library.LibraryFinder.Release;
+import org.tilespark.kernels.library.LibraryFinder.Release;
 
 /** On the C library's mathematics, which every JVM has loaded. */
 class LibraryFinderTest {
@@ -50,6 +50,7 @@ class LibraryFinderTest {
     LibraryFinder finder =
         new LibraryFinder(
             "Mathematics",
+            "gpu.libraryPath",
             BySystem.class,
             new Release("libtilespark-none.so.9"),
             new Release(MATHEMATICS));
@@ -67,6 +68,7 @@ class LibraryFinderTest {
     LibraryFinder finder =
         new LibraryFinder(
             "Mathematics",
+            "gpu.libraryPath",
             ByDirectory.class,
             new Release("libtilespark-m.so.4"),
             new Release("libtilespark-m.so.3", "libtilespark-need.so.3", "libtilespark-gone.so.3"));
@@ -86,6 +88,7 @@ class LibraryFinderTest {
     String reason =
         new LibraryFinder(
                 "Mathematics",
+                "gpu.libraryPath",
                 Nowhere.class,
                 new Release("libtilespark-x.so.4", "libtilespark-y.so.4"),
                 new Release("libtilespark-x.so.3"))
@@ -106,7 +109,7 @@ class LibraryFinderTest {
   @Test
   void aLibraryWithoutTheFunctionsWillNotDo() {
     String reason =
-        new LibraryFinder("Mathematics", Lacking.class, new Release(MATHEMATICS))
+        new LibraryFinder("Mathematics", "gpu.libraryPath", Lacking.class, new Release(MATHEMATICS))
             .bind(List.of())
             .whyNot();
     assertTrue(reason.contains("tilesparkHasNoSuchFunction"), reason);

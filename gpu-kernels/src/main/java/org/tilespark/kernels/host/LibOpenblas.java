@@ -1,0 +1,135 @@
+package org.tilespark.kernels.host;
+
+import com.sun.jna.NativeLibrary;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.library.LibraryFinder;
+import org.tilespark.kernels.library.LibraryFinder.Release;
+
+/**
+ * The calls of OpenBLAS that are used, bound with JNA once {@link #load} has found the library.
+ * Pointers are numbers. Lengths are 64 bits wide whatever the library's are: on 64-bit Linux each
+ * takes a register or eight bytes of the stack, of which a library of 32-bit lengths reads the low
+ * half.
+ */
+final class LibOpenblas {
+  static final int ROW_MAJOR = 101;
+  static final int AS_STORED = 111;
+  static final int TRANSPOSED = 112;
+
+  /** What the functions' names begin and end with: those of distributions, and those of numpy's. */
+  private static final List<String> NAMES =
+      List.of("%s", "%s64_", "scipy_%s64_", "scipy_%s", "%s_64");
+
+  private static final LibraryFinder FINDER =
+      new LibraryFinder(
+              "OpenBLAS",
+              "cpu.libraryPath",
+              LibOpenblas.class,
+              new Release("libopenblas.so.0"),
+              new Release("libopenblas64_.so.0"),
+              new Release("libscipy_openblas*.so"),
+              new Release("libopenblas*.so*"))
+          .withNames((library, method) -> nameIn(library, method.getName()));
+
+  /** What openblas_get_parallel says: threads of its own, of which one is enough. */
+  private static final int BY_THREADS = 1;
+
+  private static final Pattern MOST_CALLERS = Pattern.compile("MAX_THREADS=(\\d+)");
+
+  private LibOpenblas() {}
+
+  /**
+   * Finds the library, once per process, and keeps it from using threads of its own.
+   *
+   * @param directories where to look when the system does not know it
+   * @return what is used, or why there is none, and what helps
+   */
+  static synchronized Availability<Loaded> load(List<Path> directories) {
+    Availability<String> file = FINDER.bind(directories);
+    if (!file.isPresent()) {
+      return Availability.not(file.whyNot());
+    }
+    // A library that uses OpenMP counts threads for each caller, and one without threads may have
+    // no locks.
+    if (openblas_get_parallel() != BY_THREADS && !"1".equals(System.getenv("OMP_NUM_THREADS"))) {
+      return Availability.not(
+          file.get()
+              + " is built without threads or with OpenMP; a build with pthreads serves,"
+              + " or one with OpenMP where OMP_NUM_THREADS=1");
+    }
+    openblas_set_num_threads(1);
+    String configuration = openblas_get_config();
+    Matcher most = MOST_CALLERS.matcher(configuration);
+    return Availability.of(
+        new Loaded(
+            file.get(),
+            openblas_get_corename(),
+            most.find() ? Integer.parseInt(most.group(1)) : 1));
+  }
+
+  /**
+   * A library.
+   *
+   * @param file name or path
+   * @param core whose kernels it took for this machine
+   * @param mostCallers so many may call it at once: each takes one of its buffers
+   */
+  record Loaded(String file, String core, int mostCallers) {}
+
+  private static String nameIn(NativeLibrary library, String function) {
+    for (String name : NAMES) {
+      String found = name.formatted(function);
+      try {
+        library.getGlobalVariableAddress(found);
+        return found;
+      } catch (UnsatisfiedLinkError e) {
+        // The next one may be there.
+      }
+    }
+    return function; // which JNA then misses
+  }
+
+  static native int openblas_get_parallel();
+
+  static native void openblas_set_num_threads(int threads);
+
+  static native String openblas_get_config();
+
+  static native String openblas_get_corename();
+
+  static native void cblas_dgemm(
+      int order,
+      int formA,
+      int formB,
+      long m,
+      long n,
+      long k,
+      double alpha,
+      long a,
+      long leadA,
+      long b,
+      long leadB,
+      double beta,
+      long c,
+      long leadC);
+
+  static native void cblas_sgemm(
+      int order,
+      int formA,
+      int formB,
+      long m,
+      long n,
+      long k,
+      float alpha,
+      long a,
+      long leadA,
+      long b,
+      long leadB,
+      float beta,
+      long c,
+      long leadC);
+}

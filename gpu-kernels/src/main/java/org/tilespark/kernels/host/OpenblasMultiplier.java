@@ -1,0 +1,249 @@
+package org.tilespark.kernels.host;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Multiplies on the CPU with an OpenBLAS that the machine has, on the calling thread alone.
+ *
+ * <p>OpenBLAS sums in one chain a call, so it is called once for each {@code 2 sqrt(K)} steps of K,
+ * or up to {@value #GOOD_CHUNK}: the error of an element stays within {@code 2 u sqrt(K) |A||B|},
+ * as {@link HostMultiplier}'s does. As there, rows of FLOAT with sums that are not finite are made
+ * again, by sums in double where those are not finite either. An element's bits may depend on the
+ * tile it is computed in, on the machine and on the library; the same call gives the same bits.
+ *
+ * <p>What is not for OpenBLAS goes to {@link HostMultiplier}: matrices on the heap, precisions
+ * below full, an operand with itself where C is overwritten (half of the work there), and calls
+ * beyond those that the library can take at once.
+ *
+ * <p>Safe for several threads. A call with FLOAT that adds to C keeps a copy of {@value #ROWS} rows
+ * of C.
+ */
+public final class OpenblasMultiplier implements Multiplier {
+  /** Steps a call, of which more would not be much faster: C is read and written by each call. */
+  private static final long GOOD_CHUNK = 32;
+
+  /** Rows of FLOAT that are looked at, and made again, together. */
+  private static final long ROWS = 512;
+
+  /** Elements of C that are kept at most, but for a row that is longer. */
+  private static final long MOST_COPIED = 1 << 22;
+
+  private final LibOpenblas.Loaded library;
+  private final HostMultiplier own = new HostMultiplier();
+  private final Semaphore callers;
+  private final Queue<float[]> copies = new ConcurrentLinkedQueue<>();
+
+  private OpenblasMultiplier(LibOpenblas.Loaded library) {
+    this.library = library;
+    this.callers = new Semaphore(library.mostCallers());
+  }
+
+  /**
+   * One with this machine's OpenBLAS.
+   *
+   * @param directories where to look when the system's loader does not know the library
+   * @return the multiplier, or why there is none, and what helps
+   */
+  public static Availability<OpenblasMultiplier> find(List<Path> directories) {
+    return LibOpenblas.load(directories).map(OpenblasMultiplier::new);
+  }
+
+  /** The file that the library was loaded from, as the system's loader or the user names it. */
+  public String library() {
+    return library.file();
+  }
+
+  @Override
+  public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
+    problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
+    if (!serves(problem, a, b, c) || !callers.tryAcquire()) {
+      own.multiply(problem, a, b, c);
+      return;
+    }
+    try {
+      MultiplyProblem each = problem.first();
+      MultiplyProblem.Batch batch = problem.batch();
+      long bytes = problem.type().bytes();
+      for (long i = 0; i < batch.count(); i++) {
+        multiplyOne(
+            each,
+            a.offset() + i * batch.strideA() * bytes,
+            b.offset() + i * batch.strideB() * bytes,
+            c.offset() + i * batch.strideC() * bytes);
+      }
+    } finally {
+      callers.release();
+    }
+  }
+
+  private static boolean serves(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
+    boolean isSymmetric =
+        problem.m() == problem.n()
+            && !problem.factors().readsC()
+            && problem.a().transposed() != problem.b().transposed()
+            && problem.a().lead() == problem.b().lead()
+            && a.equals(b);
+    return problem.precision() == Precision.FULL
+        && problem.readsOperands()
+        && !problem.keepsC()
+        && !isSymmetric
+        && a.isOffHeap()
+        && b.isOffHeap()
+        && c.isOffHeap()
+        && problem.n() <= MOST_COPIED;
+  }
+
+  private void multiplyOne(MultiplyProblem problem, long a, long b, long c) {
+    if (problem.type() == ElementType.FLOAT64) {
+      multiplyRows(problem, a, b, c);
+      return;
+    }
+    long bytes = problem.type().bytes();
+    long stepA = (problem.a().transposed() ? 1 : problem.a().lead()) * bytes;
+    long most = Math.max(1, Math.min(ROWS, MOST_COPIED / problem.n()));
+    for (long i = 0; i < problem.m(); i += most) {
+      long rows = Math.min(most, problem.m() - i);
+      multiplyFloats(problem.withRows(rows), a + i * stepA, b, c + i * problem.leadC() * bytes);
+    }
+  }
+
+  /** Rows of FLOAT, made again where a sum is not finite. */
+  private void multiplyFloats(MultiplyProblem problem, long a, long b, long c) {
+    if (!problem.factors().readsC()) {
+      multiplyRows(problem, a, b, c);
+      if (hasNotFinite(problem, c)) {
+        multiplyHere(problem, a, b, c);
+      }
+      return;
+    }
+    int length = Math.toIntExact(problem.m() * problem.n());
+    float[] kept = copies.poll();
+    float[] copy = kept == null || kept.length < length ? new float[length] : kept;
+    HostMemory before = HostMemory.ofArray(copy);
+    try {
+      long rowBytes = problem.n() * Float.BYTES;
+      for (long row = 0; row < problem.m(); row++) {
+        rowOf(problem, c, row).copyTo(before.slice(row * rowBytes, rowBytes));
+      }
+      multiplyRows(problem, a, b, c);
+      if (hasNotFinite(problem, c)) {
+        for (long row = 0; row < problem.m(); row++) {
+          before.slice(row * rowBytes, rowBytes).copyTo(rowOf(problem, c, row));
+        }
+        multiplyHere(problem, a, b, c);
+      }
+    } finally {
+      copies.add(copy);
+    }
+  }
+
+  private void multiplyHere(MultiplyProblem problem, long a, long b, long c) {
+    own.multiply(
+        problem,
+        HostMemory.ofAddress(a, problem.bytesA()),
+        HostMemory.ofAddress(b, problem.bytesB()),
+        HostMemory.ofAddress(c, problem.bytesC()));
+  }
+
+  private static HostMemory rowOf(MultiplyProblem problem, long c, long row) {
+    return HostMemory.ofAddress(c + row * problem.leadC() * Float.BYTES, problem.n() * Float.BYTES);
+  }
+
+  private static boolean hasNotFinite(MultiplyProblem problem, long c) {
+    for (long row = 0; row < problem.m(); row++) {
+      if (NanSearch.hasNotFiniteFloat(rowOf(problem, c, row))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** One call for each chunk of K. */
+  private static void multiplyRows(MultiplyProblem problem, long a, long b, long c) {
+    long chunk = chunk(problem.k());
+    long bytes = problem.type().bytes();
+    long stepA = (problem.a().transposed() ? problem.a().lead() : 1) * bytes;
+    long stepB = (problem.b().transposed() ? 1 : problem.b().lead()) * bytes;
+    for (long p = 0; p < problem.k(); p += chunk) {
+      call(
+          problem,
+          Math.min(chunk, problem.k() - p),
+          problem.factorsFrom(p),
+          a + p * stepA,
+          b + p * stepB,
+          c);
+    }
+  }
+
+  private static void call(
+      MultiplyProblem problem, long steps, Factors factors, long a, long b, long c) {
+    int formA = problem.a().transposed() ? LibOpenblas.TRANSPOSED : LibOpenblas.AS_STORED;
+    int formB = problem.b().transposed() ? LibOpenblas.TRANSPOSED : LibOpenblas.AS_STORED;
+    if (problem.type() == ElementType.FLOAT32) {
+      LibOpenblas.cblas_sgemm(
+          LibOpenblas.ROW_MAJOR,
+          formA,
+          formB,
+          problem.m(),
+          problem.n(),
+          steps,
+          (float) factors.alpha(),
+          a,
+          problem.a().lead(),
+          b,
+          problem.b().lead(),
+          (float) factors.beta(),
+          c,
+          problem.leadC());
+    } else {
+      LibOpenblas.cblas_dgemm(
+          LibOpenblas.ROW_MAJOR,
+          formA,
+          formB,
+          problem.m(),
+          problem.n(),
+          steps,
+          factors.alpha(),
+          a,
+          problem.a().lead(),
+          b,
+          problem.b().lead(),
+          factors.beta(),
+          c,
+          problem.leadC());
+    }
+  }
+
+  /**
+   * Steps of K a call. A chain of n additions of terms of one sign and about one size errs by n / 2
+   * units in the last place at most, and half of what is allowed is left for the chain of the
+   * chunks. Where one term outweighs the others, the errors of n additions are a random walk of
+   * steps of up to a unit: half of K is short enough for it.
+   */
+  static long chunk(long k) {
+    return Math.max((long) Math.ceil(2 * Math.sqrt((double) k)), Math.min(GOOD_CHUNK, (k + 1) / 2));
+  }
+
+  /** Lets go of the memory kept between calls; the multiplier stays usable. */
+  @Override
+  public void close() {
+    copies.clear();
+    own.close();
+  }
+
+  @Override
+  public String toString() {
+    return "cpu (OpenBLAS " + library.core() + ")";
+  }
+}
