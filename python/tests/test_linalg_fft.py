@@ -24,6 +24,19 @@ def close(found, expected, dtype=None):
     np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_products_take_numpys_openblas(spark, capsys, dtype):
+    if not spark.conf.get("spark.tilespark.cpu.libraryPath", ""):
+        pytest.skip("this numpy brings no OpenBLAS as its wheels do")
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((70, 90)).astype(dtype), rng.standard_normal((90, 40)).astype(dtype)
+    product = ts.from_numpy(a, (32, 32)) @ ts.from_numpy(b, (32, 32))
+    product.explain()
+    shown = capsys.readouterr().out
+    assert "cpu (OpenBLAS " in shown or "gpu" in shown
+    close(product, a @ b)
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
 def test_fftn(dtype):

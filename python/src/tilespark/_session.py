@@ -19,8 +19,6 @@ from .errors import EXTENSIONS, PLUGIN, SETUP_HELP, InvalidInputError, SetupErro
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LIBRARIES = ("nvidia-cublas", "nvidia-cufft")
-
 _checked: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -44,7 +42,7 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
 
     What the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` already name under the same keys
     stays. Where NVIDIA's cuBLAS and cuFFT are installed as Python packages (``pip install tilespark[cuda]``), executors of
-    this machine find them there. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
+    this machine find them there, and numpy's OpenBLAS in numpy's. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
     names another one.
 
     Args:
@@ -87,10 +85,12 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
         if value not in values:
             values.append(value)
         builder.config(key, ",".join(values))
-    key = "spark.tilespark.gpu.libraryPath"
-    libraries = _library_directories()
-    if libraries and key not in options and key not in defaults:
-        builder.config(key, os.pathsep.join(libraries))
+    for key, libraries in (
+        ("spark.tilespark.gpu.libraryPath", _directories_of(("nvidia-cublas", "nvidia-cufft"), r"lib(cublas|cufft)\.so\.\d+$")),
+        ("spark.tilespark.cpu.libraryPath", _directories_of(("numpy",), r"lib(scipy_)?openblas.*\.so")),
+    ):
+        if libraries and key not in options and key not in defaults:
+            builder.config(key, os.pathsep.join(libraries))
     master = str(options.get("spark.master", remote or defaults.get("spark.master", "local")))
     if master.startswith("local") and sys.executable and "spark.pyspark.python" not in options | defaults:
         # Spark reads this variable when a session is made, and no setting; its default is the python3 of the PATH.
@@ -146,16 +146,16 @@ def _spark_defaults() -> dict[str, str]:
     return settings
 
 
-def _library_directories() -> list[str]:
-    """Where NVIDIA's wheels put cuBLAS and cuFFT, in this Python."""
+def _directories_of(packages: tuple[str, ...], library: str) -> list[str]:
+    """The directories of this Python's packages that hold libraries of a name, a regular expression."""
     directories: list[str] = []
-    for name in _LIBRARIES:
+    for name in packages:
         try:
             files = metadata.files(name) or []
         except metadata.PackageNotFoundError:
             continue
         for file in files:
-            if re.match(r"lib(cublas|cufft)\.so\.\d+$", file.name):
+            if re.match(library, file.name):
                 directory = str(Path(str(file.locate())).resolve().parent)
                 if directory not in directories:
                     directories.append(directory)

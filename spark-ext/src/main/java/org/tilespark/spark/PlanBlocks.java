@@ -122,7 +122,8 @@ public final class PlanBlocks extends SparkStrategy {
     if (plan instanceof NearestRows join) {
       return NearestExec.of(
           join,
-          BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context),
+          BackendPlanner.chooseForProducts(
+              TileSparkConf.BACKEND.read(TileSparkConf.session()), context),
           context.defaultParallelism(),
           this::planLater);
     }

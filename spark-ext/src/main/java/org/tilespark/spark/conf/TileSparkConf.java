@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
+import org.tilespark.kernels.host.HostEngine;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.spark.conf.ConfigKey.Reach;
 
@@ -211,6 +212,28 @@ public final class TileSparkConf {
               + " docs/decisions/short-chains-of-sums.md states. Precisions below full need cuBLAS"
               + " on GPUs before compute capability 8.0.");
 
+  public static final ConfigKey<List<Path>> CPU_LIBRARY_PATH =
+      ConfigKey.ofDirectories(
+          PREFIX + "cpu.libraryPath",
+          "",
+          Reach.EXECUTOR,
+          "Where executors look for OpenBLAS when the system's loader does not find it: for"
+              + " libopenblas.so.0 and for what numpy's wheels bring (site-packages/numpy.libs,"
+              + " which Python's tilespark.configure names by itself). Own kernels serve where it is"
+              + " not found.");
+
+  public static final ConfigKey<HostEngine> CPU_ENGINE =
+      ConfigKey.ofEnum(
+          PREFIX + "multiply.cpuEngine",
+          HostEngine.class,
+          HostEngine.AUTO,
+          Reach.EXECUTOR,
+          "Whose kernels multiply on the CPU: own takes this project's, openblas fails where"
+              + " OpenBLAS is not found, auto takes OpenBLAS where it is found. Both keep to the"
+              + " bound that docs/decisions/short-chains-of-sums.md states. With own an element's"
+              + " bits are the same on all machines, however the matrices are cut; with OpenBLAS"
+              + " the last bits may depend on both.");
+
   public static final ConfigKey<Duration> AUTOTUNE_BUDGET =
       ConfigKey.ofTime(
           PREFIX + "autotune.budget",
@@ -264,6 +287,8 @@ public final class TileSparkConf {
         FAIL_EVERY_NTH_ALLOCATION,
         LIBRARY_PATH,
         MULTIPLY_ENGINE,
+        CPU_LIBRARY_PATH,
+        CPU_ENGINE,
         AUTOTUNE_BUDGET,
         AUTOTUNE_CACHE_DIR,
         UI_ENABLED);

@@ -40,7 +40,8 @@ final class MultiplyChoice {
     this.product = product;
     this.spec = product.spec();
     this.backend =
-        BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
+        BackendPlanner.chooseForProducts(
+            TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
     this.resources = new ClusterProbe(context, spec, backend).find();
   }
 

@@ -8,7 +8,9 @@ import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Says, on the driver, who will compute. In local mode that is known; on a cluster each executor
@@ -21,15 +23,35 @@ public final class BackendPlanner {
 
   private BackendPlanner() {}
 
+  /** Who computes what takes no library. */
   public static BackendChoice choose(Backend requested, SparkContext context) {
+    return choose(requested, context, cpu());
+  }
+
+  private static BackendChoice choose(Backend requested, SparkContext context, String cpu) {
     if (requested == Backend.CPU) {
-      return new BackendChoice(requested, cpu());
+      return new BackendChoice(requested, cpu);
     }
     String expected =
         context.isLocal()
-            ? inThisProcess(requested, DeviceProbe.run())
+            ? inThisProcess(requested, DeviceProbe.run(), cpu)
             : onExecutors(ExecutorReports.current().map(ExecutorReports::summary));
     return new BackendChoice(requested, expected);
+  }
+
+  /** The same for products, in which OpenBLAS may serve on the CPU. */
+  public static BackendChoice chooseForProducts(Backend requested, SparkContext context) {
+    if (!context.isLocal()) {
+      return choose(requested, context);
+    }
+    Availability<Multiplier> found =
+        HostProducts.find(TileSparkConf.application(context.getConf()));
+    if (!found.isPresent()) {
+      return choose(requested, context, "cpu, which will fail: " + found.whyNot());
+    }
+    try (Multiplier multiplier = found.get()) {
+      return choose(requested, context, multiplier.toString());
+    }
   }
 
   /**
@@ -67,14 +89,14 @@ public final class BackendPlanner {
             : cpu() + ": " + cufft.whyNot());
   }
 
-  static String inThisProcess(Backend requested, Availability<DeviceProbe> probe) {
+  static String inThisProcess(Backend requested, Availability<DeviceProbe> probe, String cpu) {
     if (probe.isPresent()) {
       int more = probe.get().count() - 1;
       return "gpu: " + probe.get().description() + (more > 0 ? ", and " + more + " more" : "");
     }
     return requested == Backend.GPU
         ? "gpu, which will fail: " + probe.whyNot()
-        : cpu() + ": " + probe.whyNot();
+        : cpu + ": " + probe.whyNot();
   }
 
   /** As in {@code cpu (512-bit vectors)}. */

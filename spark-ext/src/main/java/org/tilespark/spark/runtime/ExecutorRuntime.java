@@ -29,7 +29,6 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
-import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
@@ -68,7 +67,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final GpuTurns turns;
   private final ExecutorTelemetry telemetry = new ExecutorTelemetry();
   private final HostTransposer hostTransposer = new HostTransposer();
-  private final Multiplier hostMultiplier = new HostMultiplier();
+  private final HostProducts hostProducts;
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
   private final StoreBudget storeBudget;
   private final Uses uses; // by this runtime until it is closed, by tasks and by allocations
@@ -81,6 +80,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     SparkConf conf = env.conf();
     boolean local = env.executorId().equals(LOCAL_EXECUTOR);
     UnaryOperator<String> settings = TileSparkConf.application(conf);
+    this.hostProducts = new HostProducts(settings);
     this.uses = new Uses("The runtime of executor " + env.executorId(), this::free);
     this.devices = new DeviceRegistry(env.executorId(), conf, local, gpuAddresses);
     boolean usesDevice =
@@ -241,9 +241,13 @@ public final class ExecutorRuntime implements AutoCloseable {
     return hostTransposer;
   }
 
-  /** The host twin of products. */
+  /**
+   * The host twin of products.
+   *
+   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   */
   public Multiplier hostMultiplier() {
-    return hostMultiplier;
+    return hostProducts.multiplier();
   }
 
   /**
@@ -459,7 +463,7 @@ public final class ExecutorRuntime implements AutoCloseable {
 
   /** Closes what tasks and buffers used; nobody does any more. */
   private void free() {
-    Closing.all(List.of(devices, hostTransposer, hostMultiplier));
+    Closing.all(List.of(devices, hostTransposer, hostProducts));
   }
 
   private String executorId() {

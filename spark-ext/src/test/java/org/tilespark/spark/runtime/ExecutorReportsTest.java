@@ -31,9 +31,11 @@ class ExecutorReportsTest {
   void localModeNamesAllDevices() {
     assertEquals(
         "gpu: " + H200,
-        BackendPlanner.inThisProcess(Backend.AUTO, Availability.of(new DeviceProbe(1, H200))));
+        BackendPlanner.inThisProcess(
+            Backend.AUTO, Availability.of(new DeviceProbe(1, H200)), "cpu"));
     assertEquals(
         "gpu: " + H200 + ", and 3 more",
-        BackendPlanner.inThisProcess(Backend.AUTO, Availability.of(new DeviceProbe(4, H200))));
+        BackendPlanner.inThisProcess(
+            Backend.AUTO, Availability.of(new DeviceProbe(4, H200)), "cpu"));
   }
 }

@@ -60,6 +60,8 @@ public abstract class SparkTest {
         .config("spark.sql.extensions", TileSparkExtensions.class.getName())
         .config("spark.plugins", TileSparkPlugin.class.getName())
         .config(TileSparkConf.BACKEND.name(), backend)
+        // The same bits on all machines.
+        .config(TileSparkConf.CPU_ENGINE.name(), "own")
         .config(TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.name(), "7")
         .config(TileSparkConf.AUTOTUNE_CACHE_DIR.name(), scratch.resolve("tilings").toString())
         .getOrCreate();
