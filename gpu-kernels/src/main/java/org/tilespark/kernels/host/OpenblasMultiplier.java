@@ -122,7 +122,7 @@ public final class OpenblasMultiplier implements Multiplier {
   private void multiplyFloats(MultiplyProblem problem, long a, long b, long c) {
     if (!problem.factors().readsC()) {
       multiplyRows(problem, a, b, c);
-      if (hasNotFinite(problem, c)) {
+      if (Runs.of(problem, c).hasNotFinite()) {
         multiplyHere(problem, a, b, c);
       }
       return;
@@ -130,17 +130,12 @@ public final class OpenblasMultiplier implements Multiplier {
     int length = Math.toIntExact(problem.m() * problem.n());
     float[] kept = copies.poll();
     float[] copy = kept == null || kept.length < length ? new float[length] : kept;
-    HostMemory before = HostMemory.ofArray(copy);
+    Runs runs = Runs.of(problem, c);
     try {
-      long rowBytes = problem.n() * Float.BYTES;
-      for (long row = 0; row < problem.m(); row++) {
-        rowOf(problem, c, row).copyTo(before.slice(row * rowBytes, rowBytes));
-      }
+      runs.copy(HostMemory.ofArray(copy), false);
       multiplyRows(problem, a, b, c);
-      if (hasNotFinite(problem, c)) {
-        for (long row = 0; row < problem.m(); row++) {
-          before.slice(row * rowBytes, rowBytes).copyTo(rowOf(problem, c, row));
-        }
+      if (runs.hasNotFinite()) {
+        runs.copy(HostMemory.ofArray(copy), true);
         multiplyHere(problem, a, b, c);
       }
     } finally {
@@ -156,17 +151,45 @@ public final class OpenblasMultiplier implements Multiplier {
         HostMemory.ofAddress(c, problem.bytesC()));
   }
 
-  private static HostMemory rowOf(MultiplyProblem problem, long c, long row) {
-    return HostMemory.ofAddress(c + row * problem.leadC() * Float.BYTES, problem.n() * Float.BYTES);
-  }
+  /**
+   * The floats of C without what lies between its rows.
+   *
+   * @param count of pieces without a gap
+   * @param bytes of a piece
+   * @param step from one to the next, in bytes
+   */
+  private record Runs(long address, long count, long bytes, long step) {
+    static Runs of(MultiplyProblem problem, long c) {
+      long rowBytes = problem.n() * Float.BYTES;
+      return problem.leadC() == problem.n()
+          ? new Runs(c, 1, problem.m() * rowBytes, 0)
+          : new Runs(c, problem.m(), rowBytes, problem.leadC() * Float.BYTES);
+    }
 
-  private static boolean hasNotFinite(MultiplyProblem problem, long c) {
-    for (long row = 0; row < problem.m(); row++) {
-      if (NanSearch.hasNotFiniteFloat(rowOf(problem, c, row))) {
-        return true;
+    private HostMemory get(long run) {
+      return HostMemory.ofAddress(address + run * step, bytes);
+    }
+
+    boolean hasNotFinite() {
+      for (long run = 0; run < count; run++) {
+        if (NanSearch.hasNotFiniteFloat(get(run))) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    /** Copies all to memory without gaps, or back from there. */
+    void copy(HostMemory dense, boolean back) {
+      for (long run = 0; run < count; run++) {
+        HostMemory piece = dense.slice(run * bytes, bytes);
+        if (back) {
+          piece.copyTo(get(run));
+        } else {
+          get(run).copyTo(piece);
+        }
       }
     }
-    return false;
   }
 
   /** One call for each chunk of K. */
