@@ -6,10 +6,10 @@ import java.io.Serializable;
 import java.net.URI;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.rows.BlockCursor;
 
 /**
  * Where one array is written, in whatever format. {@link BlockWrite} runs it: the driver begins,
@@ -80,14 +80,13 @@ public interface BlockSink {
   /** Writes the blocks of one task. Used by one thread. */
   interface Writer extends Closeable {
     /**
-     * Writes the block of one row.
+     * Writes the block that a walk has come to.
      *
      * @param box receives the block's offset, then its size
      * @param at where in {@code box}
-     * @throws IllegalArgumentException if the row is no block of the target's array; names the
-     *     block
+     * @throws IllegalArgumentException if that is no block of the target's array; names the block
      */
-    void write(InternalRow row, long[] box, int at) throws IOException;
+    void write(BlockCursor blocks, long[] box, int at) throws IOException;
 
     /** Hands all that was written to storage; the driver may commit after that. */
     void finish() throws IOException;

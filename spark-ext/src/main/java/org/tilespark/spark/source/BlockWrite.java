@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -15,7 +14,6 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
@@ -30,6 +28,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.TileSparkException;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.PlannedBlocks;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import scala.Option;
 import scala.runtime.AbstractFunction2;
@@ -116,12 +116,7 @@ public final class BlockWrite {
           SQLExecution.withNewExecutionId(
               query,
               Option.apply("write " + target.place()),
-              ScalaInterop.supplier(
-                  () -> {
-                    RDD<InternalRow> rows = query.toRdd();
-                    return rows.sparkContext()
-                        .runJob(rows, new WriteTask(target), ScalaInterop.classTag(long[].class));
-                  }));
+              ScalaInterop.supplier(() -> boxes(target, PlannedBlocks.of(query))));
     } catch (Exception e) { // undeclared, as it is Scala's
       throw ErrorBoundary.thrown(
           e instanceof TileSparkException ours && ours.condition() == ErrorCondition.INVALID_BLOCK
@@ -130,6 +125,16 @@ public final class BlockWrite {
               : e);
     }
     return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
+  }
+
+  private static <T> Object boxes(BlockSink.Target target, PlannedBlocks<T> blocks) {
+    RDD<T> partitions = blocks.partitions();
+    return partitions
+        .sparkContext()
+        .runJob(
+            partitions,
+            new WriteTask<>(target, blocks.source()),
+            ScalaInterop.classTag(long[].class));
   }
 
   private Shape extents() {
@@ -275,36 +280,42 @@ public final class BlockWrite {
     return false;
   }
 
-  /** A task's work: writes its rows, returns offsets and sizes of their blocks. */
-  private static final class WriteTask
-      extends AbstractFunction2<TaskContext, scala.collection.Iterator<InternalRow>, long[]>
+  /**
+   * A task's work: writes its blocks, returns their offsets and sizes.
+   *
+   * @param <T> what a partition holds: rows or batches
+   */
+  private static final class WriteTask<T>
+      extends AbstractFunction2<TaskContext, scala.collection.Iterator<T>, long[]>
       implements java.io.Serializable {
     private final BlockSink.Target target;
+    private final BlockCursor.Source<T> source;
 
-    private WriteTask(BlockSink.Target target) {
+    private WriteTask(BlockSink.Target target, BlockCursor.Source<T> source) {
       this.target = target;
+      this.source = source;
     }
 
     @Override
-    public long[] apply(TaskContext task, scala.collection.Iterator<InternalRow> rows) {
-      return PartitionBoundary.drain(rows, blocks -> write(task, blocks));
+    public long[] apply(TaskContext task, scala.collection.Iterator<T> partition) {
+      return PartitionBoundary.drain(partition, blocks -> write(task, source.open(blocks)));
     }
 
-    private long[] write(TaskContext task, Iterator<InternalRow> rows) {
+    private long[] write(TaskContext task, BlockCursor blocks) {
       int numbers = 2 * target.rank();
       long[] boxes = new long[numbers * 16]; // (blocks, 2, axes), grown as needed
       int filled = 0;
       String name = "write " + task.taskAttemptId();
       try (BufferAllocator allocator = ExecutorRuntime.current().memory().newChild(name);
           BlockSink.Writer writer = target.open(allocator)) {
-        while (rows.hasNext()) {
+        while (blocks.advance()) {
           if (task.isInterrupted()) {
             throw new TaskKilledException("killed while writing " + target.place());
           }
           if (filled == boxes.length) {
             boxes = Arrays.copyOf(boxes, Math.multiplyExact(boxes.length, 2));
           }
-          writer.write(rows.next(), boxes, filled);
+          writer.write(blocks, boxes, filled);
           filled += numbers;
         }
         writer.finish();

@@ -122,6 +122,8 @@ public final class PythonPeer implements AutoCloseable {
           return timed(lambda: np.save(c, np.load(a) @ np.load(b)))
       def transform(c, a):
           return timed(lambda: np.save(c, fft.fftn(np.load(a), workers=threads)))
+      def copy(c, a):
+          return timed(lambda: np.save(c, np.load(a)))
       def permute(c, a):
           return timed(lambda: np.save(c, np.ascontiguousarray(np.load(a).transpose(2, 1, 0))))
       def difference(found, expected):
@@ -136,7 +138,7 @@ public final class PythonPeer implements AutoCloseable {
       print("numpy", np.__version__, "and scipy", scipy.__version__, flush=True)
       for line in sys.stdin:
           name, *words = line.split()
-          print({"make": make, "multiply": multiply, "transform": transform, "permute": permute, "difference": difference}[name](*words), flush=True)
+          print({"make": make, "multiply": multiply, "transform": transform, "permute": permute, "copy": copy, "difference": difference}[name](*words), flush=True)
       """;
 
   private final Process process;

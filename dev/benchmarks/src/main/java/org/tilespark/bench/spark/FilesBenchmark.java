@@ -1,7 +1,9 @@
 package org.tilespark.bench.spark;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -22,9 +24,10 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 
 /**
- * What a user waits for from .npy files to a .npy file: a product of matrices, a transform and a
- * transpose of a volume, in turns with numpy and scipy on as many threads. The first query of each
- * case is one of a session that has run the cases before it. Each result is compared with numpy's.
+ * What a user waits for from .npy files to a .npy file: a copy and a product of matrices, a
+ * transform and a transpose of a volume, in turns with numpy and scipy on as many threads. The
+ * first query of each case is one of a session that has run the cases before it. Each result is
+ * compared with numpy's.
  */
 public final class FilesBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -33,8 +36,9 @@ public final class FilesBenchmark {
           """
           Measures products, transforms and transposes from .npy files to .npy files.
 
-            --cases A,B,...   multiply-double, multiply-float, transform, permute (default: all)
-            --matrix N        rows and columns of matrices, in nine blocks (default: 6000)
+            --cases A,B,...   copy, multiply-double, multiply-float, transform, permute (default: all)
+            --matrix N        rows and columns of matrices (default: 6000)
+            --matrix-blocks R,C   their blocks (default: nine)
             --volume N        extents of the volume that is transformed (default: 512)
             --permuted N      extents of the volume that is transposed to zyx (default: 640)
             --permuted-blocks X,Y,Z   its blocks (default: as the format cuts it)
@@ -46,6 +50,7 @@ public final class FilesBenchmark {
           List.of(
               Option.text("cases"),
               Option.checked("matrix", Integer::parseInt),
+              Option.text("matrix-blocks"),
               Option.checked("volume", Integer::parseInt),
               Option.checked("permuted", Integer::parseInt),
               Option.text("permuted-blocks"),
@@ -57,6 +62,9 @@ public final class FilesBenchmark {
   private interface Query {
     Dataset<Row> of(List<Path> inputs);
   }
+
+  private static final OperatingSystemMXBean MACHINE =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
   private final SparkSession spark;
   private final JobArguments arguments;
@@ -115,9 +123,10 @@ public final class FilesBenchmark {
     int volume = extent("volume", 512);
     int permuted = extent("permuted", 640);
     String cases =
-        arguments.option("cases").orElse("multiply-double,multiply-float,transform,permute");
+        arguments.option("cases").orElse("copy,multiply-double,multiply-float,transform,permute");
     for (String each : cases.split(",", -1)) {
       switch (each) {
+        case "copy" -> measure(each, "copy", inputs("f8", 1, matrix, matrix), this::matrix);
         case "multiply-double" ->
             measure(each, "multiply", inputs("f8", 2, matrix, matrix), this::product);
         case "multiply-float" ->
@@ -130,7 +139,7 @@ public final class FilesBenchmark {
             throw new IllegalArgumentException(
                 "--cases "
                     + each
-                    + "; expected multiply-double, multiply-float, transform or permute");
+                    + "; expected copy, multiply-double, multiply-float, transform or permute");
       }
     }
   }
@@ -155,10 +164,14 @@ public final class FilesBenchmark {
         .toList();
   }
 
-  private Dataset<Row> product(List<Path> inputs) {
+  private Dataset<Row> matrix(List<Path> inputs) {
     int block = (extent("matrix", 6000) + 2) / 3;
-    String shape = block + "," + block;
-    return MatrixBlocks.multiply(read(inputs.get(0), shape), read(inputs.get(1), shape));
+    String shape = arguments.option("matrix-blocks").orElse(block + "," + block);
+    return read(inputs.get(inputs.size() - 1), shape);
+  }
+
+  private Dataset<Row> product(List<Path> inputs) {
+    return MatrixBlocks.multiply(matrix(inputs.subList(0, 1)), matrix(inputs));
   }
 
   private Dataset<Row> transform(List<Path> inputs) {
@@ -188,8 +201,10 @@ public final class FilesBenchmark {
     int rounds = Math.max(1, extent("rounds", 5));
     double[] ours = new double[rounds + 1];
     double[] theirs = new double[rounds + 1];
+    double[] busy = new double[rounds + 1];
     for (int round = 0; round <= rounds; round++) {
       theirs[round] = Long.parseLong(peer.ask(ask)) / 1e9;
+      long busyBefore = MACHINE.getProcessCpuTime();
       long start = System.nanoTime();
       query
           .of(inputs)
@@ -198,17 +213,22 @@ public final class FilesBenchmark {
           .mode(SaveMode.Overwrite)
           .save(JobArguments.uri(output));
       ours[round] = (System.nanoTime() - start) / 1e9;
+      busy[round] = (MACHINE.getProcessCpuTime() - busyBefore) / 1e9;
     }
     // Of the largest element: nothing where nothing is computed, else some roundings.
-    double allowed = name.equals("permute") ? 0 : name.equals("multiply-double") ? 1e-13 : 1e-5;
+    double allowed =
+        name.equals("permute") || name.equals("copy")
+            ? 0
+            : name.equals("multiply-double") ? 1e-13 : 1e-5;
     String difference = peer.ask("difference " + output + " " + expected);
     boolean isRight = difference.matches("[0-9.e+-]+") && Double.parseDouble(difference) <= allowed;
     right &= isRight;
     report.line(
         name,
-        "first %.2f s, then %s; numpy %s; %s",
+        "first %.2f s, then %s; all threads together %s; numpy %s; %s",
         ours[0],
         later(ours),
+        later(busy),
         later(theirs),
         isRight ? "right" : "WRONG: largest difference " + difference);
     Files.delete(output);

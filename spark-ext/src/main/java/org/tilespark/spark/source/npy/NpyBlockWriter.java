@@ -1,72 +1,36 @@
 package org.tilespark.spark.source.npy;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.StandardOpenOption;
-import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.NpyEncoder;
-import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.BoxRuns;
+import org.tilespark.spark.source.PosixWriter;
 
-/**
- * Puts blocks at their places in the file of an {@link NpyTarget}.
- *
- * <p>It never makes the file: an attempt that comes after the job was committed or aborted finds
- * none and fails, and attempts that run twice write the same bytes to the same places. Used by one
- * thread. Owns its buffer and the open file until {@link #close()}.
- */
+/** Puts blocks at their places in the file of an {@link NpyTarget}. Used by one thread. */
 final class NpyBlockWriter implements BlockSink.Writer {
-  private static final int BUFFER_BYTES = 4 << 20;
-
   private final NpyTarget target;
-  private final FileChannel channel;
-  private final ArrowBuf buffer;
-  private long bufferStart; // place in the file of the buffer's first byte
-  private int filled; // bytes of the buffer in use
+  private final PosixWriter file; // owned
 
   /**
    * A writer of one task attempt.
    *
-   * @param allocator borrowed for the buffer
-   * @throws IOException if the file is not there: this machine does not share the target's storage,
-   *     or the job is over
+   * @param file the target's; taken
    */
-  NpyBlockWriter(NpyTarget target, BufferAllocator allocator) throws IOException {
+  NpyBlockWriter(NpyTarget target, PosixWriter file) {
     this.target = target;
-    try {
-      this.channel = FileChannel.open(target.temporaryFile(), StandardOpenOption.WRITE);
-    } catch (NoSuchFileException e) {
-      throw new IOException(
-          ("This executor does not see %s, which the driver made. format npy writes to"
-                  + " a path that the driver and all executors share")
-              .formatted(target.temporaryFile()),
-          e);
-    }
-    try {
-      this.buffer = allocator.buffer(BUFFER_BYTES);
-    } catch (Throwable t) {
-      channel.close();
-      throw t;
-    }
+    this.file = file;
   }
 
   @Override
-  public void write(InternalRow row, long[] box, int at) throws IOException {
+  public void write(BlockCursor blocks, long[] box, int at) throws IOException {
     int rank = target.kind().rank();
     long[] offset = new long[rank];
     long[] size = new long[rank];
-    place(row, offset, size);
+    place(blocks.row(), offset, size);
     long length = 1;
     for (long extent : size) {
       length = Math.multiplyExact(length, extent);
@@ -74,12 +38,15 @@ final class NpyBlockWriter implements BlockSink.Writer {
     int parts = target.type().parts();
     HostMemory[] values = new HostMemory[parts];
     for (int part = 0; part < parts; part++) {
-      values[part] = values(row, part, offset, size, length);
+      values[part] = values(blocks, part, offset, size, length);
     }
     BoxRuns runs = new BoxRuns(target.extents(), offset, size);
-    for (long run = 0; run < runs.count(); run++) {
-      put(values, run * runs.elements(), runs.elements(), runs.start(run), offset, size);
-    }
+    file.store(
+        () -> {
+          for (long run = 0; run < runs.count(); run++) {
+            put(values, run * runs.elements(), runs.elements(), runs.start(run), offset, size);
+          }
+        });
     System.arraycopy(offset, 0, box, at, rank);
     System.arraycopy(size, 0, box, at + rank, rank);
   }
@@ -129,23 +96,22 @@ final class NpyBlockWriter implements BlockSink.Writer {
     }
   }
 
-  private HostMemory values(InternalRow row, int part, long[] offset, long[] size, long length) {
+  private HostMemory values(BlockCursor blocks, int part, long[] offset, long[] size, long length) {
     String column = part == 0 ? BlockKind.VALUES : BlockKind.IMAG;
     int ordinal = target.partOrdinal(part);
-    requireValue(row, ordinal, column);
-    var array = row.getArray(ordinal);
-    if (array.numElements() != length) {
+    requireValue(blocks.row(), ordinal, column);
+    int found = blocks.length(ordinal);
+    if (found != length) {
       throw defect(
           offset,
-          "%s has %s elements; expected %s = %s"
-              .formatted(column, array.numElements(), sizeText(size), length));
+          "%s has %s elements; expected %s = %s".formatted(column, found, sizeText(size), length));
     }
-    long missing = ArrayValues.firstNull(array);
+    long missing = blocks.firstNull(ordinal);
     if (missing >= 0) {
       throw defect(
           offset, column + " has a null at element " + missing + "; expected numbers only");
     }
-    return ArrayValues.memory(array, target.encoder().from());
+    return blocks.values(ordinal, target.encoder().from()).values();
   }
 
   private String sizeText(long[] size) {
@@ -159,26 +125,19 @@ final class NpyBlockWriter implements BlockSink.Writer {
     return text.toString();
   }
 
-  /** Encodes a run of a block and passes it on to the file as the buffer fills. */
+  /** Encodes a run of a block to where it is in the file. */
   private void put(
       HostMemory[] values, long first, long count, long start, long[] offset, long[] size)
       throws IOException {
-    NpyType type = target.type();
+    int elementBytes = target.type().elementBytes();
     NpyEncoder encoder = target.encoder();
-    long position = target.dataOffset() + start * type.elementBytes();
-    if (position != bufferStart + filled) {
-      flush();
-      bufferStart = position;
-    }
+    int width = encoder.from().bytes();
     long done = 0;
     while (done < count) {
-      if (filled == BUFFER_BYTES) {
-        flush();
-      }
-      long piece = Math.min(count - done, (BUFFER_BYTES - filled) / type.elementBytes());
-      HostMemory to = Buffers.memory(buffer, filled, piece * type.elementBytes());
+      long position = target.dataOffset() + (start + done) * elementBytes;
+      HostMemory to = file.room(position, (count - done) * elementBytes);
+      long piece = to.bytes() / elementBytes;
       for (int part = 0; part < values.length; part++) {
-        int width = encoder.from().bytes();
         HostMemory from = values[part].slice((first + done) * width, piece * width);
         long bad = encoder.encode(from, to, part);
         if (bad >= 0) {
@@ -193,7 +152,6 @@ final class NpyBlockWriter implements BlockSink.Writer {
                   "the option " + NpyOptions.DTYPE));
         }
       }
-      filled += Math.toIntExact(piece * type.elementBytes());
       done += piece;
     }
   }
@@ -202,72 +160,13 @@ final class NpyBlockWriter implements BlockSink.Writer {
     return new IllegalArgumentException(target.kind().describe(offset) + ": " + what);
   }
 
-  /** Hands the buffered bytes to the operating system. */
-  private void flush() throws IOException {
-    if (filled == 0) {
-      return;
-    }
-    ByteBuffer bytes = buffer.nioBuffer(0, filled);
-    long at = bufferStart;
-    try {
-      while (bytes.hasRemaining()) {
-        at += channel.write(bytes, at);
-      }
-    } catch (IOException e) {
-      throw notWritten(bytes.remaining(), at, e);
-    }
-    bufferStart = at;
-    filled = 0;
-  }
-
-  /**
-   * Hands all that was written to the operating system, and to the disk if the target is durable.
-   */
   @Override
   public void finish() throws IOException {
-    flush();
-    if (!target.isDurable()) {
-      return;
-    }
-    try {
-      channel.force(false); // some file systems find out here that they are full
-    } catch (IOException e) {
-      throw notWritten(0, target.dataOffset(), e);
-    }
-  }
-
-  private IOException notWritten(int bytes, long at, IOException why) {
-    if (why instanceof ClosedByInterruptException) {
-      return why; // the task is killed
-    }
-    java.nio.file.Path file = target.temporaryFile();
-    long elements = 1;
-    for (long extent : target.extents()) {
-      elements *= extent;
-    }
-    long free = -1;
-    try {
-      free = Files.getFileStore(file).getUsableSpace();
-    } catch (IOException unknown) {
-      why.addSuppressed(unknown);
-    }
-    return new IOException(
-        "Cannot write %s%s: %s; the whole file takes %s bytes%s"
-            .formatted(
-                bytes > 0 ? bytes + " bytes at " + at + " of " : "",
-                file,
-                why.getMessage(),
-                target.dataOffset() + elements * target.type().elementBytes(),
-                free < 0 ? "" : ", the file system has " + free + " bytes free"),
-        why);
+    file.finish(target.isDurable());
   }
 
   @Override
   public void close() throws IOException {
-    try {
-      channel.close();
-    } finally {
-      buffer.close();
-    }
+    file.close();
   }
 }

@@ -1,6 +1,7 @@
 package org.tilespark.spark.source.npy;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Arrays;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.spark.block.BlockKind;
@@ -8,6 +9,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockSink;
+import org.tilespark.spark.source.PosixWriter;
 
 /**
  * What tasks must know to write blocks into one file: where it lies until it is committed, and what
@@ -17,6 +19,7 @@ final class NpyTarget implements BlockSink.Target {
   private final String temporaryFile;
   private final NpyEncoder encoder;
   private final long dataOffset;
+  private final long fileBytes;
   private final long[] extents;
   private final String extentsSource;
   private final boolean durable;
@@ -43,6 +46,7 @@ final class NpyTarget implements BlockSink.Target {
     this.temporaryFile = temporaryFile;
     this.encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
     this.dataOffset = header.dataOffset();
+    this.fileBytes = header.fileBytes();
     this.extents = header.shape().toArray();
     this.extentsSource = extentsSource;
     this.durable = durable;
@@ -62,11 +66,7 @@ final class NpyTarget implements BlockSink.Target {
 
   @Override
   public BlockSink.Writer open(BufferAllocator allocator) throws IOException {
-    return new NpyBlockWriter(this, allocator);
-  }
-
-  java.nio.file.Path temporaryFile() {
-    return java.nio.file.Path.of(temporaryFile);
+    return new NpyBlockWriter(this, PosixWriter.open(Path.of(temporaryFile), fileBytes, allocator));
   }
 
   NpyType type() {

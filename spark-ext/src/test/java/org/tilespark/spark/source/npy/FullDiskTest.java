@@ -5,21 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.spark.testing.SmallDisk;
 import org.tilespark.spark.testing.SparkTest;
 
 /**
@@ -28,27 +25,23 @@ import org.tilespark.spark.testing.SparkTest;
  */
 class FullDiskTest extends SparkTest {
   @TempDir Path directory;
-  private Path disk;
-  private boolean mounted;
+  private SmallDisk disk;
 
   @BeforeEach
   void mount() throws Exception {
-    disk = Files.createDirectory(directory.resolve("disk"));
-    String problem = command("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk.toString());
-    mounted = problem.isEmpty();
-    Assumptions.assumeTrue(mounted, () -> "cannot mount a small file system: " + problem);
+    disk = SmallDisk.mount(directory);
   }
 
   @AfterEach
   void unmount() throws Exception {
-    if (mounted) {
-      assertEquals("", command("umount", disk.toString()));
+    if (disk != null) {
+      disk.close();
     }
   }
 
   @Test
   void theWriteFailsAndLeavesWhatWasThere() throws Exception {
-    Path target = disk.resolve("out.npy");
+    Path target = disk.path().resolve("out.npy");
     NpyFixture small = new NpyFixture("i4", 100, 100);
     read("small.npy", small, "30,30").write().format("npy").save(target.toString());
 
@@ -66,7 +59,7 @@ class FullDiskTest extends SparkTest {
     assertTrue(
         messages.toString().contains("the whole file takes 6000128 bytes"), messages::toString);
     assertArrayEquals(small.canonical(), Files.readAllBytes(target));
-    try (Stream<Path> files = Files.list(disk)) {
+    try (Stream<Path> files = Files.list(disk.path())) {
       assertEquals(List.of(target), files.toList());
     }
     awaitNoTasks(); // one that is being killed may hold the file that was removed
@@ -85,18 +78,5 @@ class FullDiskTest extends SparkTest {
         .format("npy")
         .option("blockShape", blockShape)
         .load(NpyFixture.write(directory.resolve(name), array.canonical()));
-  }
-
-  /** Runs it; returns what it printed if it failed, else nothing. */
-  private static String command(String... words) throws Exception {
-    Process process;
-    try {
-      process = new ProcessBuilder(words).redirectErrorStream(true).start();
-    } catch (IOException e) {
-      return e.getMessage();
-    }
-    String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertTrue(process.waitFor(20, TimeUnit.SECONDS));
-    return process.exitValue() == 0 ? "" : words[0] + ": " + printed.strip();
   }
 }

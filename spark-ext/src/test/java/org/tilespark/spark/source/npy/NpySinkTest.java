@@ -39,8 +39,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.BlockWrite;
 import org.tilespark.spark.source.HiddenFiles;
+import org.tilespark.spark.source.MappedWriters;
 import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.testing.SparkTest;
 
@@ -117,6 +120,35 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(volume.canonical(), Files.readAllBytes(target));
     save(load("v.npy", volume.file('<', true, 1), "3,7,5").repartition(3));
     assertArrayEquals(volume.canonical(), Files.readAllBytes(target));
+  }
+
+  /** What many processors do, on any machine. */
+  @ParameterizedTest
+  @EnumSource(NpyType.class)
+  void blocksAreStoredIntoMappings(NpyType type) throws IOException {
+    NpyFixture fixture = new NpyFixture(type.descr().substring(1), 130, 170);
+    Dataset<Row> data = load("m.npy", fixture.canonical(), "50,40");
+    var schema = BlockWrite.requireBlocks(data.schema(), options());
+    NpyHeader header = NpyHeader.forWriting(type, org.tilespark.layout.Shape.of(130, 170));
+    try (PosixTarget.Pending pending =
+            NpySink.begin(new PosixTarget(target), header, HiddenFiles.BEAT);
+        var allocator = new org.apache.arrow.memory.RootAllocator()) {
+      NpyTarget plan =
+          new NpyTarget(pending.file().toString(), header, true, "the blocks", true, schema);
+      try (BlockSink.Writer writer =
+          new NpyBlockWriter(
+              plan, MappedWriters.open(pending.file(), header.fileBytes(), allocator))) {
+        BlockCursor blocks =
+            BlockCursor.overRows(
+                plan(data).toRdd().toJavaRDD().map(InternalRow::copy).collect().iterator());
+        while (blocks.advance()) {
+          writer.write(blocks, new long[4], 0);
+        }
+        writer.finish();
+      }
+      pending.commit(false, true);
+    }
+    assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
   }
 
   @Test
@@ -498,8 +530,7 @@ class NpySinkTest extends SparkTest {
     NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", true, schema);
     try (var allocator = new org.apache.arrow.memory.RootAllocator()) {
       String message =
-          assertThrows(IOException.class, () -> new NpyBlockWriter(plan, allocator).close())
-              .getMessage();
+          assertThrows(IOException.class, () -> plan.open(allocator).close()).getMessage();
       assertTrue(message.contains("does not see"), message);
     }
     assertFalse(Files.exists(file));
@@ -589,8 +620,10 @@ class NpySinkTest extends SparkTest {
     NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", true, schema);
     InternalRow row = plan(blocks("INT", "(0, 0, 1, 1, array(1))")).toRdd().toJavaRDD().first();
     try (var allocator = new org.apache.arrow.memory.RootAllocator();
-        NpyBlockWriter writer = new NpyBlockWriter(plan, allocator)) {
-      writer.write(row, new long[4], 0);
+        BlockSink.Writer writer = plan.open(allocator)) {
+      BlockCursor blocks = BlockCursor.overRows(List.of(row).iterator());
+      assertTrue(blocks.advance());
+      writer.write(blocks, new long[4], 0);
       String message = assertThrows(IOException.class, writer::finish).getMessage();
       assertTrue(message.startsWith("Cannot write 4 bytes at 128 of /dev/full: "), message);
       assertTrue(message.contains("No space left on device"), message);

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.BoxRuns;
 import org.tilespark.spark.source.HiddenFiles;
@@ -90,7 +91,8 @@ record RawSink(RawFormat format, PosixTarget file) implements BlockSink {
 
   private record RawWriter(RawTarget target, FileChannel channel) implements Writer {
     @Override
-    public void write(InternalRow row, long[] box, int at) throws IOException {
+    public void write(BlockCursor blocks, long[] box, int at) throws IOException {
+      InternalRow row = blocks.row();
       int rank = target.rank();
       long[] offset = new long[rank];
       long[] size = new long[rank];

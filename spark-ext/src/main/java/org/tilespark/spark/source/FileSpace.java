@@ -1,0 +1,134 @@
+package org.tilespark.spark.source;
+
+import com.sun.jna.LastErrorException;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.tilespark.kernels.launch.Availability;
+
+/**
+ * Reserves the space of one file part by part, before anybody stores into a mapping of it: a full
+ * disk is an error then, where a store would end the process. All tasks of a process share what is
+ * reserved, so that each part is asked for once. Thread-safe.
+ *
+ * <p>This is {@code fallocate} of Linux and not {@code posix_fallocate}, which writes zeros where
+ * the file system reserves nothing, over what other tasks write meanwhile.
+ */
+final class FileSpace implements Closeable {
+  /** Large enough for few calls and long extents, short enough for those who wait. */
+  private static final long PART_BYTES = 16L << 20;
+
+  private static final long MOST_PARTS = 1 << 16;
+
+  private static final int READ_WRITE = 2;
+  private static final int INTERRUPTED = 4;
+
+  /** Those that writers of this process have open, by their hidden files; guarded by itself. */
+  private static final Map<Path, FileSpace> OPEN = new HashMap<>();
+
+  private final Path file;
+  private final long fileBytes;
+  private final long partBytes;
+  private final AtomicIntegerArray parts; // 1: reserved; written under this
+  private final int descriptor;
+  private int users; // guarded by OPEN
+
+  private FileSpace(Path file, long fileBytes) {
+    this.file = file;
+    this.fileBytes = fileBytes;
+    this.partBytes = PART_BYTES * (1 + fileBytes / (PART_BYTES * MOST_PARTS));
+    this.parts = new AtomicIntegerArray(Math.toIntExact(1 + (fileBytes - 1) / partBytes));
+    this.descriptor = LibC.open(file.toString(), READ_WRITE);
+  }
+
+  /**
+   * The space of a file.
+   *
+   * @param fileBytes its length, 1 or more
+   * @return to be closed; or why none can be reserved
+   */
+  static Availability<FileSpace> open(Path file, long fileBytes) {
+    synchronized (OPEN) {
+      FileSpace space = OPEN.get(file);
+      if (space == null) {
+        try {
+          space = new FileSpace(file, fileBytes);
+        } catch (LastErrorException | LinkageError e) {
+          return Availability.not(e.toString());
+        }
+        try {
+          LibC.fallocate(space.descriptor, 0, 0, 1); // which is there: asks whether there is a way
+        } catch (LastErrorException e) {
+          LibC.close(space.descriptor);
+          return Availability.not("the file system reserves no space: " + e.getMessage());
+        }
+        OPEN.put(file, space);
+      }
+      space.users++;
+      return Availability.of(space);
+    }
+  }
+
+  /**
+   * Returns when these bytes of the file have their space.
+   *
+   * @throws IOException if there is no room; in the system's words
+   */
+  void reserve(long position, long bytes) throws IOException {
+    int last = (int) ((position + bytes - 1) / partBytes);
+    for (int part = (int) (position / partBytes); part <= last; part++) {
+      if (parts.get(part) == 0) {
+        reserve(part);
+      }
+    }
+  }
+
+  /** One at a time: the system has a lock for each file, and burns time at it. */
+  private synchronized void reserve(int part) throws IOException {
+    long start = part * partBytes;
+    while (parts.get(part) == 0) {
+      try {
+        LibC.fallocate(descriptor, 0, start, Math.min(partBytes, fileBytes - start));
+        parts.set(part, 1);
+      } catch (LastErrorException e) {
+        if (Thread.currentThread().isInterrupted()) {
+          throw new ClosedByInterruptException(); // the task is killed
+        }
+        if (e.getErrorCode() != INTERRUPTED) {
+          throw new IOException(e.getMessage(), e);
+        }
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    synchronized (OPEN) {
+      users--;
+      if (users == 0) {
+        OPEN.remove(file);
+        LibC.close(descriptor);
+      }
+    }
+  }
+
+  /** The C library of this process. */
+  private static final class LibC {
+    static {
+      Native.register(LibC.class, NativeLibrary.getProcess());
+    }
+
+    static native int open(String path, int flags) throws LastErrorException;
+
+    static native int fallocate(int descriptor, int mode, long offset, long bytes)
+        throws LastErrorException;
+
+    static native int close(int descriptor) throws LastErrorException;
+  }
+}

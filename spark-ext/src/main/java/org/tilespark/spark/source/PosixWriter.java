@@ -1,0 +1,179 @@
+package org.tilespark.spark.source;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Objects;
+import org.apache.arrow.memory.BufferAllocator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * What a task attempt writes at places inside the hidden file of a {@link PosixTarget}, in the
+ * {@link WriteWay} that suits the file.
+ *
+ * <p>It never makes the file: an attempt that comes after the job was committed or aborted finds
+ * none and fails, and attempts that run twice write the same bytes to the same places. Used by one
+ * thread. Owns the open file until {@link #close()}.
+ */
+public abstract sealed class PosixWriter implements Closeable
+    permits MappedWriter, PositionedWriter {
+  private static final Logger LOG = LoggerFactory.getLogger(PosixWriter.class);
+
+  protected final FileChannel channel;
+  protected final long fileBytes;
+  private final Path file;
+
+  /**
+   * A writer.
+   *
+   * @param channel taken
+   */
+  protected PosixWriter(Path file, long fileBytes, FileChannel channel) {
+    this.file = file;
+    this.fileBytes = fileBytes;
+    this.channel = channel;
+  }
+
+  /**
+   * Opens the hidden file.
+   *
+   * @param fileBytes its whole length
+   * @param allocator borrowed for buffers
+   * @throws IOException if the file is not there: this machine does not share the target's storage,
+   *     or the job is over
+   */
+  public static PosixWriter open(Path file, long fileBytes, BufferAllocator allocator)
+      throws IOException {
+    try {
+      String fileSystem = Files.getFileStore(file).type();
+      WriteWay way = WriteWay.of(fileSystem, Runtime.getRuntime().availableProcessors());
+      return open(file, fileBytes, allocator, way);
+    } catch (NoSuchFileException e) {
+      throw new IOException(
+          ("This executor does not see %s, which the driver made. One file is written on"
+                  + " a path that the driver and all executors share")
+              .formatted(file),
+          e);
+    }
+  }
+
+  /** Opens it in one way, or by positions where no space can be reserved. */
+  static PosixWriter open(Path file, long fileBytes, BufferAllocator allocator, WriteWay way)
+      throws IOException {
+    FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    try {
+      if (way == WriteWay.MAPPED) {
+        Availability<FileSpace> space = FileSpace.open(file, fileBytes);
+        if (space.isPresent()) {
+          return new MappedWriter(file, fileBytes, channel, space.get());
+        }
+        LOG.info("Writes {} by positions: {}", file, space.whyNot());
+      }
+      return new PositionedWriter(file, fileBytes, channel, allocator);
+    } catch (Throwable t) {
+      channel.close();
+      throw t;
+    }
+  }
+
+  /** Stores bytes of a block. */
+  @FunctionalInterface
+  public interface Storing {
+    /** Stores them where {@link #room} says. */
+    void run() throws IOException;
+  }
+
+  /**
+   * Where bytes of the file are stored, by {@link HostMemory#unsafe()} alone: should a page of the
+   * file be lost, HotSpot makes an error of that there, and any other code ends the process.
+   *
+   * @param position of the first of them in the file
+   * @return room for all of them or for as many as go at once, 1 or more, which cuts no element
+   *     that lies at a multiple of its length; valid until the next call
+   * @throws IOException if they cannot be written; says what there is room for
+   */
+  public abstract HostMemory room(long position, long bytes) throws IOException;
+
+  /** Hands what was stored to the operating system. */
+  protected abstract void flush() throws IOException;
+
+  /**
+   * Runs {@code body}, which stores where there is room.
+   *
+   * @throws IOException also if a page of the file was lost
+   */
+  public final void store(Storing body) throws IOException {
+    try {
+      body.run();
+      awaitFailure();
+    } catch (InternalError e) {
+      throw notWritten(0, 0, new IOException("a page of it is gone, or cannot be read", e));
+    }
+  }
+
+  /**
+   * Where the failure of a store before is thrown at the latest: HotSpot 17 does so at the thread's
+   * next call into HotSpot itself, newer ones at its next safepoint poll. Arrays of arrays of a
+   * length that the compiler does not know are made by such a call.
+   */
+  private void awaitFailure() throws IOException {
+    int length = (int) Math.min(1, channel.size());
+    Object made = new byte[length][length];
+    Objects.requireNonNull(made);
+  }
+
+  /**
+   * Hands all that was stored to the operating system.
+   *
+   * @param durable true to wait until it is on the disk
+   */
+  public final void finish(boolean durable) throws IOException {
+    flush();
+    if (!durable) {
+      return;
+    }
+    try {
+      channel.force(false); // some file systems find out here that they are full
+    } catch (IOException e) {
+      throw notWritten(0, 0, e);
+    }
+  }
+
+  /**
+   * The failure to write these bytes, or the file where they are none, with the figures that
+   * matter.
+   */
+  protected final IOException notWritten(long bytes, long position, IOException why) {
+    if (why instanceof ClosedByInterruptException) {
+      return why; // the task is killed
+    }
+    long free = -1;
+    try {
+      free = Files.getFileStore(file).getUsableSpace();
+    } catch (IOException unknown) {
+      why.addSuppressed(unknown);
+    }
+    return new IOException(
+        "Cannot write %s%s: %s; the whole file takes %s bytes%s"
+            .formatted(
+                bytes > 0 ? bytes + " bytes at " + position + " of " : "",
+                file,
+                why.getMessage(),
+                fileBytes,
+                free < 0 ? "" : ", the file system has " + free + " bytes free"),
+        why);
+  }
+
+  @Override
+  public void close() throws IOException {
+    channel.close();
+  }
+}

@@ -1,0 +1,35 @@
+package org.tilespark.spark.source;
+
+import java.util.Set;
+
+/** How the tasks of one machine write at places inside one file. */
+enum WriteWay {
+  /** They store into mappings of the file, whose space is reserved before. */
+  MAPPED,
+
+  /** They call the system with a position for each piece. */
+  POSITIONED;
+
+  /**
+   * File systems whose pages belong to one machine and where reserved space cannot run out. Network
+   * mounts write back whole mapped pages, over what another machine has put beside; copy-on-write
+   * file systems need space again when a reserved page is written.
+   */
+  private static final Set<String> RESERVING = Set.of("ext4", "overlay", "tmpfs", "xfs");
+
+  /**
+   * Fewer writers rarely wait for the file's lock, which calls take and stores do not, and a call
+   * for 4 KiB or more costs less than the page faults that it saves.
+   */
+  private static final int MANY_WRITERS = 4;
+
+  /**
+   * The way for a file.
+   *
+   * @param fileSystem its type, as the system's table of mounts has it
+   * @param processors of this machine that tasks may run on
+   */
+  static WriteWay of(String fileSystem, int processors) {
+    return processors >= MANY_WRITERS && RESERVING.contains(fileSystem) ? MAPPED : POSITIONED;
+  }
+}
