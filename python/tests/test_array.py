@@ -445,6 +445,7 @@ def test_servers_that_see_no_files(spark, monkeypatch):
     from tilespark import _transfer
 
     monkeypatch.setattr(_transfer, "_sharing", {})
+    monkeypatch.setattr(_transfer, "is_connect", lambda session: True)  # the JVM of a classic session sees Python's files
     nowhere = property(lambda file: f"file:///no/such/directory/{file.path.name}")
     monkeypatch.setattr(_transfer.TemporaryFile, "url", nowhere)
     assert not _transfer.shares_files(spark)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import location
-from .errors import EXTENSIONS, PLUGIN, SETUP_HELP, InvalidInputError, SetupError, translated
+from .errors import EXTENSIONS, PLUGIN, SETUP_HELP, InvalidInputError, SetupError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,12 +129,7 @@ def _spark_defaults() -> dict[str, str]:
     """The settings that spark-submit will read from a file, which those of a builder replace."""
     directory = os.environ.get("SPARK_CONF_DIR")
     if not directory:
-        home = os.environ.get("SPARK_HOME")
-        if not home:
-            import pyspark
-
-            home = str(Path(pyspark.__file__).parent)
-        directory = str(Path(home) / "conf")
+        directory = str(_spark_home() / "conf")
     path = Path(directory) / "spark-defaults.conf"
     if not path.is_file():
         return {}
@@ -144,6 +139,13 @@ def _spark_defaults() -> dict[str, str]:
         if found:
             settings[found.group(1)] = found.group(2)
     return settings
+
+
+def _spark_home() -> Path:
+    """The installation of Spark whose JVM PySpark starts."""
+    import pyspark
+
+    return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
 def _directories_of(packages: tuple[str, ...], library: str) -> list[str]:
@@ -166,7 +168,7 @@ def session(spark: SparkSession | None = None) -> SparkSession:
     """The session to work in: the one that is given, else the active one.
 
     Raises:
-        SetupError: if there is none, or it lacks tilespark's jar or extension.
+        SetupError: if there is none.
     """
     if spark is None:
         from pyspark.sql import SparkSession
@@ -183,27 +185,14 @@ def session(spark: SparkSession | None = None) -> SparkSession:
 
 
 def check(spark: SparkSession) -> None:
-    """Looks once whether a session has tilespark's jar and extension; a missing plugin is a warning.
-
-    Raises:
-        SetupError: that names what is missing and how to set it.
+    """Warns once of a session whose settings name tilespark's extension and not its plugin. It runs no query: a session that lacks
+    the jar or the extension says so where a function of tilespark's is planned (:func:`errors.from_spark`).
     """
     if not hasattr(spark, "sql") or not hasattr(spark, "conf"):
         raise InvalidInputError(f"spark is {spark!r}; expected a SparkSession")
     if spark in _checked:
         return
-    with translated():
-        known = spark.sql("SHOW FUNCTIONS LIKE 'matrix_unpack'").count() > 0
-    has_extension = EXTENSIONS in setting(spark, "spark.sql.extensions")
-    has_plugin = PLUGIN in setting(spark, "spark.plugins")
-    if not known:
-        lacking = (
-            "the jar on its class path (spark.jars): the extension is named and was not found"
-            if has_extension
-            else f"the extension (spark.sql.extensions={EXTENSIONS})"
-        )
-        raise SetupError(f"This Spark session lacks {lacking}. {SETUP_HELP}")
-    if not has_plugin:
+    if EXTENSIONS in setting(spark, "spark.sql.extensions") and PLUGIN not in setting(spark, "spark.plugins"):
         warnings.warn(
             f"This Spark session lacks the plugin (spark.plugins={PLUGIN}): it computes, without the GPU tab, executor"
             f" metrics and recovery from a lost device. {SETUP_HELP}",

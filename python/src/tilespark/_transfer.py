@@ -27,6 +27,7 @@ import numpy as np
 from . import _blocks, _worker
 from ._blocks import MATRIX, VOLUME, Kind
 from ._arguments import location
+from ._deep import is_connect
 from ._session import is_local, setting
 from ._sql import call, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, translated
@@ -158,10 +159,12 @@ def _write_npy(path: Path, array: NDArray) -> None:
 def shares_files(spark: SparkSession) -> bool:
     """True if the session's driver and executors are one process that reads and writes the files of this one.
 
-    Tried once: a server in local mode may run on another machine, or as another user.
+    A server of Spark Connect in local mode may run on another machine, or as another user, so it is tried once; the JVM of a
+    classic session runs beside this Python.
     """
     if spark not in _sharing:
-        _sharing[spark] = os.name == "posix" and is_local(spark) and _reads_and_writes(spark)
+        can_share = os.name == "posix" and is_local(spark)
+        _sharing[spark] = can_share and (not is_connect(spark) or _reads_and_writes(spark))
     return _sharing[spark]
 
 

@@ -128,10 +128,14 @@ def from_spark(error: BaseException, method: str = "compute") -> TileSparkError 
         )
     missing = _NO_FUNCTION.search(texts[0])
     if missing:
-        name = missing.group(1) or missing.group(2)
+        function, source = missing.groups()
+        lacking = (
+            f"the extension (spark.sql.extensions={EXTENSIONS}), or the jar that has it (spark.jars)"
+            if function
+            else "the jar on its class path (spark.jars)"
+        )
         return SetupError(
-            f"This Spark session does not know {name}. It lacks the jar (spark.jars) or the extension"
-            f" (spark.sql.extensions={EXTENSIONS}). {SETUP_HELP}",
+            f"This Spark session does not know {function or source}. It lacks {lacking}. {SETUP_HELP}",
             jvm_trace=trace,
         )
     return None
