@@ -275,6 +275,7 @@ for call in (x.compute, lambda: x.T, lambda: x + x, x.persist, lambda: tilespark
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PATH": os.pathsep.join([str(tmp_path), os.environ["PATH"]]),
+        "XDG_CACHE_HOME": str(tmp_path),  # with an archive of classes, the jar is on the class path too
     }
     del environment["PYSPARK_PYTHON"]
     done = subprocess.run(

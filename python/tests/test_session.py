@@ -11,7 +11,7 @@ import numpy as np
 import pyspark
 import pytest
 import tilespark as ts
-from tilespark import _transfer, errors
+from tilespark import _session, _transfer, errors
 
 BLOCK = "SELECT 0L AS row, 0L AS col, 2 AS rows, 3 AS cols, array(1f, 2f, 3f, 4f, 5f, 6f) AS values"
 
@@ -98,6 +98,76 @@ def test_a_second_session(client):
         pytest.skip("a classic session")
     done = python(TWICE)
     assert done.stdout.split("\n")[:2] == ["(3, 2)"] * 2, done.stderr
+
+
+FIRST_CALLS = """
+import numpy, tilespark as ts
+from pyspark.sql import SparkSession
+spark = ts.configure(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")).getOrCreate()
+x = ts.from_numpy(numpy.ones((2, 3)))
+y = (x.T + 1) @ x
+print(spark.sparkContext.statusTracker().getJobIdsForGroup(None), y.shape)
+"""
+
+
+def test_first_calls_run_no_job(client):
+    if client == "connect":
+        pytest.skip("a classic session")
+    done = python(FIRST_CALLS)
+    assert done.stdout.strip() == "[] (3, 3)", done.stderr
+
+
+def archive(cache: Path) -> Path:
+    """Where the session looks for an archive of classes."""
+    done = python(
+        "import tilespark._session as s; print(s.class_archive(s._spark_home(), s.jar_path()))", XDG_CACHE_HOME=str(cache)
+    )
+    file = Path(done.stdout.strip())
+    assert file.is_relative_to(cache), done.stderr
+    file.parent.mkdir(parents=True)
+    return file
+
+
+def test_an_archive_of_classes_is_used_where_it_exists(tmp_path):
+    configure = CONFIGURE.replace("builder)", "builder.config('spark.driver.extraJavaOptions', '-Dmine=1'))")
+    assert "SharedArchiveFile" not in python(configure, XDG_CACHE_HOME=str(tmp_path)).stdout
+    file = archive(tmp_path)
+    file.write_bytes(b"")
+    done = python(configure, XDG_CACHE_HOME=str(tmp_path))
+    assert f"'-XX:SharedArchiveFile={file} -Xlog:cds*=off -Dmine=1'" in done.stdout, done.stderr
+    assert "/jars/*:" in done.stdout, "the archive serves a class path that begins with Spark's jars"
+
+
+def test_dev_class_archive_makes_the_file_that_configure_uses(tmp_path, monkeypatch):
+    script = Path(__file__).parents[2] / "dev" / "class-archive"
+    home, jar = Path(pyspark.__file__).parent, ts.jar_path()
+    done = subprocess.run(
+        [script, "--path", "--spark", home, "--jar", jar],
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert done.stdout.strip() == str(_session.class_archive(home, str(jar))), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["no archive at all", "of other jars"])
+def test_an_outdated_archive_of_classes_is_harmless(client, tmp_path, kind):
+    if client == "connect":
+        pytest.skip("a classic session")
+    file = archive(tmp_path)
+    if kind == "no archive at all":
+        file.write_text("what a full disk has left of it")
+    else:
+        jars = Path(pyspark.__file__).parent / "jars"
+        launcher = next(jars.glob("spark-launcher*.jar"))
+        subprocess.run(
+            ["java", f"-XX:ArchiveClassesAtExit={file}", "-cp", launcher, "org.apache.spark.launcher.Main",
+             "org.apache.spark.deploy.SparkSubmit", "--version"],
+            env=os.environ | {"SPARK_HOME": str(jars.parent)}, capture_output=True, check=False,
+        )
+        assert file.is_file()
+    done = python(TWICE, XDG_CACHE_HOME=str(tmp_path))
+    assert done.stdout.split("\n")[:2] == ["(3, 2)"] * 2, done.stderr
+    assert "[cds" not in done.stdout + done.stderr
 
 
 LEAVES = """

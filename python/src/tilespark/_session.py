@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import shlex
@@ -42,8 +43,9 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
 
     What the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` already name under the same keys
     stays. Where NVIDIA's cuBLAS and cuFFT are installed as Python packages (``pip install tilespark[cuda]``), executors of
-    this machine find them there, and numpy's OpenBLAS in numpy's. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
-    names another one.
+    this machine find them there, and numpy's OpenBLAS in numpy's. Workers of a local session run this Python, unless the
+    environment variable ``PYSPARK_PYTHON`` names another one. Where ``dev/class-archive`` has made an archive of the classes of
+    this Spark and this jar, the JVM starts from it.
 
     Args:
         builder: ``SparkSession.builder``, with or without settings of yours; not for a server that runs elsewhere.
@@ -91,6 +93,8 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
     ):
         if libraries and key not in options and key not in defaults:
             builder.config(key, os.pathsep.join(libraries))
+    if running is None:
+        _use_class_archive(builder, path, options | defaults)
     master = str(options.get("spark.master", remote or defaults.get("spark.master", "local")))
     if master.startswith("local") and sys.executable and "spark.pyspark.python" not in options | defaults:
         # Spark reads this variable when a session is made, and no setting; its default is the python3 of the PATH.
@@ -146,6 +150,30 @@ def _spark_home() -> Path:
     import pyspark
 
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+
+
+def class_archive(home: Path, jar: str) -> Path:
+    """Where dev/class-archive keeps the archive of an installation's classes and of a jar's."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    key = hashlib.sha256(f"{home.resolve()}\n{Path(jar).resolve()}\n".encode()).hexdigest()[:16]
+    return cache / "tilespark" / "class-archives" / f"{key}.jsa"
+
+
+def _use_class_archive(builder: Any, jar: str, settings: dict[str, Any]) -> None:
+    """Has the JVM start from an archive of classes, if there is one: its class path begins as that of the JVM that made it.
+
+    A JVM that finds the archive to be of another Java or of other jars does without it, and says nothing.
+    """
+    home = _spark_home()
+    archive = class_archive(home, jar)
+    path, options = "spark.driver.extraClassPath", "spark.driver.extraJavaOptions"
+    if not archive.is_file() or " " in str(archive) or "SharedArchiveFile" in str(settings.get(options, "")):
+        return
+    for key, ours, separator in (
+        (path, f"{home.resolve()}/jars/*:{Path(jar).resolve()}", ":"),
+        (options, f"-XX:SharedArchiveFile={archive} -Xlog:cds*=off", " "),
+    ):
+        builder.config(key, separator.join(filter(None, (ours, str(settings.get(key, ""))))))
 
 
 def _directories_of(packages: tuple[str, ...], library: str) -> list[str]:
