@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.SparkStrategy;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.UncountedRows;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -126,6 +127,9 @@ public final class PlanBlocks extends SparkStrategy {
               TileSparkConf.BACKEND.read(TileSparkConf.session()), context),
           context.defaultParallelism(),
           this::planLater);
+    }
+    if (plan instanceof UncountedRows rows) {
+      return planLater(rows.child());
     }
     if (plan instanceof LeftToSpark join) {
       return new LeftToSparkExec(join.reason(), planLater(join.child()));

@@ -3,6 +3,7 @@ package org.tilespark.spark;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.tilespark.spark.block.InsertedSpectra;
 import org.tilespark.spark.block.ReconcileMetadata;
+import org.tilespark.spark.catalyst.HideCounts;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.functions.CommonTables;
@@ -53,6 +54,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyNearest()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
     extensions.injectColumnar(ScalaInterop.function(session -> new BulkTransitions()));

@@ -254,6 +254,8 @@ class EqualPlansTest extends SparkTest {
     Supplier<Dataset<Row>> bByRow = () -> B.onGrid(spark, 4, 16).repartition(4, new Column("row"));
     Dataset<Row> aOfSamples = a.withColumn("sample", new Column("row").mod(2));
     Dataset<Row> bOfSamples = b.withColumn("sample", new Column("row").mod(2));
+    QUERIES.put(
+        "neighbours in order", () -> MatrixBlocks.knn(a, a, 2, Metric.INNER).orderBy("rank"));
     QUERIES.put("cuboids", () -> MatrixBlocks.multiply(a, b, TestProduct.cuboid(2, 2, 1)));
     QUERIES.put("cuboids and sums", () -> MatrixBlocks.multiply(a, b, TestProduct.cuboid(1, 2, 2)));
     QUERIES.put(

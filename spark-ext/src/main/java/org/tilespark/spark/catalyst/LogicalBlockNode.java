@@ -37,6 +37,14 @@ public abstract class LogicalBlockNode extends LogicalPlan {
     return true;
   }
 
+  /**
+   * True if the node's physical plan has exchanges of its own, not only those that it asks of its
+   * children's rows as they are.
+   */
+  public boolean holdsExchanges() {
+    return false;
+  }
+
   /** True if the node's block coordinates and grouping columns can be read without the values. */
   public boolean coordinatesAreCheap() {
     return false;

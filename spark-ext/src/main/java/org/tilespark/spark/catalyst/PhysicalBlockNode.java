@@ -7,6 +7,7 @@ import java.util.Objects;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -54,6 +55,14 @@ public abstract class PhysicalBlockNode extends SparkPlan {
                 fieldList(),
                 SparkPlan.class,
                 ScalaInterop.<SparkPlan>list(newChildren).iterator()));
+  }
+
+  /** The node stays that of the plan below {@link UncountedRows}, which has no physical node. */
+  @Override
+  public void setLogicalLink(LogicalPlan plan) {
+    if (!(plan instanceof UncountedRows)) {
+      super.setLogicalLink(plan);
+    }
   }
 
   /** True if its tasks read from an exchange or write to one; it shows {@link ExchangeMetrics}. */

@@ -41,6 +41,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.UncountedRows;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -400,6 +401,9 @@ public final class Exchange {
     }
     if (plan instanceof CheckedBlocks checked) {
       return where(context, checked.blocks());
+    }
+    if (plan instanceof UncountedRows rows) {
+      return where(context, rows.child());
     }
     if (plan instanceof Project project) {
       return where(context, project.child()).flatMap(below -> above(project, below));

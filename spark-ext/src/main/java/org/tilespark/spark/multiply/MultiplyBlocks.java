@@ -183,6 +183,11 @@ public final class MultiplyBlocks extends LogicalBlockNode
   }
 
   @Override
+  public boolean holdsExchanges() {
+    return true;
+  }
+
+  @Override
   public Seq<Attribute> output() {
     return produced;
   }

@@ -104,6 +104,11 @@ public final class NearestRows extends LogicalBlockNode {
   }
 
   @Override
+  public boolean holdsExchanges() {
+    return true;
+  }
+
+  @Override
   public String simpleString(int maxFields) {
     return nodeName() + " " + spec;
   }
