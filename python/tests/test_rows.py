@@ -31,6 +31,18 @@ def test_rows_there_and_back(spark):
     assert product[7].name == "r7"
 
 
+@pytest.mark.smoke
+def test_large_arrays_with_ids(spark, tmp_path):
+    """Arrays cross as files where they are large, and files hold no ids."""
+    x = ts.from_rows(spark.range(0, 9000, 1, 2).selectExpr("concat('r', id) AS name", "array_repeat(double(id), 70) AS v"), "v", id="name")
+    wanted = np.repeat(np.arange(9000.0), 70).reshape(9000, 70)
+    np.testing.assert_array_equal(x.compute(), wanted)
+    x.to_npy(tmp_path / "x.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), wanted)
+    np.testing.assert_array_equal(ts.from_dataframe(x.df).compute(), wanted)
+    assert ts.from_dataframe(x.df).row_ids().where("name = 'r77'").first().row == 77
+
+
 @pytest.mark.parametrize("kind", ["tinyint", "smallint", "int", "bigint", "float", "double"])
 def test_types(spark, kind):
     x = ts.from_rows(table(spark, 20, 2, kind), "features")

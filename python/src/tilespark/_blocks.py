@@ -45,6 +45,7 @@ MATRIX = Kind("matrix", ("row", "col"), ("rows", "cols"))
 VOLUME = Kind("volume", ("x", "y", "z"), ("nx", "ny", "nz"))
 
 _EXTENTS = "tilespark.extents"
+_IDS = "tilespark.ids"
 _BLOCK_SHAPE = "tilespark.blockShape"
 _FILE_TYPE = "tilespark.fileType"
 _SPECTRUM = "tilespark.spectrum"
@@ -120,10 +121,10 @@ def column_of(names: Sequence[str], column: str) -> str | None:
 
 
 def further_columns(schema: StructType, kind: Kind) -> list[str]:
-    """Columns that are none of a block's own: they tell several arrays apart."""
+    """Columns that are none of a block's own, nor the ids of its rows: they tell several arrays apart."""
     names = schema.fieldNames()
     own = {column_of(names, column) for column in (*kind.places, "values", "imag")}
-    return [name for name in names if name not in own]
+    return [field.name for field in schema if field.name not in own and _IDS not in (field.metadata or {})]
 
 
 def _field(schema: StructType, column: str) -> StructField | None:

@@ -11,7 +11,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
@@ -43,7 +45,16 @@ public final class IdColumn {
   }
 
   private static boolean isIds(Attribute column) {
-    return column.dataType() instanceof ArrayType && column.metadata().contains(KEY);
+    return isIds(column.dataType(), column.metadata());
+  }
+
+  /** True for a column of ids. */
+  public static boolean isIds(StructField column) {
+    return isIds(column.dataType(), column.metadata());
+  }
+
+  private static boolean isIds(DataType type, Metadata metadata) {
+    return type instanceof ArrayType && metadata.contains(KEY);
   }
 
   /** The name of the column that the ids come from. */

@@ -23,6 +23,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -65,7 +66,7 @@ public final class BlockWrite {
   /**
    * Writes the array; returns when it has its name, or leaves nothing behind.
    *
-   * @param data blocks of one array, and no further columns
+   * @param data blocks of one array, and no further columns; ids of rows are left out
    * @param sink where the array goes
    * @param replace true to put it in place of one that is there
    * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
@@ -73,7 +74,12 @@ public final class BlockWrite {
    * @throws UncheckedIOException if it cannot be written
    */
   public static void write(Dataset<Row> data, BlockSink sink, boolean replace) {
-    new BlockWrite(data, sink).write(replace);
+    String[] ids =
+        Arrays.stream(data.schema().fields())
+            .filter(IdColumn::isIds)
+            .map(StructField::name)
+            .toArray(String[]::new);
+    new BlockWrite(data.drop(ids), sink).write(replace);
   }
 
   private void write(boolean replace) {

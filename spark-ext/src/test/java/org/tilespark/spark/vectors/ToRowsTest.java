@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -57,6 +59,24 @@ class ToRowsTest extends VectorTestBase {
           rows(MatrixBlocks.fromRows(rows, "features", SMALL.withOrderBy("row"))),
           "and blocks again");
     }
+  }
+
+  /** A table would promise the ids to its readers. */
+  @Test
+  void filesLeaveIdsOut(@TempDir Path dir) {
+    Dataset<Row> blocks =
+        MatrixBlocks.fromRows(table(20, 3, "FLOAT"), "features", SMALL.withId("id"));
+    String path = dir.resolve("rows.npy").toString();
+    blocks.write().format("npy").save(path);
+    assertEquals(
+        expected(IntStream.range(0, 20), "FLOAT"), rows(spark.read().format("npy").load(path)));
+    blocks.createOrReplaceTempView("blocks_with_ids");
+    String table =
+        "CREATE TABLE ids_in_a_file USING npy LOCATION '%s' AS SELECT * FROM blocks_with_ids";
+    assertFails(
+        () -> spark.sql(table.formatted(dir.resolve("table.npy"))),
+        "further columns [ids]",
+        "drop");
   }
 
   @ParameterizedTest
