@@ -77,6 +77,18 @@ public final class PinnedCopies implements AutoCloseable {
     return System.nanoTime() - start;
   }
 
+  /** Nanoseconds until {@code bytes} bytes have gone up, and nothing comes down. */
+  public long uploadNanos(long bytes) {
+    long start = System.nanoTime();
+    int next = 0;
+    for (long done = 0; done < bytes; done += COPY_BYTES) {
+      up.upload(memory(sources.get(next), Math.min(COPY_BYTES, bytes - done)), in, 0);
+      next = (next + 1) % BUFFERS;
+    }
+    up.synchronize();
+    return System.nanoTime() - start;
+  }
+
   @Override
   public void close() {
     // Last made, first closed: buffers before their allocator, all of it before the streams.

@@ -24,6 +24,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
+import org.tilespark.bench.arrow.PinnedCopies;
 import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
@@ -40,6 +41,7 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 
 /**
  * Operators that exchange blocks, through the exchange in memory and through Spark's shuffle, which
@@ -147,6 +149,7 @@ public final class ExchangeBenchmark {
               default -> throw new IllegalArgumentException("--cases: there is no " + name);
             };
       }
+      tellUploads();
       ExchangeStatus store = ExecutorRuntime.current().exchangeStatus();
       report.line(
           "memory",
@@ -159,6 +162,27 @@ public final class ExchangeBenchmark {
       spark.conf().unset(TileSparkConf.BACKEND.name());
     }
     return right;
+  }
+
+  /** What the device takes at most, in this process. */
+  private void tellUploads() {
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    Optional<Gpu> gpu = runtime.gpu(TileSparkConf.BACKEND.read(name -> spark.conf().get(name, null)), null);
+    if (gpu.isEmpty()) {
+      return;
+    }
+    try (PinnedCopies copies = new PinnedCopies(gpu.get().device(), runtime.memory(gpu))) {
+      copies.uploadNanos(1L << 30);
+      long[] nanos = new long[5];
+      Arrays.setAll(nanos, i -> copies.uploadNanos(8L << 30));
+      Arrays.sort(nanos);
+      report.line(
+          "uploads",
+          "%.1f GB/s (%.1f to %.1f) from pinned memory",
+          8.0 * (1L << 30) / nanos[2],
+          8.0 * (1L << 30) / nanos[4],
+          8.0 * (1L << 30) / nanos[0]);
+    }
   }
 
   private boolean reblock(String name) throws InterruptedException {
