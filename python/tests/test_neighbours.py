@@ -52,6 +52,9 @@ def test_ids_come_beside_places(spark):
     for row in found.where("rank = 1").collect():
         assert row["query_id"] == row["neighbour_id"]
     assert ts.pairs_above(x, x, 1, "euclidean").where("query_id < neighbour_id").count() == 11
+    whole = ts.from_rows(table.selectExpr("name", "CAST(v AS ARRAY<TINYINT>) AS v"), "v", id="name", order_by="name")
+    mixed = ts.knn(whole, x, 1, "euclidean")
+    assert mixed.columns == found.columns and mixed.where("query_id = neighbour_id").count() == 12
 
 
 def test_batches(spark):

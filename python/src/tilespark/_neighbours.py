@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._arguments import integer, number
 from ._array import BlockArray, as_array
 from ._sql import call
@@ -59,7 +57,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _vectors(operator: str, a: Any, b: Any) -> dict[str, DataFrame]:
-    """The tables of two matrices of one dtype."""
+    """The tables of two matrices."""
     first = as_array(a, b if isinstance(b, BlockArray) else None)
     second = as_array(b, first)
     for array in (first, second):
@@ -69,6 +67,4 @@ def _vectors(operator: str, a: Any, b: Any) -> dict[str, DataFrame]:
             f"{operator} of shapes {first.shape} and {second.shape};"
             " expected two matrices with as many columns, or two batches of such"
         )
-    wanted = np.result_type(first.dtype, second.dtype)
-    wanted = wanted if wanted.kind in "fc" else np.dtype("float64")
-    return {"a": first._computable(operator, wanted).df, "b": second._computable(operator, wanted).df}
+    return {"a": first.df, "b": second.df}

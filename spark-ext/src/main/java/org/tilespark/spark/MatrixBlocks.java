@@ -186,9 +186,9 @@ public final class MatrixBlocks {
    *
    * <p>Where A and B are the same frame, the nearest row of a row is usually itself.
    *
-   * @param a M x K blocks of FLOAT or DOUBLE in any tiling; each row is a query
-   * @param b N x K blocks of the same type and the same further columns, which tell several
-   *     matrices apart
+   * @param a M x K blocks of any real type and tiling; each row is a query
+   * @param b N x K blocks of any real type and the same further columns, which tell several
+   *     matrices apart; if one has numbers that FLOAT does not hold, both are read as DOUBLE
    * @param k neighbours of each query, 1 or more; there are fewer if B has fewer rows
    * @return {@code query BIGINT, neighbour BIGINT, rank INT, score DOUBLE} and the further columns
    *     of {@code a}: rows of A and B by their places, ranks from 1. Where A has ids (see {@link

@@ -1,18 +1,28 @@
 package org.tilespark.spark.functions;
 
+import static org.tilespark.layout.ElementType.FLOAT32;
+import static org.tilespark.layout.ElementType.FLOAT64;
+import static org.tilespark.layout.ElementType.INT16;
+import static org.tilespark.layout.ElementType.INT8;
 import static org.tilespark.spark.block.BlockKind.MATRIX;
 import static org.tilespark.spark.functions.Tables.blocks;
 import static org.tilespark.spark.functions.Tables.extents;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
+import org.tilespark.spark.pointwise.ExpressionPlans;
+import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
 import org.tilespark.spark.vectors.FoundIds;
 
 /** Products of matrices. */
@@ -53,10 +63,13 @@ final class ProductOperators {
                   call::asDataset,
                   call.operator()));
 
-  private static final String ROWS = " The rows of both matrices are vectors of FLOAT or DOUBLE.";
+  /** Types whose numbers FLOAT holds. */
+  private static final Set<ElementType> SHORT = Set.of(INT8, INT16, FLOAT32);
+
   private static final String SCORES =
-      " Scores are computed in double. No product is written. Where the blocks have ids, as"
-          + " matrix_from_rows gives them, these come too: query_id, neighbour_id."
+      " Scores are computed in double, of vectors of any type. No product is written. Where the"
+          + " blocks have ids, as matrix_from_rows gives them, these come too: query_id,"
+          + " neighbour_id."
           + Operator.APART;
   private static final String PARTS = "the vectors; what was found, where b is cut";
   private static final Parameter<Long> K =
@@ -76,7 +89,6 @@ final class ProductOperators {
           "(a, b, k, metric)",
           "The k nearest rows of b of each row of a: query, neighbour, rank (from 1) and score."
               + " Equal scores are ranked by the neighbour's place, NaN behind all numbers."
-              + ROWS
               + SCORES,
           List.of(K, METRIC),
           call -> {
@@ -93,7 +105,6 @@ final class ProductOperators {
           "(a, b, threshold, metric)",
           "The pairs of a row of a and one of b whose score is at least the threshold, of"
               + " euclidean at most: query, neighbour and score."
-              + ROWS
               + SCORES,
           List.of(THRESHOLD, METRIC),
           call -> {
@@ -110,7 +121,6 @@ final class ProductOperators {
           "(a, b)",
           "The row of b with the largest inner product of each row of a: query, neighbour, rank"
               + " (1) and score. It is matrix_knn with a k of 1."
-              + ROWS
               + SCORES,
           List.of(),
           call -> new Reduction.Nearest(1, Metric.INNER));
@@ -133,16 +143,35 @@ final class ProductOperators {
         List.of(),
         List.of(extents("extentsA", MATRIX, "all of a"), extents("extentsB", MATRIX, "all of b")),
         call -> {
+          String operator = call.operator();
+          BlockFrame a = vectors(call, "a", "extentsA", ", matrix A");
+          BlockFrame b = vectors(call, "b", "extentsB", ", matrix B");
+          boolean areShort =
+              SHORT.containsAll(List.of(a.blocks().elementType(), b.blocks().elementType()));
           LogicalPlan found =
               MultiplyPlans.reduced(
-                  call.blocks(MATRIX, "a", "extentsA", ", matrix A"),
-                  call.blocks(MATRIX, "b", "extentsB", ", matrix B"),
+                  as(areShort ? FLOAT32 : FLOAT64, a, operator),
+                  as(areShort ? FLOAT32 : FLOAT64, b, operator),
                   reduction.of(call),
                   call::asDataset,
-                  call.operator());
-          LogicalPlan named =
-              FoundIds.beside(found, "query", call.tableWithIds("a"), call.operator());
-          return FoundIds.beside(named, "neighbour", call.tableWithIds("b"), call.operator());
+                  operator);
+          LogicalPlan named = FoundIds.beside(found, "query", call.tableWithIds("a"), operator);
+          return FoundIds.beside(named, "neighbour", call.tableWithIds("b"), operator);
         });
+  }
+
+  private static BlockFrame vectors(Call call, String table, String extents, String which) {
+    LogicalPlan blocks = call.blocks(MATRIX, table, extents, which);
+    return BlockFrame.of(blocks, MATRIX, call.operator() + which);
+  }
+
+  private static LogicalPlan as(ElementType type, BlockFrame matrix, String operator) {
+    String name = type == FLOAT32 ? "FLOAT" : "DOUBLE";
+    boolean stays =
+        matrix.blocks().elementType() == type || matrix.blocks().isComplex(); // refused later
+    return stays
+        ? matrix.plan()
+        : ExpressionPlans.map(
+            matrix.plan(), MATRIX, new Asked("CAST(v AS %s)".formatted(name), Map.of()), operator);
   }
 }

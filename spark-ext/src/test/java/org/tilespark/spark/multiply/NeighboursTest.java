@@ -15,6 +15,8 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
@@ -376,6 +378,30 @@ class NeighboursTest extends SparkTest {
       Dataset<Row> one = found.where("sample = 's" + i + "'");
       assertNearest(as.get(i), bs.get(i), 5, Metric.INNER, one);
     }
+  }
+
+  /** The second of two numbers is one that FLOAT does not hold, if the type has any. */
+  @ParameterizedTest
+  @ValueSource(strings = {"TINYINT", "SMALLINT", "INT", "BIGINT", "DOUBLE"})
+  void vectorsOfTwoTypesMeetWithTheirIds(String type) {
+    int second = type.equals("TINYINT") || type.equals("SMALLINT") ? 3 : 16777217;
+    RowOptions named = RowOptions.defaults().withId("id");
+    String sql = "SELECT 'a' AS id, CAST(array(2, %s) AS ARRAY<%s>) AS v".formatted(second, type);
+    Dataset<Row> a = MatrixBlocks.fromRows(spark.sql(sql), "v", named);
+    Dataset<Row> b =
+        MatrixBlocks.fromRows(
+            spark.sql("SELECT * FROM VALUES (7, array(1f, 0f)), (8, array(0f, 1f)) AS t(id, v)"),
+            "v",
+            named);
+    Map<Integer, Double> scores = Map.of(7, 2.0, 8, (double) second);
+    assertEquals(scores, byId(MatrixBlocks.knn(a, b, 2, Metric.INNER), "neighbour_id"));
+    assertEquals(scores, byId(MatrixBlocks.knn(b, a, 1, Metric.INNER), "query_id"));
+  }
+
+  private static Map<Integer, Double> byId(Dataset<Row> found, String id) {
+    Map<Integer, Double> scores = new HashMap<>();
+    found.collectAsList().forEach(row -> scores.put(row.getAs(id), row.getAs("score")));
+    return scores;
   }
 
   @Test
