@@ -16,6 +16,7 @@ import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.IdColumn;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Require;
 import org.tilespark.spark.options.Missing;
@@ -50,6 +51,18 @@ public final class MllibMatrices {
   private MllibMatrices() {}
 
   /**
+   * The blocks of an MLlib matrix, about 8 MiB each: whole rows where these are no longer, and of a
+   * BlockMatrix as it has them, unless they are larger. Else as {@link #toBlocks(SparkSession,
+   * Object, int, int)}.
+   */
+  public static Dataset<Row> toBlocks(SparkSession spark, Object matrix) {
+    Given given = Given.of(spark, matrix);
+    Shape shape =
+        UsualShape.of(given.extents(), given.blockShape(), Double.BYTES, UsualShape.BYTES);
+    return given.reblocked(Math.toIntExact(shape.extent(0)), Math.toIntExact(shape.extent(1)));
+  }
+
+  /**
    * The blocks of an MLlib matrix, cut into {@code rows} x {@code cols}. What the matrix does not
    * hold, as blocks, rows or entries that were left out, is zero. Each element is shuffled once.
    *
@@ -58,40 +71,57 @@ public final class MllibMatrices {
    * @throws IllegalArgumentException if it is none of these
    */
   public static Dataset<Row> toBlocks(SparkSession spark, Object matrix, int rows, int cols) {
-    Require.given(spark, "MllibMatrices.toBlocks", "spark");
-    Require.given(matrix, "MllibMatrices.toBlocks", "matrix");
-    String type = matrix.getClass().getName();
-    if (!type.startsWith(DISTRIBUTED)) {
-      throw unknown(type);
+    return Given.of(spark, matrix).reblocked(rows, cols);
+  }
+
+  /**
+   * What a matrix of MLlib holds.
+   *
+   * @param blocks of any tiling
+   * @param blockShape of a BlockMatrix, of others all rows and columns
+   */
+  private record Given(Dataset<Row> blocks, Shape extents, Shape blockShape) {
+    static Given of(SparkSession spark, Object matrix) {
+      Require.given(spark, "MllibMatrices.toBlocks", "spark");
+      Require.given(matrix, "MllibMatrices.toBlocks", "matrix");
+      String type = matrix.getClass().getName();
+      if (!type.startsWith(DISTRIBUTED)) {
+        throw unknown(type);
+      }
+      Shape extents = Shape.of((Long) call(matrix, "numRows"), (Long) call(matrix, "numCols"));
+      return switch (type.substring(DISTRIBUTED.length())) {
+        case "BlockMatrix" -> {
+          int rows = (Integer) call(matrix, "rowsPerBlock");
+          int cols = (Integer) call(matrix, "colsPerBlock");
+          yield new Given(
+              spark.createDataFrame(
+                  parts(matrix, "blocks").map(block -> block(block, rows, cols)), BLOCKS),
+              extents,
+              Shape.of(rows, cols));
+        }
+        case "IndexedRowMatrix" ->
+            new Given(
+                spark.createDataFrame(parts(matrix, "rows").map(MllibMatrices::row), BLOCKS),
+                extents,
+                extents);
+        case "CoordinateMatrix" ->
+            new Given(
+                spark
+                    .createDataFrame(parts(matrix, "entries").map(MllibMatrices::cell), CELLS)
+                    .selectExpr("row", "col", "1 AS rows", "1 AS cols", "array(value) AS values"),
+                extents,
+                extents);
+        default -> throw unknown(type);
+      };
     }
-    long allRows = (Long) call(matrix, "numRows");
-    long allCols = (Long) call(matrix, "numCols");
-    return switch (type.substring(DISTRIBUTED.length())) {
-      case "BlockMatrix" -> {
-        int blockRows = (Integer) call(matrix, "rowsPerBlock");
-        int blockCols = (Integer) call(matrix, "colsPerBlock");
-        Dataset<Row> blocks =
-            spark.createDataFrame(
-                parts(matrix, "blocks").map(block -> block(block, blockRows, blockCols)), BLOCKS);
-        yield MatrixBlocks.reblock(
-            MatrixBlocks.withExtents(blocks, allRows, allCols), rows, cols, Missing.ZERO);
-      }
-      case "IndexedRowMatrix" -> {
-        Dataset<Row> blocks =
-            spark.createDataFrame(parts(matrix, "rows").map(MllibMatrices::row), BLOCKS);
-        yield MatrixBlocks.reblock(
-            MatrixBlocks.withExtents(blocks, allRows, allCols), rows, cols, Missing.ZERO);
-      }
-      case "CoordinateMatrix" -> {
-        Dataset<Row> cells =
-            spark.createDataFrame(parts(matrix, "entries").map(MllibMatrices::cell), CELLS);
-        Dataset<Row> single =
-            cells.selectExpr("row", "col", "1 AS rows", "1 AS cols", "array(value) AS values");
-        yield MatrixBlocks.reblock(
-            MatrixBlocks.withExtents(single, allRows, allCols), rows, cols, Missing.ZERO);
-      }
-      default -> throw unknown(type);
-    };
+
+    Dataset<Row> reblocked(int rows, int cols) {
+      return MatrixBlocks.reblock(
+          MatrixBlocks.withExtents(blocks, extents.extent(0), extents.extent(1)),
+          rows,
+          cols,
+          Missing.ZERO);
+    }
   }
 
   /**

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -100,6 +101,21 @@ class MllibMatricesTest {
     assertEquals(1, sparse.entries().count());
     assertEquals(
         Map.of("0,0", 0.0, "0,1", 2.0), cells(MllibMatrices.toBlocks(spark, sparse, 4, 4)));
+  }
+
+  /** Whole rows in one block; of a BlockMatrix its own, which are few. */
+  @Test
+  void blocksOfTheUsualShape() {
+    Map<Object, Integer> counts = new LinkedHashMap<>();
+    counts.put(MllibMatrices.toIndexedRowMatrix(blocks), 1);
+    counts.put(MllibMatrices.toCoordinateMatrix(blocks), 1);
+    counts.put(MllibMatrices.toBlockMatrix(blocks, ROWS, 7), (COLS + 6) / 7);
+    counts.forEach(
+        (matrix, count) -> {
+          Dataset<Row> made = MllibMatrices.toBlocks(spark, matrix);
+          assertEquals(expected, cells(made));
+          assertEquals(count.longValue(), made.count(), matrix::toString);
+        });
   }
 
   @Test
