@@ -202,7 +202,7 @@ class PosixWriterTest {
     byte[] bytes = new byte[100_000];
     try (PosixWriter writer = writer(WriteWay.MAPPED, 1 << 20)) {
       for (int i = 0; i < before; i++) { // until it runs as compiled code
-        store(writer, bytes, 0, 32, i * 32);
+        store(writer, bytes, 0, 32, i * 32L);
       }
       try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
         channel.truncate(4096);
