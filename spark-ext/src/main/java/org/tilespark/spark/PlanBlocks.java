@@ -17,12 +17,10 @@ import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleBlocks;
-import org.tilespark.spark.exchange.AssembleBlocksExec;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.CheckedBlocksExec;
 import org.tilespark.spark.exchange.CutBlocks;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.exchange.MarkCells;
@@ -67,28 +65,16 @@ public final class PlanBlocks extends SparkStrategy {
   /** The physical node; null for a plan that is none of our nodes. */
   private SparkPlan physical(LogicalPlan plan) {
     if (plan instanceof MultiplyBlocks product) {
-      return new MultiplyNodes(context, product).plan(this::planLater);
+      return new MultiplyNodes(context, product, this::planLater, this::pieces).plan();
     }
     if (plan instanceof ProgramBlocks last) {
       return stage(BlockStage.endingIn(last), last.spec().out(), last.produced(), Optional.empty());
     }
     if (plan instanceof CutBlocks cut) {
-      Optional<ProgramBlocks> last = BlockStage.below(cut);
-      return last.isPresent()
-          ? stage(
-              BlockStage.endingIn(last.get()),
-              last.get().spec().out(),
-              cut.produced(),
-              Optional.of(cut))
-          : new CutBlocksExec(
-              cut.spec(), cut.inputs(), cut.keys(), cut.produced(), planLater(cut.child()));
+      return pieces(cut);
     }
-    if (plan instanceof AssembleBlocks assemble) {
-      return new AssembleBlocksExec(
-          assemble.spec(),
-          assemble.inputs(),
-          assemble.produced(),
-          pieces(assemble.child(), assemble.spec()));
+    if (plan instanceof AssembleBlocks last) {
+      return stage(BlockStage.endingIn(last), last.blocks(), last.produced(), Optional.empty());
     }
     if (plan instanceof MarkCells mark) {
       return new MarkCellsExec(
@@ -141,6 +127,11 @@ public final class PlanBlocks extends SparkStrategy {
     return null;
   }
 
+  /** The stage that cuts blocks, with what makes them if it can be in the same one. */
+  private SparkPlan pieces(CutBlocks cut) {
+    return stage(BlockStage.endingIn(cut), cut.blocks(), cut.produced(), Optional.of(cut));
+  }
+
   /**
    * A stage of programs on blocks.
    *
@@ -154,7 +145,7 @@ public final class PlanBlocks extends SparkStrategy {
         out,
         produced,
         cut,
-        backend(stage.program()),
+        backend(stage, cut.isPresent()),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
         planned(stage, out));
   }
@@ -184,7 +175,11 @@ public final class PlanBlocks extends SparkStrategy {
         : planLater(plan);
   }
 
-  private BackendChoice backend(ArrayProgram program) {
+  private BackendChoice backend(BlockStage stage, boolean isCut) {
+    if (stage.computesNothing() && (isCut || stage.isOfPieces())) {
+      return BackendPlanner.forMoves();
+    }
+    ArrayProgram program = stage.program();
     Backend requested = TileSparkConf.BACKEND.read(TileSparkConf.session());
     if (program.isSelection()) {
       return BackendPlanner.chooseForSelection(requested, context);

@@ -37,6 +37,12 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     super(spec, inputs, produced, child);
   }
 
+  /** Where the block columns are among {@link #produced}. */
+  public BlockSchema blocks() {
+    return BlockSchema.find(
+        Attributes.schema(ScalaInterop.list(produced())), spec().kind(), spec().operator());
+  }
+
   /** By grouping columns, then the blocks' places, if these are their cells'. */
   @Override
   public Optional<BlockPartitioning> partitioning(SparkContext context) {
@@ -44,8 +50,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
       return Optional.empty();
     }
     List<Attribute> columns = ScalaInterop.list(produced());
-    BlockSchema blocks =
-        BlockSchema.find(Attributes.schema(columns), spec().kind(), spec().operator());
+    BlockSchema blocks = blocks();
     List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
     return Optional.of(BlockPartitioning.by(place, Exchange.partitions(context, spec())));
@@ -60,8 +65,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     List<Attribute> columns = ScalaInterop.list(produced());
     List<Attribute> marked = ScalaInterop.list(marks.produced());
     int keys = inputs().size() - columns.size();
-    BlockSchema schema =
-        BlockSchema.find(Attributes.schema(columns), spec().kind(), spec().operator());
+    BlockSchema schema = blocks();
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < columns.size(); i++) {
       if (!schema.planes().contains(i)) {

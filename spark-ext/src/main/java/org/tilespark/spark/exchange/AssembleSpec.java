@@ -83,7 +83,7 @@ public record AssembleSpec(
   }
 
   /** True if a block's place is that of its cell. */
-  boolean areInCells() {
+  public boolean areInCells() {
     return images.isEmpty() || !images.get().overlap();
   }
 

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
@@ -51,6 +52,13 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
                     e instanceof BoundReference reference
                         ? Optional.of(columns.get(reference.ordinal()))
                         : Optional.empty()));
+  }
+
+  /** True if rows are partitioned so, where they have {@code columns} at these positions. */
+  public boolean isThat(Partitioning found, List<Attribute> columns) {
+    return found instanceof HashPartitioning hash
+        && hash.numPartitions() == numPartitions()
+        && hash.semanticEquals(over(columns));
   }
 
   /** The partition of a row with these columns, by Spark's own expression. */

@@ -33,7 +33,7 @@ public final class BoxCopy {
    *     the reverse order, or 0 for one element again and again
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
-  record Origin(long[] low, int[] step) {
+  public record Origin(long[] low, int[] step) {
     /** Elements of one array, at their own places. */
     static Origin same(long[] low) {
       int[] step = new int[low.length];
@@ -58,7 +58,8 @@ public final class BoxCopy {
    * @param origin what the source's block holds of it
    * @param width bytes of an element
    */
-  static void copy(Block source, Origin origin, Block target, long[] low, long[] high, int width) {
+  public static void copy(
+      Block source, Origin origin, Block target, long[] low, long[] high, int width) {
     int rank = low.length;
     // Bytes between neighbours along each axis, and of the first element.
     long[] sourceStride = new long[rank];

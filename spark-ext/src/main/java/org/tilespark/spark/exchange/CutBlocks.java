@@ -59,6 +59,12 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
         child);
   }
 
+  /** Where the block columns are among {@link #produced}. */
+  public BlockSchema blocks() {
+    return BlockSchema.find(
+        Attributes.schema(ScalaInterop.list(produced())), spec().kind(), spec().operator());
+  }
+
   /** The key columns, as {@link PieceKeys#columns} names them. */
   public Seq<Attribute> keys() {
     return keys;

@@ -16,6 +16,9 @@ import scala.Option;
  * @param keys what the pieces are shuffled by
  * @param extents of the whole array, which blocks must lie in; needed where the cuts have an end
  * @param images where the pieces go in the array that is made; empty if that is the same array
+ * @param coPartitioned how blocks are partitioned, by positions in their columns, if the first key
+ *     of pieces is chosen so that it hashes to the partition where their block is. Where blocks are
+ *     partitioned otherwise after all, Spark shuffles the pieces. Empty if keys are other ones
  * @param operator who asks, for messages: {@code "matrix_reblock"}
  */
 public record CutSpec(
@@ -24,6 +27,7 @@ public record CutSpec(
     PieceKeys keys,
     Option<Shape> extents,
     Option<Images> images,
+    Option<BoundPartitioning> coPartitioned,
     String operator)
     implements Serializable {
   /** Checks that the ranks agree and that bounded cuts come with extents. */
@@ -41,6 +45,11 @@ public record CutSpec(
     }
   }
 
+  /** The same with pieces in the partitions of their blocks. */
+  public CutSpec with(BoundPartitioning blocks) {
+    return new CutSpec(kind, cuts, keys, extents, images, Option.apply(blocks), operator);
+  }
+
   /** A cursor over the pieces of blocks. */
   public PieceCursor pieces() {
     return images.isEmpty() ? new PieceCursor(cuts) : new PieceCursor(images.get());
@@ -49,6 +58,10 @@ public record CutSpec(
   /** As EXPLAIN shows it: {@code "matrix at every 4 x every 6"}. */
   @Override
   public String toString() {
-    return kind.label() + " " + cuts + (images.isEmpty() ? "" : ", " + images.get());
+    return kind.label()
+        + " "
+        + cuts
+        + (images.isEmpty() ? "" : ", " + images.get())
+        + (coPartitioned.isEmpty() ? "" : ", co-partitioned by " + coPartitioned.get());
   }
 }

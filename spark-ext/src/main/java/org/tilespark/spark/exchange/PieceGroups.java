@@ -59,21 +59,17 @@ public final class PieceGroups {
     this.keys = RowKeys.at(input, keys);
   }
 
-  /** True if there is another target block. The pieces of the one before must have been walked. */
-  boolean hasNext() {
-    if (row == null) {
-      advance();
-    }
-    return row != null;
-  }
-
   /**
-   * Moves to the next target block; false if there is none.
+   * Moves to the next target block; false if there is none. The pieces of the one before must have
+   * been walked.
    *
    * @throws IllegalArgumentException if it lies outside the array
    */
   public boolean next() {
-    if (!hasNext()) {
+    if (row == null) {
+      advance();
+    }
+    if (row == null) {
       return false;
     }
     key = keys.of(row).copy();
@@ -100,11 +96,6 @@ public final class PieceGroups {
   /** The target block's first element. */
   public long[] low() {
     return low;
-  }
-
-  /** Its end, exclusive. */
-  long[] high() {
-    return high;
   }
 
   /** Its elements along each axis. */
@@ -151,19 +142,9 @@ public final class PieceGroups {
     return pieceLow;
   }
 
-  /** Its end, exclusive. */
-  long[] pieceHigh() {
-    return pieceHigh;
-  }
-
   /** Its elements along each axis. */
   public long[] pieceSize() {
     return pieceSize;
-  }
-
-  /** Pieces of the target block so far. */
-  int pieces() {
-    return boxes.count();
   }
 
   /** Checks that the pieces are all of the block that comes from another array's elements. */

@@ -13,12 +13,11 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
-import org.tilespark.spark.exchange.CoPartitionedPiecesExec;
-import org.tilespark.spark.exchange.CutBlocksExec;
+import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnionExec;
-import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
@@ -38,25 +37,38 @@ public final class MultiplyNodes {
   private static final long GOOD_DEPTH = 256;
 
   private final SparkContext context;
+  private final Function<LogicalPlan, SparkPlan> planLater;
+  private final Function<CutBlocks, SparkPlan> cutting;
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
   private final BackendChoice backend;
   private final MultiplyChoice choice;
 
-  /** The planner of one product. */
-  public MultiplyNodes(SparkContext context, MultiplyBlocks product) {
+  /**
+   * The planner of one product.
+   *
+   * @param planLater plans what gives the operands
+   * @param cutting plans what cuts them into pieces
+   */
+  public MultiplyNodes(
+      SparkContext context,
+      MultiplyBlocks product,
+      Function<LogicalPlan, SparkPlan> planLater,
+      Function<CutBlocks, SparkPlan> cutting) {
     this.context = context;
+    this.planLater = planLater;
+    this.cutting = cutting;
     this.product = product;
     this.spec = product.spec();
     this.choice = new MultiplyChoice(context, product);
     this.backend = choice.backend();
   }
 
-  /** The physical plan; {@code planLater} plans the operands. */
-  public SparkPlan plan(Function<LogicalPlan, SparkPlan> planLater) {
+  /** The physical plan. */
+  public SparkPlan plan() {
     CuboidPlan plan = choice.plan();
     if (plan.chosen().strategy().isBroadcast()) {
-      return broadcast(plan, planLater);
+      return broadcast(plan);
     }
     boolean inPlace = plan.chosen().strategy().isInPlace();
     Cuboids cuboids = inPlace ? cuboidsInPlace(plan) : cuboids(plan);
@@ -66,10 +78,10 @@ public final class MultiplyNodes {
     List<SparkPlan> pieces = new ArrayList<>();
     if (inPlace) {
       for (int i = 0; i < product.operands().size(); i++) {
-        pieces.add(kept(plan.chosen().strategy(), cuboids, i, groups, planLater));
+        pieces.add(kept(plan.chosen().strategy(), cuboids, i, groups));
       }
     } else {
-      pieces.add(shuffledPieces(cuboids, groups, planLater));
+      pieces.add(shuffledPieces(cuboids, groups));
     }
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
     boolean merged = spec.isMerged(cuboids.q() > 1);
@@ -113,34 +125,27 @@ public final class MultiplyNodes {
   }
 
   /** The pieces of both operands, where their cuboids are. */
-  private SparkPlan shuffledPieces(
-      Cuboids cuboids, List<Attribute> groups, Function<LogicalPlan, SparkPlan> planLater) {
+  private SparkPlan shuffledPieces(Cuboids cuboids, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
     List<SparkPlan> cut = new ArrayList<>();
     for (int i = 0; i < product.operands().size(); i++) {
-      cut.add(cut(cuboids, i, pieces, planLater));
+      cut.add(cut(PieceColumns.cut(spec, cuboids, i == 1), i, pieces));
     }
     SparkPlan together = cut.size() == 1 ? cut.get(0) : new PieceUnionExec(cut.get(0), cut.get(1));
     return Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
   }
 
   /** The pieces of one operand, which stays where it is if the strategy says so. */
-  private SparkPlan kept(
-      Strategy strategy,
-      Cuboids cuboids,
-      int operand,
-      List<Attribute> groups,
-      Function<LogicalPlan, SparkPlan> planLater) {
+  private SparkPlan kept(Strategy strategy, Cuboids cuboids, int operand, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
-    SparkPlan cut = cut(cuboids, operand, pieces, planLater);
     boolean right = operand == 1;
+    CutSpec cut = PieceColumns.cut(spec, cuboids, right);
     boolean stays = strategy != (right ? Strategy.LEFT_IN_PLACE : Strategy.RIGHT_IN_PLACE);
-    return stays
-        ? new CoPartitionedPiecesExec(
-            PieceColumns.pieceKey(pieces).get(0),
-            choice.partitioned(right).orElseThrow().partitioning().bound(product.inputs(operand)),
-            cut)
-        : cut;
+    if (stays) {
+      var partitioning = choice.partitioned(right).orElseThrow().partitioning();
+      cut = cut.with(partitioning.bound(product.inputs(operand)));
+    }
+    return cut(cut, operand, pieces);
   }
 
   /** Partial blocks of C, brought together and added. */
@@ -157,7 +162,7 @@ public final class MultiplyNodes {
    * One operand to every executor, the blocks of the other stay where they are; what they make is
    * blocks of C, or parts of such.
    */
-  private SparkPlan broadcast(CuboidPlan plan, Function<LogicalPlan, SparkPlan> planLater) {
+  private SparkPlan broadcast(CuboidPlan plan) {
     Strategy strategy = plan.chosen().strategy();
     boolean smallIsRight = strategy == Strategy.BROADCAST_RIGHT;
     int large = smallIsRight ? 0 : 1;
@@ -186,10 +191,9 @@ public final class MultiplyNodes {
             ScalaInterop.seq(produced),
             planLater.apply(product.operands().get(large)),
             cut(
-                Cuboids.uncut(spec.extents()),
+                PieceColumns.cut(spec, Cuboids.uncut(spec.extents()), smallIsRight),
                 small,
-                PieceColumns.pieces(spec.type(), groups),
-                planLater),
+                PieceColumns.pieces(spec.type(), groups)),
             partial || !product.watches()
                 ? ScalaInterop.emptySeq()
                 : ScalaInterop.<SparkPlan>seq(
@@ -205,23 +209,15 @@ public final class MultiplyNodes {
   }
 
   /** The pieces of an operand's blocks, by what they are shuffled to. */
-  private SparkPlan cut(
-      Cuboids cuboids,
-      int operand,
-      List<Attribute> pieces,
-      Function<LogicalPlan, SparkPlan> planLater) {
-    List<Attribute> inputs = new ArrayList<>();
-    for (Attribute input : product.inputs(operand)) {
-      // Rules may have gone below a projection that gave the columns their names.
-      inputs.add(
-          inputs.size() < Column.COUNT ? input.withName(PieceColumns.name(inputs.size())) : input);
-    }
-    return new CutBlocksExec(
-        PieceColumns.cut(spec, cuboids, operand == 1),
-        ScalaInterop.seq(inputs),
-        ScalaInterop.seq(PieceColumns.keys(pieces)),
-        ScalaInterop.seq(pieces.subList(PieceColumns.keys(pieces).size(), pieces.size())),
-        planLater.apply(product.operands().get(operand)));
+  private SparkPlan cut(CutSpec cut, int operand, List<Attribute> pieces) {
+    int keys = PieceColumns.keys(pieces).size();
+    return cutting.apply(
+        new CutBlocks(
+            cut,
+            ScalaInterop.seq(product.inputs(operand)),
+            ScalaInterop.seq(pieces.subList(0, keys)),
+            ScalaInterop.seq(pieces.subList(keys, pieces.size())),
+            product.operands().get(operand)));
   }
 
   private Cuboids cuboidsInPlace(CuboidPlan plan) {

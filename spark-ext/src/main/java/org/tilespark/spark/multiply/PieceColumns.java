@@ -4,7 +4,6 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -110,11 +109,6 @@ public final class PieceColumns {
     return pieces.subList(0, ROW);
   }
 
-  /** The name that block columns have, in {@link Column}'s order. */
-  public static String name(int column) {
-    return Column.values()[column].name().toLowerCase(Locale.ROOT);
-  }
-
   /** How the blocks of an operand are cut into pieces. */
   public static CutSpec cut(MultiplySpec spec, Cuboids cuboids, boolean right) {
     CuboidKeys keys = new CuboidKeys(cuboids, right, spec.innerIsRow(right) ? 0 : 1);
@@ -124,6 +118,7 @@ public final class PieceColumns {
         keys.cuts(),
         keys,
         Option.apply(spec.extents(right)),
+        ScalaInterop.none(),
         ScalaInterop.none(),
         spec.operator() + side);
   }

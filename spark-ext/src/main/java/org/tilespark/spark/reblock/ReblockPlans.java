@@ -460,6 +460,7 @@ public final class ReblockPlans {
                 new CellOrigins(grid),
                 ScalaInterop.option(extents),
                 ScalaInterop.option(images),
+                ScalaInterop.none(),
                 frame.operator()));
     LogicalPlan pieces = isMarked ? withMarks(cut, spec) : cut;
     List<Attribute> produced =

@@ -54,6 +54,11 @@ public final class BackendPlanner {
     }
   }
 
+  /** The CPU, for blocks that are put together or cut where an exchange is. */
+  public static BackendChoice forMoves() {
+    return new BackendChoice(Backend.CPU, cpu() + ": blocks only move");
+  }
+
   /**
    * The same for what takes some elements of blocks, and computes nothing: to a GPU and back would
    * go more bytes than the CPU moves.

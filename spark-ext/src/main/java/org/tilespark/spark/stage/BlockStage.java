@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.layout.Extents;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
@@ -17,6 +18,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Meeting;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -51,6 +53,72 @@ public record BlockStage(
   /** The longest stage that ends in {@code last}. */
   public static BlockStage endingIn(ProgramBlocks last) {
     return of(last).withAllBelow();
+  }
+
+  /** The stage that puts blocks together of pieces. */
+  public static BlockStage endingIn(AssembleBlocks last) {
+    Extents extents = Extents.unknown(last.spec().kind().rank());
+    return moving(
+            last.blocks(),
+            ScalaInterop.list(last.produced()),
+            last,
+            extents,
+            last.spec().operator())
+        .withBelow()
+        .orElseThrow();
+  }
+
+  /** The longest stage whose results are cut into pieces. */
+  public static BlockStage endingIn(CutBlocks last) {
+    CutSpec spec = last.spec();
+    Extents extents =
+        Extents.of(Optional.ofNullable(spec.extents().getOrElse(() -> null)), spec.kind().rank());
+    BlockStage cutting =
+        moving(
+            last.blocks(),
+            ScalaInterop.list(last.inputs()),
+            last.child(),
+            extents,
+            spec.operator());
+    boolean isInOrder = // a stage of steps gives pieces in the order of its results
+        spec.images().isEmpty() || spec.images().get().areInOrder();
+    BlockStage longest = cutting.withAllBelow();
+    boolean isFromPiecesToPieces = longest.computesNothing() && longest.isOfPieces();
+    return isInOrder && !isFromPiecesToPieces ? longest : cutting;
+  }
+
+  /** Blocks of a plan as they are. */
+  private static BlockStage moving(
+      BlockSchema blocks,
+      List<Attribute> columns,
+      LogicalPlan child,
+      Extents extents,
+      String operator) {
+    List<Integer> positions = IntStream.range(0, columns.size()).boxed().toList();
+    StageInput input =
+        new StageInput(
+            blocks,
+            blocks.further(positions),
+            List.of(),
+            -1,
+            ScalaInterop.none(),
+            List.of(),
+            Missing.ERROR,
+            operator);
+    return new BlockStage(
+        new ArrayProgram(extents, blocks.elementType(), blocks.isComplex(), List.of()),
+        Optional.empty(),
+        List.of(new StageBranch(input, columns, child)));
+  }
+
+  /** True if blocks stay what they are, but for what they are put together of. */
+  public boolean computesNothing() {
+    return spec(branches.get(0).input().blocks()).computesNothing();
+  }
+
+  /** True if blocks are put together of pieces. */
+  public boolean isOfPieces() {
+    return branches.stream().anyMatch(StageBranch::isOfPieces);
   }
 
   /**
@@ -90,21 +158,6 @@ public record BlockStage(
     return stage;
   }
 
-  /** The program right below a plan's projections, if the columns come from it as they are. */
-  public static Optional<ProgramBlocks> below(CutBlocks cut) {
-    Optional<Attributes.Source> read =
-        Attributes.belowProjections(cut.child(), ScalaInterop.list(cut.inputs()));
-    boolean isInOrder = // a stage gives pieces in the order of its results
-        cut.spec().images().isEmpty() || cut.spec().images().get().areInOrder();
-    if (!isInOrder || read.isEmpty() || !(read.get().plan() instanceof ProgramBlocks last)) {
-      return Optional.empty();
-    }
-    // In other positions the columns are the same: the cut gives its own names and ids.
-    return same(read.get().columns(), ScalaInterop.list(last.produced()))
-        ? Optional.of(last)
-        : Optional.empty();
-  }
-
   /** What the physical stage does. */
   private StageSpec spec(BlockSchema out) {
     return new StageSpec(program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered));
@@ -117,7 +170,7 @@ public record BlockStage(
    * @param out as in {@link #exec}
    */
   public Optional<Meeting> meeting(SparkContext context, BlockSchema out) {
-    if (branches.size() == 1 || branches.stream().anyMatch(StageBranch::isOfPieces)) {
+    if (branches.size() == 1 || isOfPieces()) {
       return Optional.empty();
     }
     StageSpec spec = spec(out);
@@ -191,7 +244,7 @@ public record BlockStage(
       return after(inner, at, read);
     }
     return below instanceof AssembleBlocks assemble
-            && assemble.spec().images().isEmpty()
+            && (assemble.spec().images().isEmpty() || computesNothing())
             && gathered.isEmpty()
         ? over(assemble, at, read)
         : Optional.empty();
@@ -241,9 +294,7 @@ public record BlockStage(
 
   private Optional<BlockStage> over(AssembleBlocks assemble, int at, StageBranch read) {
     List<Attribute> given = ScalaInterop.list(assemble.produced());
-    BlockSchema blocks =
-        BlockSchema.find(
-            Attributes.schema(given), read.input().blocks().kind(), read.input().operator());
+    BlockSchema blocks = assemble.blocks();
     List<Attribute> keys = blocks.further(given);
     if (!same(read.block(), at(assemble.produced(), blocks.blockColumns()))
         || !areAllIn(read.further(), keys)

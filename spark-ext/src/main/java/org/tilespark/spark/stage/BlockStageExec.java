@@ -1,9 +1,11 @@
 package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -26,8 +28,10 @@ import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.MadeAnewExec;
+import org.tilespark.spark.catalyst.PartitionsTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.rows.GivesBlockBatches;
@@ -50,6 +54,9 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   private static final long serialVersionUID = 1;
 
   static final String PREDICTED = "predictedBytes";
+  static final String WHOLE = "numWholeBlocks";
+  static final String PIECES = "numPieces";
+  static final String BYTES = "rowBytes";
 
   private final BackendChoice backend;
   private final long batchBytes;
@@ -122,9 +129,10 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         ScalaInterop.seq(taken.subList(1, taken.size())));
   }
 
+  /** Where blocks only move, they are written where their rows go. */
   @Override
   public boolean supportsColumnar() {
-    return true;
+    return !onlyMoves();
   }
 
   /** Rows are made where they go: nobody turns batches into rows. */
@@ -142,6 +150,11 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 .mapToObj(i -> planes.contains(i) ? ArrowColumnVector.class : ColumnVector.class)
                 .map(Class::getName)
                 .toList()));
+  }
+
+  /** True if nothing is computed: blocks are put together, or cut. */
+  public boolean onlyMoves() {
+    return spec.computesNothing() && (cut.isDefined() || assembled().isDefined());
   }
 
   /** How the first input's blocks are put together from pieces, if they are. */
@@ -221,19 +234,28 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return spec.gathered().isDefined() && keys(0).isEmpty();
   }
 
-  /** The child's, in terms of the output, where blocks stay blocks. */
+  /**
+   * The child's, in terms of the output, where blocks stay blocks. That of pieces is known if their
+   * keys were chosen by it.
+   */
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
     if (isOneTask()) {
       return Exchange.onePartition();
     }
-    if (cut.isDefined()) {
-      return Exchange.unknown(partitioning.numPartitions());
+    if (cut.isEmpty() && keys(0).isEmpty() && !(partitioning instanceof Expression)) {
+      return partitioning;
     }
-    return keys(0).isEmpty() && !(partitioning instanceof Expression)
-        ? partitioning
-        : Exchange.renamed(partitioning, this::renamed);
+    Partitioning ofBlocks = Exchange.renamed(partitioning, this::renamed);
+    return cut.isEmpty() ? ofBlocks : partitioningOfPieces(ofBlocks);
+  }
+
+  private Partitioning partitioningOfPieces(Partitioning ofBlocks) {
+    Option<BoundPartitioning> expected = cut.get().coPartitioned();
+    return expected.isDefined() && expected.get().isThat(ofBlocks, ScalaInterop.list(produced))
+        ? Exchange.by(List.of(keys.head()), ofBlocks.numPartitions())
+        : Exchange.unknown(ofBlocks.numPartitions());
   }
 
   @Override
@@ -280,7 +302,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     if (further >= 0 && further < furtherOut.size()) {
       return Optional.of(produced.apply(furtherOut.get(further)));
     }
-    if (spec.gathered().isDefined()) {
+    boolean areInCells = assembled().isEmpty() || assembled().get().areInCells();
+    if (spec.gathered().isDefined() || !areInCells) {
       return Optional.empty();
     }
     // A block's place is that of its cell. Along axes that grow or shrink blocks are whole, at 0.
@@ -296,10 +319,18 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   @Override
   protected Map<String, SQLMetric> newMetrics() {
-    Map<String, SQLMetric> map = TaskMetrics.stageMetrics(sparkContext());
-    map.put(
-        TaskMetrics.HOST_TIME,
-        SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    if (onlyMoves()) {
+      map.put(TaskMetrics.BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of blocks"));
+      map.put(WHOLE, SQLMetrics.createMetric(sparkContext(), "blocks that are not cut"));
+      map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of pieces"));
+      map.put(BYTES, SQLMetrics.createSizeMetric(sparkContext(), "bytes of rows", -1));
+    } else {
+      map.putAll(TaskMetrics.stageMetrics(sparkContext()));
+      map.put(
+          TaskMetrics.HOST_TIME,
+          SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
+    }
     if (assembled().isDefined()) {
       map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
     }
@@ -313,10 +344,23 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return results(StageRows::new, InternalRow.class);
+    if (!onlyMoves()) {
+      return results(StageRows::new, InternalRow.class);
+    }
+    MovedRows.Counts counts =
+        new MovedRows.Counts(
+            metrics().apply(TaskMetrics.BLOCKS),
+            metrics().apply(WHOLE),
+            metrics().apply(PIECES),
+            metrics().apply(BYTES));
+    return run(job -> new MoveTask(job, counts), InternalRow.class);
   }
 
   private <R> RDD<R> results(StageTask.Form<R> form, Class<R> type) {
+    return run(job -> new StageTask<>(job, backend, new TaskMetrics(metrics()), form), type);
+  }
+
+  private <R> RDD<R> run(Function<StageTask.Job, PartitionsTask<R>> task, Class<R> type) {
     if (assembled().isDefined()) {
       assembled().get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
     }
@@ -337,13 +381,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     StageResults.Output output =
         new StageResults.Output(
             outputPieces(), cut.isDefined() ? cut.get().keys() : null, schema(), batchBytes);
-    return atExchange(
-        new StageTask<>(
-                new StageTask.Job(spec, children, output),
-                backend,
-                new TaskMetrics(metrics()),
-                form)
-            .over(partitions, type));
+    return atExchange(task.apply(new StageTask.Job(spec, children, output)).over(partitions, type));
   }
 
   @Override
@@ -389,20 +427,19 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   @Override
   public String simpleString(int maxFields) {
-    return "BlockStage %s%s%s [%s]"
-        .formatted(
-            spec,
-            pieces(", of pieces (%s)"),
-            cut.isEmpty() ? "" : ", into pieces (" + cut.get() + ")",
-            backend);
+    String ends =
+        pieces(", of pieces (%s)") + (cut.isEmpty() ? "" : ", into pieces (" + cut.get() + ")");
+    return onlyMoves()
+        ? "BlockStage" + ends.substring(1)
+        : "BlockStage %s%s [%s]".formatted(spec, ends, backend);
   }
 
   @Override
   public String verboseStringWithOperatorId() {
     return verbose(
-        "\nSteps: %s%s%s\nBackend: %s%s"
+        "\n%s%s%s\nBackend: %s%s"
             .formatted(
-                spec,
+                onlyMoves() ? "Without steps" : "Steps: " + spec,
                 pieces("\nOf pieces: %s"),
                 cut.isEmpty() ? "" : "\nInto pieces: " + cut.get(),
                 backend,

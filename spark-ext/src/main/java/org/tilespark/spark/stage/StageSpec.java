@@ -111,6 +111,15 @@ public record StageSpec(
     return Bytes.product(of.extents().require().elements(), elementBytes);
   }
 
+  /** True if blocks stay what they are, but for what they are put together of and cut into. */
+  boolean computesNothing() {
+    return program.steps().isEmpty()
+        && inputs.size() == 1
+        && first().beside().isEmpty()
+        && gathered.isEmpty()
+        && program.isComplex() == first().blocks().isComplex();
+  }
+
   /** True if each block is taken by itself. */
   public boolean takesEachBlock() {
     return inputs.size() == 1 && first().assembled().isEmpty() && gathered.isEmpty();

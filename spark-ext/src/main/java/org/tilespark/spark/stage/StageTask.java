@@ -38,7 +38,32 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
    * @param children what gives each input
    */
   record Job(StageSpec spec, List<Child> children, StageResults.Output output)
-      implements Serializable {}
+      implements Serializable {
+    /** The arrays of an input; closed by whoever asks. */
+    ArraySource source(int input, Iterator<Object> partition, TaskRun run) {
+      Child child = children.get(input);
+      StageInput columns = child.columns();
+      int number = spec.number(input);
+      List<ArrayProgram> programs =
+          spec.program().inputs().subList(number, number + columns.arrays());
+      if (columns.assembled().isDefined()) {
+        PieceGroups groups =
+            new PieceGroups(
+                columns.assembled().get(),
+                child.rows(),
+                child.keys(),
+                columns.blocks(),
+                Child.of(partition));
+        return new ArraySource.Pieces(
+            columns.blocks(), groups, run.retained(), run.stayingMemory(), run.allocator());
+      }
+      BlockCursor blocks = child.blocks(partition);
+      return spec.gathered().isEmpty()
+          ? new ArraySource.Blocks(programs, columns, blocks, run.allocator())
+          : new ArraySource.Volumes(
+              programs.get(0), columns, child.rows(), blocks, run.allocator());
+    }
+  }
 
   /**
    * How the arrays of an input come.
@@ -62,33 +87,10 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
     }
   }
 
-  private ArraySource source(int input, Iterator<Object> partition, TaskRun run) {
-    Child child = job.children().get(input);
-    StageInput columns = child.columns();
-    int number = job.spec().number(input);
-    List<ArrayProgram> programs =
-        job.spec().program().inputs().subList(number, number + columns.arrays());
-    if (columns.assembled().isDefined()) {
-      PieceGroups groups =
-          new PieceGroups(
-              columns.assembled().get(),
-              child.rows(),
-              child.keys(),
-              columns.blocks(),
-              Child.of(partition));
-      return new ArraySource.Pieces(
-          columns.blocks(), groups, run.retained(), run.stayingMemory(), run.allocator());
-    }
-    BlockCursor blocks = child.blocks(partition);
-    return job.spec().gathered().isEmpty()
-        ? new ArraySource.Blocks(programs, columns, blocks, run.allocator())
-        : new ArraySource.Volumes(programs.get(0), columns, child.rows(), blocks, run.allocator());
-  }
-
   private StageArrays arrays(List<Iterator<Object>> partitions, TaskRun run) {
     List<ArraySource> sources = new ArrayList<>();
     for (int input = 0; input < partitions.size(); input++) {
-      sources.add(source(input, run.awaited(partitions.get(input)), run));
+      sources.add(job.source(input, run.awaited(partitions.get(input)), run));
     }
     return new StageArrays(
         job.spec(),

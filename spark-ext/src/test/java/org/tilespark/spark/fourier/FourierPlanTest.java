@@ -16,8 +16,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.VolumeBlocks;
-import org.tilespark.spark.exchange.AssembleBlocksExec;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
@@ -66,9 +64,9 @@ class FourierPlanTest extends FourierTestBase {
     Dataset<Row> there =
         VolumeBlocks.ifft(VolumeBlocks.lowPass(VolumeBlocks.fft(df, bySlabs), 0.3), bySlabs);
     there.collectAsList();
-    assertEquals(3, PlanNodes.all(plan(there), BlockStageExec.class).size(), explained(there));
-    assertEquals(0, PlanNodes.all(plan(there), AssembleBlocksExec.class).size());
-    assertEquals(0, PlanNodes.all(plan(there), CutBlocksExec.class).size());
+    assertEquals(3, PlanNodes.computing(plan(there).executedPlan()).size(), explained(there));
+    assertEquals(0, PlanNodes.assembling(plan(there).executedPlan()).size());
+    assertEquals(0, PlanNodes.cutting(plan(there).executedPlan()).size());
   }
 
   private static void assertExchanges(int count, Dataset<Row> df) {
@@ -99,7 +97,7 @@ class FourierPlanTest extends FourierTestBase {
     assertOnlyStages(natural, stages, field.fft("xyz"));
     assertEquals("xyz", metadata(natural).axes().orElseThrow());
     assertEquals(shuffles(spectrum).size(), shuffles(natural).size(), explained(natural));
-    PlanNodes.all(plan(natural), BlockStageExec.class)
+    PlanNodes.computing(plan(natural).executedPlan())
         .forEach(stage -> assertFalse(stage.spec().toString().contains("permute"), "yzx, zxy"));
     // Between, in another order than a transform leaves.
     Dataset<Row> back = VolumeBlocks.ifft(VolumeBlocks.permute(spectrum, "yxz"), options);
@@ -114,12 +112,12 @@ class FourierPlanTest extends FourierTestBase {
     // A real result.
     Dataset<Row> power = VolumeBlocks.permute(VolumeBlocks.powerSpectrum(spectrum), "zxy");
     power.collectAsList();
-    assertEquals(stages, PlanNodes.all(plan(power), BlockStageExec.class).size());
+    assertEquals(stages, PlanNodes.computing(plan(power).executedPlan()).size());
     assertNoPermutationAlone(power);
   }
 
   private static void assertNoPermutationAlone(Dataset<Row> df) {
-    for (BlockStageExec stage : PlanNodes.all(plan(df), BlockStageExec.class)) {
+    for (BlockStageExec stage : PlanNodes.computing(plan(df).executedPlan())) {
       assertTrue(stage.spec().program().needsTransforms(), explained(df));
     }
   }
@@ -127,7 +125,7 @@ class FourierPlanTest extends FourierTestBase {
   private static void assertOnlyStages(Dataset<Row> df, int stages, TestField expected) {
     assertEquals(df.count(), df.where("s = 7").count());
     df.collectAsList();
-    assertEquals(stages, PlanNodes.all(plan(df), BlockStageExec.class).size(), explained(df));
+    assertEquals(stages, PlanNodes.computing(plan(df).executedPlan()).size(), explained(df));
     assertNoPermutationAlone(df);
     TestField.of(df, expected.shape()).assertNear(expected, DOUBLE, explained(df));
   }
@@ -285,8 +283,6 @@ class FourierPlanTest extends FourierTestBase {
         PlanNodes.all(plan(spectrum), BlockStageExec.class).stream()
             .filter(stage -> stage.assembled().isDefined())
             .forEach(stage -> predicted.add(stage.assembled().get().predicted().bytes()));
-        PlanNodes.all(plan(spectrum), AssembleBlocksExec.class)
-            .forEach(assemble -> predicted.add(assemble.spec().predicted().bytes()));
         predicted.sort(null);
         assertEquals(measured, predicted, explained(spectrum));
         assertEquals(output.equals("natural") ? 2 : 1, measured.size());

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
@@ -20,7 +21,6 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
 import org.tilespark.spark.testing.PlanNodes;
@@ -103,6 +103,31 @@ class MultiplyPlanTest extends SparkTest {
     assertEquals(4, c.count());
   }
 
+  /** One stage computes an operand's blocks and cuts them: no block is made only to be cut. */
+  @Test
+  void computedOperandsAreCutWhereTheyAreMade() {
+    TestProduct a = random(13, 17, 20);
+    TestProduct b = random(17, 11, 21);
+    double[] doubled = Arrays.stream(a.values()).map(value -> 2 * value).toArray();
+    TestProduct twice = new TestProduct(a.type(), a.rows(), a.cols(), doubled);
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> left = MatrixBlocks.map(a.frame(spark, 4, 5), "v * 2");
+            Dataset<Row> c =
+                MatrixBlocks.multiply(left, b.frame(spark, 5, 3), TestProduct.cuboid(2, 3, 2));
+            TestProduct.assertProduct(twice, b, c);
+            SparkPlan plan = plan(c).executedPlan();
+            assertEquals(1, PlanNodes.computing(plan).size(), plan::toString);
+            assertTrue(
+                PlanNodes.computing(plan).get(0).toString().contains("v * 2, into pieces (matrix"),
+                plan::toString);
+            assertEquals(1, PlanNodes.cutting(plan).size(), plan::toString); // those of B
+          });
+    }
+  }
+
   @Test
   void aProductWithItsOwnTransposeIsAGram() {
     TestProduct a = random(14, 9, 7);
@@ -120,7 +145,7 @@ class MultiplyPlanTest extends SparkTest {
     TestProduct.assertProduct(a.transposed(), a, turned);
     // The operand is read once: one scan below one exchange.
     SparkPlan plan = plan(gram).executedPlan();
-    assertEquals(1, PlanNodes.all(plan, CutBlocksExec.class).size(), plan::toString);
+    assertEquals(1, PlanNodes.cutting(plan).size(), plan::toString);
     // What only looks alike is no gram.
     Dataset<Row> unlike = MatrixBlocks.multiply(MatrixBlocks.transpose(df), df.where("row >= 0"));
     assertFalse(optimized(unlike).contains("A^T A"), optimized(unlike));

@@ -154,7 +154,7 @@ class PermutePlanTest extends SparkTest {
           () -> {
             Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
             df.collectAsList();
-            BlockStageExec node = PlanNodes.all(plan(df), BlockStageExec.class).get(0);
+            BlockStageExec node = PlanNodes.computing(plan(df).executedPlan()).get(0);
             assertEquals(MATRIX.blockCount(), node.metrics().apply("numBlocks").value());
             boolean gpu = DeviceProbe.run().isPresent();
             assertTrue(node.metrics().apply(gpu ? "kernelTime" : "hostTime").value() > 0);

@@ -20,7 +20,6 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -194,7 +193,7 @@ class CombineBlocksTest extends SparkTest {
         MatrixBlocks.reblock(plain, 4, 5).union(MatrixBlocks.reblock(plain, 4, 5).where("false"));
     for (Dataset<Row> each : List.of(plain, stated, withoutExtents)) {
       Dataset<Row> sum = MatrixBlocks.add(each, MatrixBlocks.scale(each, 2));
-      int before = PlanNodes.all(plan(each), CutBlocksExec.class).size();
+      int before = PlanNodes.cutting(plan(each).executedPlan()).size();
       with(
           Map.of("spark.sql.adaptive.enabled", "false"),
           () -> {
@@ -202,7 +201,7 @@ class CombineBlocksTest extends SparkTest {
             String text = plan(again).executedPlan().toString();
             assertTrue(text.contains(": a + b"), text);
             if (before == 0) {
-              assertEquals(0, PlanNodes.all(plan(again), CutBlocksExec.class).size(), text);
+              assertEquals(0, PlanNodes.cutting(plan(again).executedPlan()).size(), text);
             }
           });
       assertEquals(places(each), places(sum));

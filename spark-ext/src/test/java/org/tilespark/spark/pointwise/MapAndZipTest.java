@@ -666,7 +666,7 @@ class MapAndZipTest extends SparkTest {
   }
 
   private static List<BlockStageExec> stages(Dataset<Row> df) {
-    return PlanNodes.all(plan(df), BlockStageExec.class);
+    return PlanNodes.computing(plan(df).executedPlan());
   }
 
   private static int exchanges(Dataset<Row> df) {

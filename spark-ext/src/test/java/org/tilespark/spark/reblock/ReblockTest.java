@@ -31,9 +31,8 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.exchange.AssembleBlocksExec;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -436,8 +435,8 @@ class ReblockTest extends SparkTest {
               var shuffles = shuffles(other);
               assertEquals(1, shuffles.size(), plan);
               long measured = shuffles.get(0).metrics().apply("dataSize").value();
-              var assemble = PlanNodes.all(plan(other), AssembleBlocksExec.class).get(0);
-              long predicted = assemble.spec().predicted().bytes();
+              var assemble = PlanNodes.assembling(plan(other).executedPlan()).get(0);
+              long predicted = assemble.assembled().get().predicted().bytes();
               assertEquals(measured, predicted, plan); // to the byte, where the metadata is right
               assertTrue(plan.contains("shuffle predicted " + predicted + " bytes"), plan);
               assertEquals(predicted, assemble.metrics().apply("predictedBytes").value());
@@ -480,7 +479,7 @@ class ReblockTest extends SparkTest {
             .withColumn("row", functions.expr("row + CAST(raise_error('ran') AS BIGINT)"));
     for (Dataset<Row> df : List.of(failing, MatrixBlocks.withExtents(failing, 8, 8))) {
       Dataset<Row> other = MatrixBlocks.reblock(df, 3, 3);
-      assertTrue(explained(other).contains("AssembleBlocks matrix 3 x 3, missing=error"));
+      assertTrue(explained(other).contains("BlockStage of pieces (matrix 3 x 3, missing=error"));
       assertFails(other::collectAsList, "ran");
     }
   }
@@ -562,7 +561,7 @@ class ReblockTest extends SparkTest {
 
   private static void assertCutsBatches(Dataset<Row> df) {
     df.collectAsList();
-    List<CutBlocksExec> nodes = PlanNodes.all(plan(df), CutBlocksExec.class);
+    List<BlockStageExec> nodes = PlanNodes.cutting(plan(df).executedPlan());
     assertEquals(1, nodes.size());
     assertTrue(
         nodes.get(0).blocks().get(0).supportsColumnar(), () -> plan(df).executedPlan().toString());

@@ -35,8 +35,6 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.exchange.AssembleBlocksExec;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
@@ -245,8 +243,8 @@ class VolumeReblockTest extends SparkTest {
       String plan = explained(other);
       assertEquals(1, shuffles.size(), plan);
       long measured = shuffles.get(0).metrics().apply("dataSize").value();
-      var assemble = PlanNodes.all(plan(other), AssembleBlocksExec.class).get(0);
-      assertEquals(measured, assemble.spec().predicted().bytes(), plan);
+      var assemble = PlanNodes.assembling(plan(other).executedPlan()).get(0);
+      assertEquals(measured, assemble.assembled().get().predicted().bytes(), plan);
       assertTrue(plan.contains("shuffle predicted " + measured + " bytes"), plan);
       assertEquals(measured, assemble.metrics().apply("predictedBytes").value());
       df.unpersist(true);
@@ -265,12 +263,12 @@ class VolumeReblockTest extends SparkTest {
     assertTiled(array, VolumeBlocks.permute(before, "zxy"), 12, 10, 2);
     assertEquals(1, shuffles(before).size(), explained(before));
     assertTrue(explained(before).contains("permute yzx, into pieces ("), explained(before));
-    assertEquals(0, PlanNodes.all(plan(before), CutBlocksExec.class).size());
+    assertEquals(0, PlanNodes.cutting(plan(before).executedPlan()).size());
 
     Dataset<Row> after = VolumeBlocks.permute(VolumeBlocks.slabs(read, "y", 3), "yzx");
     assertTiled(array, VolumeBlocks.permute(after, "zxy"), 12, 3, 9);
     assertEquals(1, shuffles(after).size(), explained(after));
-    List<BlockStageExec> stages = PlanNodes.all(plan(after), BlockStageExec.class);
+    List<BlockStageExec> stages = PlanNodes.computing(plan(after).executedPlan());
     assertEquals(1, stages.size());
     assertTrue(stages.get(0).assembled().isDefined(), explained(after));
   }

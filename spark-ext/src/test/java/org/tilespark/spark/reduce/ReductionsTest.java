@@ -47,7 +47,7 @@ class ReductionsTest extends SparkTest {
   void statesAreMadeInTheStageBefore() {
     Dataset<Row> sums =
         MatrixBlocks.sum(MatrixBlocks.transpose(MatrixBlocks.scale(matrix(), 2)), "0");
-    List<BlockStageExec> stages = PlanNodes.all(plan(sums).executedPlan(), BlockStageExec.class);
+    List<BlockStageExec> stages = PlanNodes.computing(plan(sums).executedPlan());
     assertEquals(2, stages.size(), () -> explained(sums));
     // One exchange spreads the test's rows, one makes the tiling, one brings the states together.
     assertEquals(
@@ -74,10 +74,7 @@ class ReductionsTest extends SparkTest {
             "x",
             2);
     Dataset<Row> means = VolumeBlocks.mean(VolumeBlocks.std(slabs, "z"), "y");
-    assertEquals(
-        1,
-        PlanNodes.all(plan(means).executedPlan(), BlockStageExec.class).size(),
-        () -> explained(means));
+    assertEquals(1, PlanNodes.computing(plan(means).executedPlan()).size(), () -> explained(means));
     // One exchange spreads the test's rows, one makes slabs.
     assertEquals(
         2,

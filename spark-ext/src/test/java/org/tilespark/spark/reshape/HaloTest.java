@@ -31,7 +31,6 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.FftOptions;
-import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -220,7 +219,7 @@ class HaloTest extends SparkTest {
     for (Edge edge : Edge.values()) {
       Dataset<Row> haloed = VolumeBlocks.halo(spectrum, "0,2; 1,0; 1,3", edge.toString());
       boolean isCut =
-          PlanNodes.all(plan(haloed), BlockStageExec.class).stream()
+          PlanNodes.computing(plan(haloed).executedPlan()).stream()
               .anyMatch(stage -> stage.toString().contains(" " + edge));
       boolean isInOrder = edge == Edge.NONE || edge == Edge.CONSTANT || edge == Edge.WRAP;
       assertEquals(isInOrder, isCut, explained(haloed));

@@ -27,9 +27,7 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.FftOptions;
-import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -190,7 +188,7 @@ class PadTest extends SparkTest {
     }
     for (Dataset<Row> same :
         List.of(MatrixBlocks.pad(df, "0", "wrap"), MatrixBlocks.roll(df, "40,-60"))) {
-      assertEquals(List.of(), PlanNodes.all(plan(same), CutBlocksExec.class), explained(same));
+      assertEquals(List.of(), PlanNodes.cutting(plan(same).executedPlan()), explained(same));
       expectedRoll(array, 0, 0).assertSame(DenseArray.of(same, 20, 30), "unchanged");
     }
     df.unpersist();
@@ -214,7 +212,7 @@ class PadTest extends SparkTest {
             0.0);
     expected.assertSame(DenseArray.of(there, 10, 8, 12), mode);
     boolean isCut =
-        PlanNodes.all(plan(there), BlockStageExec.class).stream()
+        PlanNodes.computing(plan(there).executedPlan()).stream()
             .anyMatch(stage -> stage.toString().contains(mode));
     assertEquals(isByStage, isCut, explained(there));
   }

@@ -24,7 +24,6 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.PlanNodes;
@@ -220,14 +219,14 @@ class ReshapeTest extends SparkTest {
     df.count();
     Dataset<Row> stated = VolumeBlocks.withExtents(df, 6, 8, 10);
     Dataset<Row> matrix = VolumeBlocks.reshape(stated, "-1,10");
-    assertEquals(List.of(), PlanNodes.all(plan(matrix), CutBlocksExec.class), explained(matrix));
+    assertEquals(List.of(), PlanNodes.cutting(plan(matrix).executedPlan()), explained(matrix));
     dense(array).assertSame(reshaped(matrix, 48, 10, 6, 8, 10), "volume to matrix");
     Dataset<Row> back = MatrixBlocks.reshape(matrix, "6,8,10");
-    assertEquals(List.of(), PlanNodes.all(plan(back), CutBlocksExec.class), explained(back));
+    assertEquals(List.of(), PlanNodes.cutting(plan(back).executedPlan()), explained(back));
     assertEquals(6, back.count());
     dense(array).assertSame(DenseArray.of(back, 6, 8, 10), "and back");
     Dataset<Row> cut = VolumeBlocks.reshape(stated, "80,6");
-    assertEquals(1, PlanNodes.all(plan(cut), CutBlocksExec.class).size(), explained(cut));
+    assertEquals(1, PlanNodes.cutting(plan(cut).executedPlan()).size(), explained(cut));
     df.unpersist();
   }
 

@@ -22,7 +22,6 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.exchange.CheckedBlocksExec;
-import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -112,8 +111,7 @@ class ConcatBlocksTest extends SparkTest {
                 MatrixBlocks.transpose(df),
                 MatrixBlocks.transpose(df)));
     array.assertElements(Shape.of(24, 60), at -> new long[] {at[0], at[1] % 20}, three);
-    assertEquals(
-        3, PlanNodes.all(plan(three), BlockStageExec.class).size(), () -> explained(three));
+    assertEquals(3, PlanNodes.computing(plan(three).executedPlan()).size(), () -> explained(three));
     assertEquals(List.of(), PlanNodes.all(plan(three), Exchange.class));
     // A slice reads only the arrays, and the blocks of them, that it needs.
     Dataset<Row> sliced = MatrixBlocks.slice(MatrixBlocks.concat("col", df, df, df), "9, 38:43");

@@ -29,7 +29,6 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.FftOptions;
-import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -235,7 +234,7 @@ class SliceBlocksTest extends SparkTest {
     Dataset<Row> transposed =
         MatrixBlocks.slice(MatrixBlocks.transpose(npy(array, dir)), swapped(text));
     assertEquals(blocks, rowsRead(transposed), () -> explained(transposed));
-    assertEquals(1, PlanNodes.all(plan(transposed), BlockStageExec.class).size());
+    assertEquals(1, PlanNodes.computing(plan(transposed).executedPlan()).size());
   }
 
   private static String swapped(String text) {
@@ -265,8 +264,7 @@ class SliceBlocksTest extends SparkTest {
     Dataset<Row> twice = MatrixBlocks.slice(once, "5:7, 2:6");
     assertSlice(array, "15:17, 55:47:-2", twice);
     assertEquals(4, rowsRead(twice), () -> explained(twice));
-    assertEquals(
-        1, PlanNodes.all(plan(twice), BlockStageExec.class).size(), () -> explained(twice));
+    assertEquals(1, PlanNodes.computing(plan(twice).executedPlan()).size(), () -> explained(twice));
     assertTrue(explained(twice).contains("slice 15:17, 55:48:-2"), () -> explained(twice));
   }
 
@@ -281,11 +279,10 @@ class SliceBlocksTest extends SparkTest {
     FftOptions overZ = FftOptions.defaults().withAxes("z");
     Dataset<Row> spectrum = VolumeBlocks.slice(VolumeBlocks.fft(v, overZ), "5:7, 2, 1:3");
     assertEquals(1, rowsRead(spectrum), () -> explained(spectrum));
-    assertEquals(1, PlanNodes.all(plan(spectrum), BlockStageExec.class).size());
+    assertEquals(1, PlanNodes.computing(plan(spectrum).executedPlan()).size());
     Dataset<Row> after = VolumeBlocks.fft(VolumeBlocks.slice(v, "5:7, 2, 1:7"), overZ);
     assertEquals(1, rowsRead(after), () -> explained(after));
-    assertEquals(
-        1, PlanNodes.all(plan(after), BlockStageExec.class).size(), () -> explained(after));
+    assertEquals(1, PlanNodes.computing(plan(after).executedPlan()).size(), () -> explained(after));
     Dataset<Row> stored = VolumeBlocks.fft(VolumeBlocks.slice(v, "5:7, 2, 1:7").cache(), overZ);
     assertEquals(
         stored.orderBy("x").selectExpr("x", "values", "imag").collectAsList(),

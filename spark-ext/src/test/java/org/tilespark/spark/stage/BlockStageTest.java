@@ -408,6 +408,6 @@ class BlockStageTest extends SparkTest {
   }
 
   private static List<BlockStageExec> stages(Dataset<Row> df) {
-    return PlanNodes.all(plan(df), BlockStageExec.class);
+    return PlanNodes.computing(plan(df).executedPlan());
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.stage.BlockStageExec;
 
 /** Finds nodes of a physical plan, also inside the stages of adaptive execution. */
 public final class PlanNodes {
@@ -17,6 +18,28 @@ public final class PlanNodes {
   /** All nodes of a type, from the top; those of adaptive execution once the query has run. */
   public static <T> List<T> all(QueryExecution query, Class<T> type) {
     return all(query.executedPlan(), type);
+  }
+
+  /** The stages that cut blocks and compute nothing. */
+  public static List<BlockStageExec> cutting(SparkPlan root) {
+    return moving(root, false);
+  }
+
+  /** The stages that put blocks together and compute nothing. */
+  public static List<BlockStageExec> assembling(SparkPlan root) {
+    return moving(root, true);
+  }
+
+  /** The stages that compute. */
+  public static List<BlockStageExec> computing(SparkPlan root) {
+    return all(root, BlockStageExec.class).stream().filter(stage -> !stage.onlyMoves()).toList();
+  }
+
+  private static List<BlockStageExec> moving(SparkPlan root, boolean isOfPieces) {
+    return all(root, BlockStageExec.class).stream()
+        .filter(BlockStageExec::onlyMoves)
+        .filter(stage -> stage.assembled().isDefined() == isOfPieces)
+        .toList();
   }
 
   /** As the other one, of a plan. */

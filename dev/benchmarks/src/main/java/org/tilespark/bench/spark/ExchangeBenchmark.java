@@ -36,12 +36,12 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
-import org.tilespark.spark.exchange.AssembleBlocksExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
+import org.tilespark.spark.stage.BlockStageExec;
 
 /**
  * Operators that exchange blocks, through the exchange in memory and through Spark's shuffle, which
@@ -369,7 +369,7 @@ public final class ExchangeBenchmark {
   }
 
   private static Optional<SparkPlan> assembling(SparkPlan plan) {
-    return plan instanceof AssembleBlocksExec
+    return plan instanceof BlockStageExec stage && stage.assembled().isDefined()
         ? Optional.of(plan)
         : ScalaInterop.<SparkPlan>list(plan.children()).stream()
             .map(ExchangeBenchmark::assembling)
