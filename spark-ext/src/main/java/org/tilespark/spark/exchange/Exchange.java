@@ -294,10 +294,18 @@ public final class Exchange {
    * @param pieces what gives them
    */
   public static boolean isOneTask(LogicalPlan pieces, AssembleSpec spec) {
-    return !isAsked()
-        && spec.predicted().blocks().isDefined()
+    return spec.predicted().blocks().isDefined()
         && !spec.predicted().perArray()
-        && SmallArrays.isSmall(spec.predicted().bytes(), pieces);
+        && isOneTask(spec.predicted().bytes(), List.of(pieces));
+  }
+
+  /**
+   * The same for pieces of {@code bytes} bytes in all.
+   *
+   * @param sources what they are cut from
+   */
+  public static boolean isOneTask(long bytes, List<LogicalPlan> sources) {
+    return !isAsked() && sources.stream().allMatch(each -> SmallArrays.isSmall(bytes, each));
   }
 
   /** The rows of all partitions as one, which one task reads one after another; of none, empty. */

@@ -16,6 +16,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
@@ -132,7 +133,19 @@ public final class MultiplyNodes {
       cut.add(cut(PieceColumns.cut(spec, cuboids, i == 1), i, pieces));
     }
     SparkPlan together = cut.size() == 1 ? cut.get(0) : new PieceUnionExec(cut.get(0), cut.get(1));
-    return Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
+    return isOneTask(cuboids)
+        ? GatherRowsExec.intoOneTask(together)
+        : Exchange.shuffled(
+            together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
+  }
+
+  /** True if one task multiplies, and reads all pieces before an exchange would have begun. */
+  private boolean isOneTask(Cuboids cuboids) {
+    long bytes = pieceBytes(cuboids, false);
+    return cuboids.count() == 1
+        && spec.groups() == 0
+        && Exchange.isOneTask(
+            spec.gram() ? bytes : Bytes.sum(bytes, pieceBytes(cuboids, true)), product.operands());
   }
 
   /** The pieces of one operand, which stays where it is if the strategy says so. */
@@ -242,11 +255,14 @@ public final class MultiplyNodes {
     long[] cutsM = boundaries(plan.cuts().m(), spec.m());
     long[] cutsK = boundaries(plan.cuts().k(), spec.k());
     long[] cutsN = spec.gram() ? cutsM : boundaries(plan.cuts().n(), spec.n());
-    int partitions = 0;
+    Cuboids cuboids = cuboids(cutsM, cutsK, cutsN, 0);
     if (spec.groups() > 0) {
-      long count = (long) (cutsM.length - 1) * (cutsN.length - 1) * (cutsK.length - 1);
-      partitions = (int) Math.max(count, Exchange.partitions());
+      return cuboids(cutsM, cutsK, cutsN, Math.max(cuboids.count(), Exchange.partitions()));
     }
+    return isOneTask(cuboids) ? cuboids(cutsM, cutsK, cutsN, 1) : cuboids;
+  }
+
+  private Cuboids cuboids(long[] cutsM, long[] cutsK, long[] cutsN, int partitions) {
     return new Cuboids(
         cutsM,
         cutsK,
@@ -291,11 +307,14 @@ public final class MultiplyNodes {
 
   private Prediction prediction(CuboidPlan plan, Cuboids cuboids) {
     Strategy strategy = plan.chosen().strategy();
+    boolean isGathered = strategy == Strategy.CUBOID && isOneTask(cuboids);
     long operands = 0;
-    if (strategy == Strategy.CUBOID || strategy == Strategy.RIGHT_IN_PLACE) {
+    if (!isGathered && (strategy == Strategy.CUBOID || strategy == Strategy.RIGHT_IN_PLACE)) {
       operands = Bytes.product(cuboids.isShared() ? 1 : cuboids.q(), pieceBytes(cuboids, false));
     }
-    if (!spec.gram() && (strategy == Strategy.CUBOID || strategy == Strategy.LEFT_IN_PLACE)) {
+    if (!isGathered
+        && !spec.gram()
+        && (strategy == Strategy.CUBOID || strategy == Strategy.LEFT_IN_PLACE)) {
       operands =
           Bytes.sum(
               operands,

@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
@@ -21,6 +22,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -92,6 +94,37 @@ class FewerTasksTest extends SparkTest {
         asked(
             "3", () -> assertEquals(rows, rows(VolumeBlocks.fft(blocks, options)), decomposition));
       }
+    } finally {
+      blocks.unpersist(true);
+    }
+  }
+
+  /** One task multiplies them anyway: it reads the pieces itself. */
+  @Test
+  void aTinyProductIsOneTask() throws Exception {
+    Dataset<Row> blocks = cached(MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48));
+    try {
+      List<Supplier<Dataset<Row>>> products =
+          List.of(
+              () -> MatrixBlocks.multiply(blocks, MatrixBlocks.transpose(blocks)),
+              () -> MatrixBlocks.gram(blocks),
+              () -> MatrixBlocks.knn(blocks, blocks, 2, Metric.COSINE));
+      for (Supplier<Dataset<Row>> product : products) {
+        for (Map<String, String> mode : executionModes()) {
+          with(
+              mode,
+              () -> {
+                List<String> rows = rows(product.get());
+                assertEquals(1, gathers(product.get()));
+                assertEquals(0, exchanges(product.get()).size());
+                asked("3", () -> assertEquals(rows, rows(product.get())));
+                asked("3", () -> assertEquals(0, gathers(product.get())));
+              });
+        }
+        assertEquals(1, tasks(() -> product.get().collectAsList()));
+      }
+      Dataset<Row> chained = MatrixBlocks.multiply(products.get(1).get(), products.get(1).get());
+      assertEquals(2, gathers(chained), "of the products below, which are work of their own");
     } finally {
       blocks.unpersist(true);
     }
