@@ -49,7 +49,6 @@ import org.tilespark.spark.shuffle.ExchangeChoice;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
-import scala.reflect.ClassTag;
 
 /**
  * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
@@ -308,6 +307,26 @@ public final class Exchange {
     return !isAsked() && sources.stream().allMatch(each -> SmallArrays.isSmall(bytes, each));
   }
 
+  /**
+   * Bytes of rows that Spark sends to every executor sooner than it shuffles them; negative if it
+   * never does.
+   */
+  public static long mostBroadcastBytes() {
+    return SQLConf.get().autoBroadcastJoinThreshold();
+  }
+
+  /** The same rows, or an empty partition if there is none: a task may have something to say. */
+  public static <T> RDD<T> withPartitions(RDD<T> rows, Class<T> type) {
+    return withPartitions(rows, type, 1);
+  }
+
+  private static <T> RDD<T> withPartitions(RDD<T> rows, Class<T> type, int empty) {
+    return rows.getNumPartitions() > 0
+        ? rows
+        : rows.sparkContext()
+            .parallelize(ScalaInterop.<T>emptySeq(), empty, ScalaInterop.classTag(type));
+  }
+
   /** The rows of all partitions as one, which one task reads one after another; of none, empty. */
   public static <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
     return gathered(rows, type, 1);
@@ -316,8 +335,7 @@ public final class Exchange {
   /** The same for several tasks, each of which reads all rows. */
   static <T> RDD<T> gathered(RDD<T> rows, Class<T> type, int tasks) {
     if (rows.getNumPartitions() == 0) {
-      ClassTag<T> tag = ScalaInterop.classTag(type);
-      return rows.sparkContext().parallelize(ScalaInterop.<T>emptySeq(), tasks, tag);
+      return withPartitions(rows, type, tasks);
     }
     return tasks == 1
         ? rows.coalesce(1, false, Option.empty(), null)

@@ -130,14 +130,14 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     }
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     if (large.supportsColumnar()) {
-      return withOnePartition(large.executeColumnar(), ColumnarBatch.class)
+      return Exchange.withPartitions(large.executeColumnar(), ColumnarBatch.class)
           .mapPartitionsWithIndex(
               MultiplyTask.ofBlocks(
                   BlockCursor::overBatches, job, side(), broadcast, ranges, backend, taskMetrics),
               false,
               rows);
     }
-    return withOnePartition(large.execute(), InternalRow.class)
+    return Exchange.withPartitions(large.execute(), InternalRow.class)
         .mapPartitionsWithIndex(
             MultiplyTask.ofBlocks(
                 BlockCursor::overRows, job, side(), broadcast, ranges, backend, taskMetrics),
@@ -153,13 +153,6 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
         throw OperandDefects.holeAt(spec, !smallIsRight, job.groupText(matrix), 0, 0);
       }
     }
-  }
-
-  /** The same, or one empty partition if there is none: somebody must say what is missing. */
-  private <T> RDD<T> withOnePartition(RDD<T> rdd, Class<T> type) {
-    return rdd.getNumPartitions() > 0
-        ? rdd
-        : sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, ScalaInterop.classTag(type));
   }
 
   /** Where the columns of the large side are. */

@@ -44,9 +44,6 @@ final class MultiplyTask<T>
    */
   private record StageAttempt(String execution, int stage, int attempt) {}
 
-  /** Device memory of all tasks from which tiles that are reduced are large. */
-  private static final long ROOM_FOR_LARGE_TILES = 4L << 30;
-
   private final String execution = UUID.randomUUID().toString();
   private final Multiplication<T> products;
   private final Cuboids cuboids;
@@ -92,9 +89,9 @@ final class MultiplyTask<T>
 
   private static TileProducts.Means means(
       MultiplySpec spec, TaskRun run, PanelMultiplier multiplier, MultiplyMetrics metrics) {
-    boolean large =
-        run.gpu().filter(gpu -> gpu.governor().limitBytes() >= ROOM_FOR_LARGE_TILES).isPresent();
-    TileSides sides = TileSides.of(spec.reduction().get(), spec.k(), spec.type().bytes(), large);
+    TileSides sides =
+        TileSides.of(
+            spec.reduction().get(), spec.k(), spec.type().bytes(), run.takesLargeTiles());
     return new TileProducts.Means(multiplier, sides, run.plain("vectors"), metrics);
   }
 

@@ -6,13 +6,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import java.util.function.Function;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -22,6 +25,7 @@ import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.SharedPartitions;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -32,9 +36,10 @@ import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
 /**
- * Runs {@link NearestRows} over shuffled strips of both sides: each task compares a part of the
- * left side with a part of the right one. Where the right side is cut, another shuffle brings the
- * winners of each row together.
+ * Runs {@link NearestRows} over strips of both sides: each task compares a part of the left side
+ * with a part of the right one. Both sides are shuffled; of a small join, one side is sent to every
+ * task instead, and the other one stays where it is. Where the right side is cut, another shuffle
+ * brings the winners of each row together.
  */
 public final class NearestExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -58,10 +63,11 @@ public final class NearestExec extends PhysicalBlockNode {
    * What is known of both sides before they are read.
    *
    * @param columns of the output that are of the left side
-   * @param partitions of the shuffle of either side
+   * @param partitions of a shuffle of either side, and of winners
    * @param leftBytes of the left side, an estimate; likewise of the right one
+   * @param sent which side every task has
    */
-  public record Sides(int columns, int partitions, long leftBytes, long rightBytes)
+  public record Sides(int columns, int partitions, long leftBytes, long rightBytes, SentSide sent)
       implements Serializable {}
 
   /**
@@ -97,15 +103,17 @@ public final class NearestExec extends PhysicalBlockNode {
       int cores,
       Function<LogicalPlan, SparkPlan> planLater) {
     long leftBytes = bytes(join.side(false));
+    long rightBytes = bytes(join.side(true));
     long wanted = Math.max(2L * cores, leftBytes / NearestGrid.MOST_LEFT_BYTES * 2);
     int partitions = (int) Math.min(wanted, Math.max(2 * cores, Exchange.partitions()));
+    SentSide sent = SentSide.of(leftBytes, rightBytes, Exchange.mostBroadcastBytes());
     return new NearestExec(
         join.spec(),
         backend,
-        new Sides(join.kept(false).size(), partitions, leftBytes, bytes(join.side(true))),
+        new Sides(join.kept(false).size(), partitions, leftBytes, rightBytes, sent),
         join.output(),
-        strips(join, false, partitions, planLater),
-        strips(join, true, partitions, planLater));
+        strips(join, false, partitions, sent, planLater),
+        strips(join, true, partitions, sent, planLater));
   }
 
   private static long bytes(LogicalPlan side) {
@@ -113,19 +121,36 @@ public final class NearestExec extends PhysicalBlockNode {
   }
 
   private static SparkPlan strips(
-      NearestRows join, boolean right, int partitions, Function<LogicalPlan, SparkPlan> planLater) {
+      NearestRows join,
+      boolean right,
+      int partitions,
+      SentSide sent,
+      Function<LogicalPlan, SparkPlan> planLater) {
     List<Attribute> inputs = new ArrayList<>(List.of(join.vector(right)));
     inputs.addAll(join.kept(right));
     List<Attribute> columns = Strip.columns();
     StripSpec spec = new StripSpec(!right && join.spec().outer(), partitions);
-    return Exchange.shuffled(
+    SparkPlan strips =
         new StripRowsExec(
             spec,
             ScalaInterop.seq(inputs),
             ScalaInterop.seq(columns),
-            planLater.apply(join.side(right))),
-        List.of(columns.get(Strip.KEY)),
-        partitions);
+            planLater.apply(join.side(right)));
+    return sent == SentSide.NEITHER
+        ? Exchange.shuffled(strips, List.of(columns.get(Strip.KEY)), partitions)
+        : strips;
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    return ScalaInterop.<Distribution>seq(
+        sides.sent() == SentSide.LEFT ? Exchange.everywhere() : Exchange.anywhere(),
+        sides.sent() == SentSide.RIGHT ? Exchange.everywhere() : Exchange.anywhere());
+  }
+
+  /** What is known of both sides. */
+  Sides sides() {
+    return sides;
   }
 
   @Override
@@ -193,13 +218,14 @@ public final class NearestExec extends PhysicalBlockNode {
   @Override
   public RDD<InternalRow> doExecute() {
     NearestTask task = task();
-    NearestGrid grid = grid();
+    Shared shared = sides.sent() == SentSide.NEITHER ? shuffled() : besidesSent();
+    NearestGrid grid = shared.grid();
     LOG.debug("{} in {} tasks", spec, grid);
     SQLMetric rows = metrics().apply(ROWS);
     MatchedRows.Form form = task.form();
     if (!grid.isMerged()) {
-      return zipped(
-          grid,
+      return made(
+          shared,
           (number, parts) ->
               new MatchedRows(form, rows, task.matches(parts.get(0), parts.get(1), true)),
           InternalRow.class);
@@ -207,8 +233,8 @@ public final class NearestExec extends PhysicalBlockNode {
     @SuppressWarnings("unchecked") // erased
     Class<Tuple2<Object, byte[]>> pairs = (Class<Tuple2<Object, byte[]>>) (Class<?>) Tuple2.class;
     RDD<Tuple2<Object, byte[]>> candidates =
-        zipped(
-            grid,
+        made(
+            shared,
             (number, parts) ->
                 new Candidates.Written(
                     task.matches(parts.get(0), parts.get(1), grid.isFirst(number))),
@@ -225,41 +251,84 @@ public final class NearestExec extends PhysicalBlockNode {
             ScalaInterop.classTag(InternalRow.class));
   }
 
+  /** The strips of both sides that a task has. Stays inside the task. */
+  private record Parts(int task, Iterator<InternalRow> left, Iterator<InternalRow> right) {}
+
+  /** The parts of each task, one of each partition, and which of the sides these are. */
+  private record Shared(NearestGrid grid, RDD<Parts> parts) {}
+
+  /** Parts of shuffled sides. */
+  private Shared shuffled() {
+    NearestGrid grid = grid();
+    ClassTag<Parts> type = ScalaInterop.classTag(Parts.class);
+    RDD<Parts> lefts =
+        SharedPartitions.of(left.execute(), sides.partitions(), grid.ofTasks(false))
+            .mapPartitionsWithIndex(
+                ScalaInterop.<Object, Iterator<InternalRow>, Iterator<Parts>>function2(
+                    (task, rows) -> one(new Parts((Integer) task, rows, null))),
+                false,
+                type);
+    RDD<InternalRow> rights =
+        SharedPartitions.of(right.execute(), sides.partitions(), grid.ofTasks(true));
+    return new Shared(
+        grid,
+        lefts.zipPartitions(
+            rights,
+            false,
+            ScalaInterop.<Iterator<Parts>, Iterator<InternalRow>, Iterator<Parts>>function2(
+                (ofLeft, ofRight) -> {
+                  Parts first = ofLeft.next();
+                  return one(new Parts(first.task(), first.left(), ofRight));
+                }),
+            ScalaInterop.classTag(InternalRow.class),
+            type));
+  }
+
+  /** All of the side that is sent, with each partition of the other one. */
+  private Shared besidesSent() {
+    boolean sendsRight = sides.sent() == SentSide.RIGHT;
+    Broadcast<InternalRow[]> sent =
+        ErrorBoundary.await((sendsRight ? right : left)::executeBroadcast);
+    RDD<InternalRow> stays =
+        Exchange.withPartitions((sendsRight ? left : right).execute(), InternalRow.class);
+    return new Shared(
+        NearestGrid.besides(sendsRight, stays.getNumPartitions()),
+        stays.mapPartitionsWithIndex(
+            ScalaInterop.<Object, Iterator<InternalRow>, Iterator<Parts>>function2(
+                (task, rows) -> {
+                  Iterator<InternalRow> all =
+                      ScalaInterop.iterator(Arrays.asList(sent.value()).iterator());
+                  return one(
+                      new Parts((Integer) task, sendsRight ? rows : all, sendsRight ? all : rows));
+                }),
+            false,
+            ScalaInterop.classTag(Parts.class)));
+  }
+
+  private static Iterator<Parts> one(Parts parts) {
+    return ScalaInterop.iterator(List.of(parts).iterator());
+  }
+
   /**
    * What a task makes of a part of either side.
    *
    * @param <R> the results
    */
-  private interface Zipped<R> extends Serializable {
+  private interface Made<R> extends Serializable {
     java.util.Iterator<R> open(int task, List<java.util.Iterator<InternalRow>> parts);
   }
 
-  /** A part of the left side, and which task has it. Stays inside the task. */
-  private record Numbered(int task, Iterator<InternalRow> rows) {}
-
-  private <R> RDD<R> zipped(NearestGrid grid, Zipped<R> zip, Class<R> type) {
-    ClassTag<Numbered> numbered = ScalaInterop.classTag(Numbered.class);
-    RDD<InternalRow> lefts =
-        SharedPartitions.of(left.execute(), sides.partitions(), grid.ofTasks(false));
-    RDD<InternalRow> rights =
-        SharedPartitions.of(right.execute(), sides.partitions(), grid.ofTasks(true));
-    return lefts
-        .mapPartitionsWithIndex(
-            ScalaInterop.<Object, Iterator<InternalRow>, Iterator<Numbered>>function2(
-                (task, rows) ->
-                    ScalaInterop.iterator(List.of(new Numbered((Integer) task, rows)).iterator())),
-            false,
-            numbered)
-        .zipPartitions(
-            rights,
-            false,
-            ScalaInterop.<Iterator<Numbered>, Iterator<InternalRow>, Iterator<R>>function2(
-                (ofLeft, ofRight) -> {
-                  Numbered first = ofLeft.next();
+  private static <R> RDD<R> made(Shared shared, Made<R> made, Class<R> type) {
+    return shared
+        .parts()
+        .mapPartitions(
+            ScalaInterop.function(
+                each -> {
+                  Parts own = each.next();
                   return PartitionBoundary.over(
-                      List.of(first.rows(), ofRight), parts -> zip.open(first.task(), parts));
+                      List.of(own.left(), own.right()), parts -> made.open(own.task(), parts));
                 }),
-            ScalaInterop.classTag(InternalRow.class),
+            false,
             ScalaInterop.classTag(type));
   }
 
@@ -280,6 +349,8 @@ public final class NearestExec extends PhysicalBlockNode {
         + spec
         + "\nOutput: "
         + ScalaInterop.list(output())
+        + "\nSent to every task: "
+        + sides.sent().toString().toLowerCase(Locale.ROOT)
         + "\nBackend: "
         + backend
         + "\n";

@@ -55,6 +55,17 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
     return new NearestGrid(cut(left, parts), cut(right, partsOfRight));
   }
 
+  /**
+   * A task for each partition of the side that stays, with all of the other side.
+   *
+   * @param sendsRight true if that is the right side
+   */
+  static NearestGrid besides(boolean sendsRight, int partitions) {
+    List<List<Integer>> parts = IntStream.range(0, partitions).mapToObj(List::of).toList();
+    List<List<Integer>> whole = List.of(List.of());
+    return sendsRight ? new NearestGrid(parts, whole) : new NearestGrid(whole, parts);
+  }
+
   /** Neighbouring partitions together, so that parts have about the same bytes. */
   private static List<List<Integer>> cut(long[] bytes, int parts) {
     double all = LongStream.of(bytes).asDoubleStream().sum();

@@ -41,7 +41,7 @@ final class NearestSearch {
     this.queries = left.vectors();
     this.vectors = right.vectors();
     var reduction = spec.reduction().of(right.count());
-    this.sides = TileSides.of(reduction, queries.extent(), Float.BYTES, false);
+    this.sides = tiles.sides(reduction, queries);
     this.search = TileSearch.of(reduction, sides, left.squares(), right.squares(), index -> index);
   }
 

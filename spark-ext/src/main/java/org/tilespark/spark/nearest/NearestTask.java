@@ -57,7 +57,7 @@ record NearestTask(
             run.scope().own(new VectorGroup(form.left(), vectors)),
             run.scope().own(new VectorGroup(form.right(), vectors)));
     Matches matches =
-        new Matches(spec, new ScoreTiles(multiplier), groups, givesLeft)
+        new Matches(spec, new ScoreTiles(multiplier, run.takesLargeTiles()), groups, givesLeft)
             .read(run.awaited(left), run.awaited(right), batchBytes);
     return run.watched(matches);
   }

@@ -16,15 +16,28 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
+import org.tilespark.spark.multiply.scores.Reduction;
+import org.tilespark.spark.multiply.scores.TileSides;
 import org.tilespark.spark.multiply.scores.Vectors;
 
 /** Tiles of the products of vectors, which a multiplier makes one after another. */
 final class ScoreTiles {
   private final PanelMultiplier multiplier;
+  private final boolean large;
 
-  /** Borrows the multiplier. */
-  ScoreTiles(PanelMultiplier multiplier) {
+  /**
+   * Borrows the multiplier.
+   *
+   * @param large true if it makes large tiles sooner
+   */
+  ScoreTiles(PanelMultiplier multiplier, boolean large) {
     this.multiplier = multiplier;
+    this.large = large;
+  }
+
+  /** The sides of tiles of vectors that are reduced. */
+  TileSides sides(Reduction reduction, Vectors vectors) {
+    return TileSides.of(reduction, vectors.extent(), vectors.type().bytes(), large);
   }
 
   /**

@@ -35,6 +35,9 @@ public record TaskRun(
     PipelineTotals totals,
     RetainedRows retained,
     TaskScope scope) {
+  /** Device memory of all tasks from which tiles that are reduced are large. */
+  private static final long ROOM_FOR_LARGE_TILES = 4L << 30;
+
   /**
    * Begins a task in the thread that runs it.
    *
@@ -88,6 +91,14 @@ public record TaskRun(
             gpu.get().elementwise(),
             new DevicePanelMultiplier.Results(results, runtime.pinnedShareBytes() / 2),
             stage));
+  }
+
+  /**
+   * True if tiles that are reduced are large: a device with room for them makes them, and each
+   * costs launches and waits there.
+   */
+  public boolean takesLargeTiles() {
+    return gpu.filter(used -> used.governor().limitBytes() >= ROOM_FOR_LARGE_TILES).isPresent();
   }
 
   /** Where pipelines of this task work on its device. */

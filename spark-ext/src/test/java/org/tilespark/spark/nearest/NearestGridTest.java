@@ -49,6 +49,31 @@ class NearestGridTest {
     assertEquals("2 x 1", NearestGrid.of(even(2, MIB), new long[4], 2, 1).toString());
   }
 
+  @Test
+  void aSideThatIsSentMeetsEachPartitionOfTheOther() {
+    NearestGrid right = NearestGrid.besides(true, 3);
+    assertEquals("3 x 1", right.toString());
+    assertFalse(right.isMerged());
+    NearestGrid left = NearestGrid.besides(false, 3);
+    assertEquals("1 x 3", left.toString());
+    assertTrue(left.isMerged() && left.isFirst(0) && !left.isFirst(2));
+    assertFalse(NearestGrid.besides(false, 1).isMerged());
+  }
+
+  @Test
+  void aSideIsSentIfOneTaskCouldDoAllTheWork() {
+    long most = 10 * MIB;
+    assertEquals(SentSide.RIGHT, SentSide.of(MIB / 4, 3 * MIB, most));
+    assertEquals(SentSide.LEFT, SentSide.of(MIB / 16, 11 * MIB, most));
+    assertEquals(SentSide.LEFT, SentSide.of(MIB / 8, 1L << 50, most));
+    assertEquals(SentSide.RIGHT, SentSide.of(200 * MIB, MIB / 8, most));
+    assertEquals(SentSide.LEFT, SentSide.of(MIB / 16, MIB / 8, MIB / 16));
+    assertEquals(SentSide.NEITHER, SentSide.of(MIB / 8, MIB / 8, -1)); // Spark's threshold is off
+    assertEquals(SentSide.NEITHER, SentSide.of(5 * MIB, 5 * MIB, most)); // too much work for one
+    long held = NearestGrid.MOST_LEFT_BYTES + 1; // too much for a task that has all of it
+    assertEquals(SentSide.NEITHER, SentSide.of(held, MIB / 8, most));
+  }
+
   /** Each partition of the left side meets each of the right side once. */
   @Test
   void allPartitionsMeetOnce() {

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.nearest.NearestVectors.Kind;
 import org.tilespark.spark.options.Metric;
+import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 
 /** The node itself, on every Spark, beside plain loops. {@code NearestJoinTest} has Spark's SQL. */
@@ -108,6 +109,52 @@ class NearestRowsTest extends SparkTest {
 
   static Stream<Kind> kinds() {
     return Stream.of(Kind.values());
+  }
+
+  private static SentSide sent(Dataset<Row> joined) {
+    return PlanNodes.all(plan(joined), NearestExec.class).get(0).sides().sent();
+  }
+
+  /** A side with statistics is local; Spark knows nothing of the size of one of an RDD. */
+  @ParameterizedTest
+  @MethodSource("kinds")
+  void aSmallSideIsSentToEveryTask(Kind kind) {
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            for (Metric metric : Metric.values()) {
+              for (boolean outer : List.of(true, false)) {
+                Tables some = Tables.random(kind, 30, 50, 6, kind.ordinal() * 10L + 1);
+                Tables left = new Tables(some.left, some.right, 0, 3);
+                assertEquals(SentSide.LEFT, sent(left.joined(metric, 4, outer)));
+                left.check(metric, 4, outer);
+                Tables both = new Tables(some.left, some.right, 0, 0);
+                assertEquals(SentSide.RIGHT, sent(both.joined(metric, 4, outer)));
+                both.check(metric, 4, outer);
+                Tables neither = new Tables(some.left, some.right, 3, 2);
+                assertEquals(SentSide.NEITHER, sent(neither.joined(metric, 4, outer)));
+              }
+            }
+          });
+    }
+  }
+
+  @Test
+  void aSideThatStaysMayHaveNoPartitions() {
+    Tables some = Tables.random(Kind.PLAIN, 5, 5, 3, 4);
+    Dataset<Row> rows = NearestVectors.table(spark, some.right, "b", 2);
+    Dataset<Row> none =
+        spark.createDataFrame(
+            org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark.sparkContext())
+                .<Row>emptyRDD(),
+            rows.schema());
+    NearestSpec spec = new NearestSpec(2, Metric.INNER, FUNCTIONS.get(Metric.INNER), true);
+    Dataset<Row> joined = joined(NearestVectors.table(spark, some.left, "a", 0), none, spec);
+    assertEquals(SentSide.LEFT, sent(joined));
+    List<Row> found = joined.collectAsList();
+    assertEquals(5, found.size());
+    assertTrue(found.stream().allMatch(row -> row.isNullAt(3)), found::toString);
   }
 
   @ParameterizedTest
