@@ -12,25 +12,28 @@ import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
 
 /**
- * The covariances of a matrix's columns in one pass over blocks that have all columns, computed on
- * the CPU: the values of a square block. A task sends 4 bytes times the square of the columns. The
- * children are the block.
+ * The covariances or correlations of a matrix's columns in one pass over blocks that have all
+ * columns, computed on the CPU: the values of a square block. A task sends 4 bytes times the square
+ * of the columns. The children are the block.
  */
 public final class Covariances extends BlockAggregate<Scatter> {
   private final BlockArguments arguments;
   private final int cols;
+  private final boolean correlated;
   private final double ddof;
 
   /**
    * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
    *
    * @param cols columns of the matrix
-   * @param ddof what is taken off the count of rows before the division by it
+   * @param correlated true for correlations
+   * @param ddof of covariances: what is taken off the count of rows before the division by it
    * @param children the block
    */
   public Covariances(
       BlockArguments arguments,
       Integer cols,
+      Boolean correlated,
       Double ddof,
       Seq<Expression> children,
       int mutableAggBufferOffset,
@@ -38,6 +41,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
     super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.arguments = arguments;
     this.cols = cols;
+    this.correlated = correlated;
     this.ddof = ddof;
   }
 
@@ -60,7 +64,9 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   public Object eval(Scatter scatter) {
-    return ErrorBoundary.BLOCKS.call(() -> scatter.covariances(arguments, ddof));
+    return ErrorBoundary.BLOCKS.call(
+        () ->
+            correlated ? scatter.correlations(arguments) : scatter.covariances(arguments, ddof));
   }
 
   @Override
@@ -80,6 +86,6 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   protected List<Object> fields() {
-    return List.of(arguments, cols, ddof);
+    return List.of(arguments, cols, correlated, ddof);
   }
 }

@@ -29,6 +29,11 @@ final class Scatter {
   /** Elements of a chunk: 1 MiB of FLOAT. */
   private static final int CHUNK = 1 << 18;
 
+  /** Sums of squares of FLOAT between these lost nothing to its range. */
+  private static final float LEAST_SQUARE = 1e-20f;
+
+  private static final float MOST_SQUARE = 1e30f;
+
   private final ElementType type;
   private final int cols;
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
@@ -109,9 +114,13 @@ final class Scatter {
       own = center(values);
       float[] squares = new float[cols * cols];
       multiplier.multiply(gram, rowsOfChunk, rowsOfChunk, HostMemory.ofArray(squares));
+      int[] exponents = new int[cols];
+      if (scale(values, squares, exponents)) {
+        multiplier.multiply(gram, rowsOfChunk, rowsOfChunk, HostMemory.ofArray(squares));
+      }
       for (int i = 0, at = 0; i < cols; i++) {
         for (int j = i; j < cols; j++) {
-          ofChunk[at++] = squares[i * cols + j];
+          ofChunk[at++] = Math.scalb((double) squares[i * cols + j], exponents[i] + exponents[j]);
         }
       }
     } else {
@@ -142,6 +151,35 @@ final class Scatter {
       }
     }
     return own;
+  }
+
+  /**
+   * Divides the chunk's columns whose squares FLOAT cannot hold by powers of two.
+   *
+   * @param squares of the chunk's columns
+   * @param exponents takes those of the powers, 0 for columns that stay
+   * @return false if all columns stay
+   */
+  private boolean scale(float[] values, float[] squares, int[] exponents) {
+    boolean isScaled = false;
+    for (int j = 0; j < cols; j++) {
+      float square = squares[j * cols + j];
+      if (square > LEAST_SQUARE && square < MOST_SQUARE) {
+        continue;
+      }
+      float largest = 0;
+      for (int at = j; at < pending * cols; at += cols) {
+        largest = Math.max(largest, Math.abs(values[at]));
+      }
+      if (largest > 0 && largest < Float.POSITIVE_INFINITY) {
+        exponents[j] = Math.getExponent(largest);
+        for (int at = j; at < pending * cols; at += cols) {
+          values[at] = Math.scalb(values[at], -exponents[j]);
+        }
+        isScaled = true;
+      }
+    }
+    return isScaled;
   }
 
   private double[] center(double[] values) {
@@ -195,14 +233,49 @@ final class Scatter {
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData covariances(BlockArguments known, double ddof) {
+    double divisor = Math.max(0, checked(known) - ddof);
+    return square((i, j, product) -> product / divisor);
+  }
+
+  /**
+   * The correlations of all pairs of columns, (cols, cols): NaN of constant ones. A column is
+   * constant if it deviates from its mean by no more than rounding of the mean may make of it.
+   *
+   * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
+   */
+  ArrayData correlations(BlockArguments known) {
+    double rounding = Math.ulp(1.0) * Math.min(checked(known), most());
+    double[] norms = new double[cols];
+    for (int j = 0, at = 0; j < cols; at += cols - j++) {
+      double norm = Math.sqrt(products[at]);
+      boolean isConstant = norm <= rounding * Math.abs(means[j]) * Math.sqrt(rows);
+      norms[j] = isConstant ? Double.NaN : norm;
+    }
+    return square(
+        (i, j, product) -> {
+          double correlation = Math.max(-1, Math.min(product / norms[i] / norms[j], 1));
+          return i == j && !Double.isNaN(correlation) ? 1 : correlation;
+        });
+  }
+
+  /** The count of rows, once all of them are in the sums and known to be all of the matrix. */
+  private long checked(BlockArguments known) {
     fold();
     long[] extents = known.extents().isEmpty() ? boxes.reached() : known.extents().get().toArray();
     boxes.check(extents, BlockKind.MATRIX, false, known.operator());
-    double divisor = Math.max(0, rows - ddof);
+    return rows;
+  }
+
+  /** An element of a result, of two columns and their sum of products. */
+  private interface Element {
+    double of(int i, int j, double product);
+  }
+
+  private ArrayData square(Element element) {
     double[] square = new double[cols * cols];
     for (int i = 0, at = 0; i < cols; i++) {
       for (int j = i; j < cols; j++, at++) {
-        square[i * cols + j] = products[at] / divisor;
+        square[i * cols + j] = element.of(i, j, products[at]);
         square[j * cols + i] = square[i * cols + j];
       }
     }

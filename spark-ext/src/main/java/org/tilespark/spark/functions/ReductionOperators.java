@@ -67,12 +67,15 @@ final class ReductionOperators {
           List.of(blocks("a", MATRIX), extents(MATRIX)),
           call -> statistics(call).standardize());
 
+  private static final String SQUARES =
+      "what matrix_gram moves; of up to 512 columns, in blocks that have all, a square from each"
+          + " task";
+
   static final Operator COV =
       new Operator(
           "(m[, ddof])",
           "The covariances of the columns of a matrix. Values of FLOAT or DOUBLE." + Operator.APART,
-          "what matrix_gram moves; of up to 512 columns, in blocks that have all, a square from each"
-              + " task",
+          SQUARES,
           List.of(blocks("a", MATRIX), DDOF.otherwise("1"), extents(MATRIX)),
           call -> cov(call));
 
@@ -82,15 +85,17 @@ final class ReductionOperators {
           "The correlations of the columns of a matrix; NaN of constant ones. Values of FLOAT or"
               + " DOUBLE."
               + Operator.APART,
-          "what matrix_gram moves",
+          SQUARES,
           List.of(blocks("a", MATRIX), extents(MATRIX)),
-          call -> statistics(call).corrcoef());
+          call ->
+              CovariancePlans.correlations(call.blocks(MATRIX), call.operator())
+                  .orElseGet(() -> statistics(call).corrcoef()));
 
   private ReductionOperators() {}
 
   private static LogicalPlan cov(Call call) {
     double ddof = call.find(DDOF).orElse(1.0);
-    return CovariancePlans.inOnePass(call.blocks(MATRIX), ddof, call.operator())
+    return CovariancePlans.covariances(call.blocks(MATRIX), ddof, call.operator())
         .orElseGet(() -> statistics(call).cov(ddof));
   }
 

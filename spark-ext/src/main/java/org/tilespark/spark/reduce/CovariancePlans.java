@@ -22,7 +22,10 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.vectors.GatherVectors;
 
-/** Covariances of the columns of one matrix by one aggregate, which reads the values once. */
+/**
+ * Covariances and correlations of the columns of one matrix by one aggregate, which reads the
+ * values once.
+ */
 public final class CovariancePlans {
   /**
    * Columns of which one task adds up the covariances of all others, 1 MiB from each task, and of
@@ -40,7 +43,21 @@ public final class CovariancePlans {
    * @param operator who asks, for messages
    * @throws IllegalArgumentException if there are no matrix blocks
    */
-  public static Optional<LogicalPlan> inOnePass(LogicalPlan input, double ddof, String operator) {
+  public static Optional<LogicalPlan> covariances(LogicalPlan input, double ddof, String operator) {
+    return inOnePass(input, false, ddof, operator);
+  }
+
+  /**
+   * The correlations, likewise.
+   *
+   * @throws IllegalArgumentException if there are no matrix blocks
+   */
+  public static Optional<LogicalPlan> correlations(LogicalPlan input, String operator) {
+    return inOnePass(input, true, 0, operator);
+  }
+
+  private static Optional<LogicalPlan> inOnePass(
+      LogicalPlan input, boolean correlated, double ddof, String operator) {
     BlockFrame frame = BlockFrame.of(input, BlockKind.MATRIX, operator);
     ElementType type = frame.blocks().elementType();
     boolean isReal =
@@ -48,7 +65,7 @@ public final class CovariancePlans {
     return isReal && frame.further().isEmpty()
         ? columns(frame)
             .filter(cols -> cols > 0 && cols <= MOST_COLUMNS)
-            .map(cols -> plan(frame, Math.toIntExact(cols), ddof))
+            .map(cols -> plan(frame, Math.toIntExact(cols), correlated, ddof))
         : Optional.empty();
   }
 
@@ -64,7 +81,8 @@ public final class CovariancePlans {
         () -> GatherVectors.columnsOf(frame.plan(), frame.block()).map(Integer::longValue));
   }
 
-  private static LogicalPlan plan(BlockFrame frame, int cols, double ddof) {
+  private static LogicalPlan plan(
+      BlockFrame frame, int cols, boolean correlated, double ddof) {
     BlockArguments arguments =
         BlockArguments.of(frame.blocks(), frame.operator(), frame.extents(), Missing.ERROR);
     PerArray covariances =
@@ -72,7 +90,13 @@ public final class CovariancePlans {
             frame.plan(),
             List.of(),
             new Covariances(
-                arguments, cols, ddof, ScalaInterop.<Expression>seq(frame.block()), 0, 0),
+                arguments,
+                cols,
+                correlated,
+                ddof,
+                ScalaInterop.<Expression>seq(frame.block()),
+                0,
+                0),
             BlockKind.VALUES);
     List<NamedExpression> block = new ArrayList<>();
     for (String offset : BlockKind.MATRIX.offsetColumns()) {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.reduce;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -261,5 +262,75 @@ class ColumnStatisticsTest extends SparkTest {
     }
     Object[] withConstant = DenseArray.of(MatrixBlocks.corrcoef(matrix()), COLS, COLS).values();
     assertEquals(Double.NaN, withConstant[COLS * COLS - 1]);
+  }
+
+  /** Rows with a mean that is large beside their scatter, in blocks that have all columns. */
+  @ParameterizedTest
+  @MethodSource("modes")
+  void correlationsOfStripsInOnePass(Map<String, String> mode) {
+    with(
+        mode,
+        () -> {
+          for (String type : List.of("FLOAT", "DOUBLE")) {
+            for (int cols : new int[] {1, 7, 300}) {
+              String elements =
+                  "transform(sequence(1, %s), j -> CAST(1000 * j + (id * j * 7919) %% 101 AS %s))"
+                      .formatted(cols, type);
+              Dataset<Row> strips =
+                  MatrixBlocks.fromRows(
+                      spark.range(0, 1001, 1, 3).selectExpr(elements + " AS features"), "features");
+              Dataset<Row> correlated = MatrixBlocks.corrcoef(strips);
+              assertTrue(explained(correlated).contains("covariances("), explained(correlated));
+              assertCorrelations(
+                  covariances(1001, cols),
+                  DenseArray.of(correlated, cols, cols).values(),
+                  type.equals("FLOAT") ? 1e-5 : 1e-12);
+            }
+          }
+        });
+  }
+
+  private static void assertCorrelations(double[][] covariances, Object[] found, double error) {
+    int cols = covariances.length;
+    for (int i = 0; i < found.length; i++) {
+      int row = i / cols;
+      int col = i % cols;
+      double expected =
+          covariances[row][col] / Math.sqrt(covariances[row][row] * covariances[col][col]);
+      assertEquals(row == col ? 1 : expected, ((Number) found[i]).doubleValue(), error);
+    }
+  }
+
+  /** Squares of these columns are beyond FLOAT, as those of columns that are constant are zero. */
+  @Test
+  void correlationsOfVeryLargeAndVerySmallNumbers() {
+    Dataset<Row> rows =
+        spark
+            .range(0, 500, 1, 3)
+            .selectExpr(
+                "array(FLOAT(1e25 * (id * 7919 % 101)), FLOAT(id * 15838 % 101), FLOAT(1e-30 * (id"
+                    + " * 23757 % 101)), FLOAT(0.1), IF(id = 7, FLOAT('NaN'), FLOAT(id))) AS v");
+    Dataset<Row> strips =
+        MatrixBlocks.fromRows(rows, "v", RowOptions.defaults().withNan(RowPolicy.KEEP));
+    Object[] found = DenseArray.of(MatrixBlocks.corrcoef(strips), 5, 5).values();
+    double[][] expected = covariances(500, 3); // but for the means, which do not matter
+    for (int i = 0; i < 25; i++) {
+      int row = i / 5;
+      int col = i % 5;
+      float correlation = (float) found[i];
+      if (row > 2 || col > 2) {
+        assertTrue(Float.isNaN(correlation), "element " + i);
+      } else {
+        double exact = expected[row][col] / Math.sqrt(expected[row][row] * expected[col][col]);
+        assertEquals(row == col ? 1 : exact, correlation, 1e-5, "element " + i);
+      }
+    }
+    Dataset<Row> constant =
+        MatrixBlocks.fromRows(
+            spark.range(0, 1000, 1, 2).selectExpr("array(0.1D, DOUBLE(id), 0.1D) AS v"), "v");
+    Object[] ofDoubles = DenseArray.of(MatrixBlocks.corrcoef(constant), 3, 3).values();
+    for (int i = 0; i < 9; i++) {
+      assertEquals(i == 4 ? 1 : Double.NaN, (double) ofDoubles[i], "element " + i);
+    }
   }
 }
