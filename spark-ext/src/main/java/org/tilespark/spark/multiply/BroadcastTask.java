@@ -14,8 +14,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
@@ -126,11 +128,13 @@ final class BroadcastTask implements Iterator<InternalRow> {
     }
   }
 
-  /** Begins to hand out a block of zeros. */
+  /** Begins to hand out a block of zeros, or of what is computed of zeros. */
   private void handOut(Zeros block) {
-    long bytes = block.tile().rows() * block.tile().cols() * spec.type().bytes();
+    long elements = block.tile().rows() * block.tile().cols();
+    long bytes = elements * spec.type().bytes();
     if (zero == null || zero.bytes() < bytes) {
       zero = HostMemory.ofArray(new byte[Math.toIntExact(bytes)]);
+      new HostElementwise().run(job.epilogue(), Shape.of(1, elements), zero);
     }
     tiles.begin(zero.slice(0, bytes), block.tile(), block.group(), 0, spec.k(), false);
   }

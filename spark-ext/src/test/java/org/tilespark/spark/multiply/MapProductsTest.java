@@ -21,7 +21,6 @@ import org.tilespark.spark.testing.TestProduct;
 /** What is computed of a product's elements is part of the product: one stage, the same bits. */
 class MapProductsTest extends SparkTest {
   private static final String EXPRESSION = "sqrt(abs(v)) * 2 - v / 3";
-  private static final String TEXT = "then " + EXPRESSION;
 
   @Test
   void everyStrategyGivesTheBitsOfTwoStages() {
@@ -42,22 +41,52 @@ class MapProductsTest extends SparkTest {
       products.put("gram", MatrixBlocks.gram(left));
       products.put("transposed", MatrixBlocks.transpose(MatrixBlocks.multiply(left, right)));
       products.forEach(
-          (name, product) -> assertMapped(name, MatrixBlocks.map(product, EXPRESSION), product));
+          (name, product) -> assertMapped(name, product, EXPRESSION));
     }
   }
 
-  private static void assertMapped(String name, Dataset<Row> mapped, Dataset<Row> product) {
+  private static void assertMapped(String name, Dataset<Row> product, String expression) {
+    Dataset<Row> mapped = MatrixBlocks.map(product, expression);
     Dataset<Row> apart = product.cache();
     try {
-      Map<String, List<?>> expected = TestProduct.bits(MatrixBlocks.map(apart, EXPRESSION));
+      Map<String, List<?>> expected = TestProduct.bits(MatrixBlocks.map(apart, expression));
       apart.unpersist(true);
       assertEquals(expected, TestProduct.bits(mapped), name);
     } finally {
       apart.unpersist();
     }
     String plan = explained(mapped);
-    assertTrue(plan.contains(TEXT), name + ": " + plan);
+    assertTrue(plan.contains("then " + expression), name + ": " + plan);
     assertFalse(plan.contains("BlockStage"), name + ": " + plan);
+  }
+
+  /** Zeros that no product is behind, of blocks that are missing, are mapped as others. */
+  @Test
+  void zerosOfMissingBlocks() {
+    for (ElementType type : MultiplyBlocksTest.TYPES) {
+      TestProduct a = TestProduct.random(type, 31, 40, 1);
+      Dataset<Row> left = a.stated(a.frame(spark, 8, 40), 8, 40).where("row <> 8");
+      Dataset<Row> right = TestProduct.random(type, 40, 17, 2).frame(spark, 9, 6);
+      for (MultiplyOptions options :
+          List.of(
+              TestProduct.cuboid(2, 2, 1),
+              TestProduct.cuboid(4, 2, 1), // of one, all blocks of A are missing
+              TestProduct.cuboid(1, 2, 3),
+              MultiplyOptions.of(Map.of("strategy", "broadcast")))) {
+        for (Dataset<Row> b : List.of(right, right.where("row >= 18 OR col <> 6"))) {
+          Dataset<Row> product =
+              MatrixBlocks.multiply(left, b, options.withMissing(Missing.ZERO));
+          assertMapped(options.toString(), product, "cos(v) + 1");
+          assertMapped(
+              options + ", of several matrices",
+              MatrixBlocks.multiply(
+                  left.withColumn("sample", functions.lit(1)),
+                  b.withColumn("sample", functions.lit(1)),
+                  options.withMissing(Missing.ZERO)),
+              "cos(v) + 1");
+        }
+      }
+    }
   }
 
   /** The partial products of a product and of what is computed of it are the same. */
@@ -125,7 +154,7 @@ class MapProductsTest extends SparkTest {
     assertTrue(mapped.drop("sample").count() > 0, "a grouping column that nobody reads");
   }
 
-  /** What looks at places, gives another type, or meets zeros that no task makes, stays apart. */
+  /** What looks at places, or gives another type, stays apart. */
   @Test
   void otherProgramsStayApart() {
     TestProduct a = TestProduct.random(ElementType.FLOAT64, 12, 9, 1);
@@ -135,9 +164,6 @@ class MapProductsTest extends SparkTest {
         List.of(
             MatrixBlocks.map(product, "v + row"),
             MatrixBlocks.map(product, "v > 0"),
-            MatrixBlocks.map(
-                MatrixBlocks.gram(frame, MultiplyOptions.defaults().withMissing(Missing.ZERO)),
-                "cos(v)"),
             MatrixBlocks.zip(product, product, "a * b"))) {
       assertTrue(explained(apart).contains("BlockStage"), explained(apart));
       apart.collect();

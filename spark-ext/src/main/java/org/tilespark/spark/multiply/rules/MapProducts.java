@@ -9,13 +9,11 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * Moves what is computed of each element of a product into the product: tasks compute it on their
  * finished tiles, before these are written or come from a device. The bits are those of two stages.
- * Products with {@code missing=zero} stay apart, since some of their zeros are in no tile.
  */
 public final class MapProducts extends Rule<LogicalPlan> {
   @Override
@@ -34,7 +32,6 @@ public final class MapProducts extends Rule<LogicalPlan> {
     }
     String text = program.steps().stream().map(Object::toString).collect(Collectors.joining(", "));
     return OperandSource.productBelow(mapped)
-        .filter(product -> product.spec().result().missing() == Missing.ERROR)
         .map(product -> OperandSource.inPlaceOf(mapped, product.then(elements.get(), text)));
   }
 }
