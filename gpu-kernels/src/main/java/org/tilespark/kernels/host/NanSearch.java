@@ -48,10 +48,47 @@ public final class NanSearch {
     return hasFloatAbove(values.base(), at, at + values.bytes(), NOT_FINITE_CARRY);
   }
 
+  /**
+   * Copies numbers; true if one of them is NaN. Between arrays of bytes each is read once.
+   *
+   * @param from the numbers
+   * @param to as many bytes, which do not overlap with {@code from}
+   */
+  public boolean copyHasNan(HostMemory from, HostMemory to, ElementType type) {
+    boolean isFloating = type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
+    if (isVectorized
+        && isFloating
+        && from.bytes() == to.bytes()
+        && from.base() instanceof byte[] source
+        && to.base() instanceof byte[] target) {
+      int size = (int) NanVectors.bound(from.bytes());
+      int start = index(from);
+      boolean hasNan =
+          type == ElementType.FLOAT32
+              ? NanVectors.copyHasNanFloat(source, start, target, index(to), size)
+              : NanVectors.copyHasNanDouble(source, start, target, index(to), size);
+      long rest = from.bytes() - size;
+      return rest == 0
+          ? hasNan
+          : copyHasNanPlain(from.slice(size, rest), to.slice(size, rest), type) | hasNan;
+    }
+    return copyHasNanPlain(from, to, type);
+  }
+
+  private boolean copyHasNanPlain(HostMemory from, HostMemory to, ElementType type) {
+    from.copyTo(to);
+    return hasNan(to, type);
+  }
+
+  /** The index of the first byte in an array of bytes. */
+  private static int index(HostMemory memory) {
+    return (int) (memory.offset() - Unsafe.ARRAY_BYTE_BASE_OFFSET);
+  }
+
   private boolean hasNanFloat(HostMemory values) {
     long done = 0;
     if (isVectorized && values.base() instanceof byte[] bytes) {
-      int start = (int) (values.offset() - Unsafe.ARRAY_BYTE_BASE_OFFSET);
+      int start = index(values);
       done = NanVectors.bound(values.bytes());
       if (NanVectors.hasNanFloat(bytes, start, start + (int) done)) {
         return true;
@@ -89,7 +126,7 @@ public final class NanSearch {
   private boolean hasNanDouble(HostMemory values) {
     long done = 0;
     if (isVectorized && values.base() instanceof byte[] bytes) {
-      int start = (int) (values.offset() - Unsafe.ARRAY_BYTE_BASE_OFFSET);
+      int start = index(values);
       done = NanVectors.bound(values.bytes());
       if (NanVectors.hasNanDouble(bytes, start, start + (int) done)) {
         return true;

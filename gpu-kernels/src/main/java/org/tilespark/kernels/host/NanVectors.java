@@ -33,7 +33,30 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
+  /** Copies {@code size} bytes of floats, whole vectors; true if one of the floats is NaN. */
+  static boolean copyHasNanFloat(byte[] from, int start, byte[] to, int toStart, int size) {
+    IntVector found = ByteVector.zero(SPECIES).reinterpretAsInts();
+    for (int i = 0; i < size; i += SPECIES.length()) {
+      ByteVector floats = ByteVector.fromArray(SPECIES, from, start + i);
+      floats.intoArray(to, toStart + i);
+      found =
+          floats.reinterpretAsInts().and(Integer.MAX_VALUE).add(NanSearch.FLOAT_CARRY).or(found);
+    }
+    return found.compare(VectorOperators.LT, 0).anyTrue();
+  }
+
   /** The same for doubles. */
+  static boolean copyHasNanDouble(byte[] from, int start, byte[] to, int toStart, int size) {
+    LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
+    for (int i = 0; i < size; i += SPECIES.length()) {
+      ByteVector doubles = ByteVector.fromArray(SPECIES, from, start + i);
+      doubles.intoArray(to, toStart + i);
+      found = doubles.reinterpretAsLongs().and(Long.MAX_VALUE).add(NanSearch.DOUBLE_CARRY).or(found);
+    }
+    return found.compare(VectorOperators.LT, 0).anyTrue();
+  }
+
+  /** True if one of the doubles from index {@code start} to {@code end} is NaN. */
   static boolean hasNanDouble(byte[] bytes, int start, int end) {
     LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
     for (int i = start; i < end; i += SPECIES.length()) {

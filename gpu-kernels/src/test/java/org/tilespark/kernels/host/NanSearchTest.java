@@ -1,6 +1,9 @@
 package org.tilespark.kernels.host;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Arrays;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,8 +36,8 @@ class NanSearchTest {
       HostMemory floats = values(bytes, 4L * count);
       HostMemory doubles = values(bytes, 8L * count);
       doubles.fill((byte) 0);
-      assertEquals(false, search.hasNan(floats, ElementType.FLOAT32));
-      assertEquals(false, search.hasNan(doubles, ElementType.FLOAT64));
+      assertEquals(false, hasNan(search, floats, ElementType.FLOAT32));
+      assertEquals(false, hasNan(search, doubles, ElementType.FLOAT64));
       for (int at = 0; at < count; at++) {
         for (int bits : FLOATS) {
           assertEquals(true, withFloat(search, floats, at, bits));
@@ -56,16 +59,30 @@ class NanSearchTest {
     return new HostMemory(bytes, Unsafe.ARRAY_BYTE_BASE_OFFSET + 40L, size);
   }
 
+  /** What the search says, also while it copies. */
+  private static boolean hasNan(NanSearch search, HostMemory values, ElementType type) {
+    boolean found = search.hasNan(values, type);
+    int size = (int) values.bytes();
+    byte[] copy = new byte[size + 80];
+    assertEquals(found, search.copyHasNan(values, values(copy, size), type));
+    byte[] all = (byte[]) values.base();
+    assertTrue(Arrays.equals(all, 40, 40 + size, copy, 40, 40 + size));
+    for (int i = 0; i < 80; i++) {
+      assertEquals(0, copy[i < 40 ? i : size + i], "beside the values");
+    }
+    return found;
+  }
+
   private static boolean withFloat(NanSearch search, HostMemory values, int at, int bits) {
     HostMemory.unsafe().putInt(values.base(), values.offset() + 4L * at, bits);
-    boolean found = search.hasNan(values, ElementType.FLOAT32);
+    boolean found = hasNan(search, values, ElementType.FLOAT32);
     HostMemory.unsafe().putInt(values.base(), values.offset() + 4L * at, 0);
     return found;
   }
 
   private static boolean withDouble(NanSearch search, HostMemory values, int at, long bits) {
     HostMemory.unsafe().putLong(values.base(), values.offset() + 8L * at, bits);
-    boolean found = search.hasNan(values, ElementType.FLOAT64);
+    boolean found = hasNan(search, values, ElementType.FLOAT64);
     HostMemory.unsafe().putLong(values.base(), values.offset() + 8L * at, 0);
     return found;
   }

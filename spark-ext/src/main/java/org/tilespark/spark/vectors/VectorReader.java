@@ -50,11 +50,18 @@ final class VectorReader {
     if (cursor.row().isNullAt(ordinal)) {
       return accepts(nulls, "nulls", row, "is NULL") && zeros(to);
     }
-    boolean taken =
-        spec.vector().isVector()
-            ? vector(cursor.row().getStruct(ordinal, VectorColumn.FIELDS.size()), to, row)
-            : array(cursor, to, row);
-    return taken && numbers(to, row);
+    return spec.vector().isVector()
+        ? vector(cursor.row().getStruct(ordinal, VectorColumn.FIELDS.size()), to, row)
+        : array(cursor, to, row);
+  }
+
+  /** Copies all elements of a vector; false if the row is left out. */
+  private boolean copied(HostMemory from, HostMemory to, Supplier<String> row) {
+    if (nan != RowPolicy.KEEP && from.bytes() == to.bytes()) {
+      return !NANS.copyHasNan(from, to, type) || acceptsNan(to, row);
+    }
+    from.copyTo(to);
+    return numbers(to, row);
   }
 
   private boolean array(BlockCursor cursor, HostMemory to, Supplier<String> row) {
@@ -75,19 +82,18 @@ final class VectorReader {
       }
       zeros(to);
       copyNumbers(cursor.row().getArray(ordinal), to);
-      return true;
+      return numbers(to, row);
     }
     if (found < spec.length()) {
       zeros(to);
     }
-    if (found > 0) {
-      HostMemory values =
-          inPlace == null
-              ? cursor.values(ordinal, type).values()
-              : ArrayValues.memory(inPlace, type);
-      values.copyTo(to);
-    }
-    return true;
+    return found == 0
+        || copied(
+            inPlace == null
+                ? cursor.values(ordinal, type).values()
+                : ArrayValues.memory(inPlace, type),
+            to,
+            row);
   }
 
   private boolean vector(InternalRow struct, HostMemory to, Supplier<String> row) {
@@ -101,8 +107,7 @@ final class VectorReader {
       zeros(to);
     }
     if (!isSparse) {
-      ArrayValues.memory(values, type).copyTo(to);
-      return true;
+      return copied(ArrayValues.memory(values, type), to, row);
     }
     ArrayData indices = struct.getArray(VectorColumn.INDICES);
     for (int i = 0; i < indices.numElements(); i++) {
@@ -112,7 +117,7 @@ final class VectorReader {
       }
       UNSAFE.putDouble(to.base(), to.offset() + 8L * index, values.getDouble(i));
     }
-    return true;
+    return numbers(to, row);
   }
 
   /** False if the row is left out for its length. */
@@ -127,9 +132,11 @@ final class VectorReader {
   // ---- NaN
 
   private boolean numbers(HostMemory to, Supplier<String> row) {
-    if (nan == RowPolicy.KEEP || !NANS.hasNan(to, type)) {
-      return true;
-    }
+    return nan == RowPolicy.KEEP || !NANS.hasNan(to, type) || acceptsNan(to, row);
+  }
+
+  /** Applies the policy to a vector that has NaN; false if the row is left out. */
+  private boolean acceptsNan(HostMemory to, Supplier<String> row) {
     int first = nextNan(to, 0);
     if (!accepts(nan, "nan", row, "has NaN at element " + first)) {
       return false;
