@@ -1,5 +1,8 @@
 package org.tilespark.spark.cache;
 
+import java.util.Optional;
+import org.apache.spark.Dependency;
+import org.apache.spark.OneToOneDependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
@@ -35,6 +38,35 @@ public final class CachedFrames {
       areThere = isInPlace(blocks.getStatus(new RDDBlockId(batches.id(), i)));
     }
     return areThere;
+  }
+
+  /**
+   * Bytes of each partition of rows that are made, partition by partition, of a frame that lies in
+   * the memory of this process, which runs all tasks; empty of others.
+   */
+  public static Optional<long[]> bytes(RDD<?> rows) {
+    RDD<?> cached = rows;
+    while (!cached.getStorageLevel().isValid()) {
+      if (cached.dependencies().size() != 1
+          || !(cached.dependencies().head() instanceof OneToOneDependency)) {
+        return Optional.empty();
+      }
+      cached = ((Dependency<?>) cached.dependencies().head()).rdd();
+    }
+    SparkEnv env = SparkEnv.get();
+    long[] bytes = new long[cached.getNumPartitions()];
+    for (int i = 0; i < bytes.length; i++) {
+      RDDBlockId id = new RDDBlockId(cached.id(), i);
+      Option<BlockStatus> found =
+          env != null && rows.sparkContext().isLocal()
+              ? env.blockManager().getStatus(id)
+              : Option.empty();
+      if (found.isEmpty() || found.get().memSize() == 0) {
+        return Optional.empty();
+      }
+      bytes[i] = found.get().memSize();
+    }
+    return Optional.of(bytes);
   }
 
   private static boolean isInPlace(Option<BlockStatus> found) {

@@ -69,6 +69,11 @@ record PartitionPlanner(int cores) {
     return spread(bytes / BYTES_PER_SECOND, bytes / MOST_BYTES + 1);
   }
 
+  /** Count of tasks for so many seconds of work that can be parted in any way. */
+  int tasks(double seconds) {
+    return spread(seconds, 1);
+  }
+
   /** As many as make the driver's time and a task's time equal, if that leaves no core idle. */
   private int spread(double work, long least) {
     long wanted =

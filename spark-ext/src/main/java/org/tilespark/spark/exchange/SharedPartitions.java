@@ -1,18 +1,77 @@
 package org.tilespark.spark.exchange;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.LongStream;
 import org.apache.spark.Partition;
 import org.apache.spark.rdd.PartitionCoalescer;
 import org.apache.spark.rdd.PartitionGroup;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.spark.cache.CachedFrames;
+import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 
-/** Gives each task partitions of a shuffle which other tasks may read too. */
+/** Gives each task partitions of a shuffle or of a cached frame, which other tasks may read too. */
 public record SharedPartitions(int expected, List<List<Integer>> partitions)
     implements PartitionCoalescer, Serializable {
+
+  /**
+   * Bytes that a task works on in a second where nobody knows what it computes: few, so that
+   * partitions are joined only where the driver would need longer to start their tasks.
+   */
+  private static final double BYTES_PER_SECOND = PartitionPlanner.BYTES_PER_SECOND / 10;
+
+  /**
+   * Rows that go to an exchange, in as many partitions as there is work for, if they are made
+   * partition by partition of a cached frame in the memory of this process. Spark has a task for
+   * each of its partitions: also for one without rows, which hashing leaves where blocks are few,
+   * and for one of few bytes. Other rows stay as they are.
+   */
+  static RDD<InternalRow> asWorkAsks(RDD<InternalRow> rows) {
+    Optional<long[]> bytes = CachedFrames.bytes(rows);
+    if (bytes.isEmpty()) {
+      return rows;
+    }
+    int tasks =
+        new PartitionPlanner(rows.sparkContext().defaultParallelism())
+            .tasks(LongStream.of(bytes.get()).sum() / BYTES_PER_SECOND);
+    List<List<Integer>> shares = shares(bytes.get(), Math.min(tasks, bytes.get().length));
+    if (shares.size() == bytes.get().length) {
+      return rows;
+    }
+    RDD<InternalRow> shared = of(rows, bytes.get().length, shares);
+    return rows instanceof ExchangeInput
+        ? ExchangeInput.marked(shared, InternalRow.class)
+        : shared;
+  }
+
+  /**
+   * Neighbouring partitions for each task, about as many bytes for one as for another; no partition
+   * is parted.
+   *
+   * @param bytes of each partition, more than 0
+   * @param tasks how many there are at most
+   */
+  static List<List<Integer>> shares(long[] bytes, int tasks) {
+    double all = LongStream.of(bytes).sum();
+    List<List<Integer>> shares = new ArrayList<>();
+    int last = -1;
+    double before = 0;
+    for (int partition = 0; partition < bytes.length; partition++) {
+      int share = (int) Math.min(tasks - 1, tasks * (before + bytes[partition] / 2.0) / all);
+      if (share != last) {
+        shares.add(new ArrayList<>());
+      }
+      shares.get(shares.size() - 1).add(partition);
+      last = share;
+      before += bytes[partition];
+    }
+    return shares;
+  }
 
   /**
    * The rows of each task.

@@ -200,6 +200,30 @@ class FewerTasksTest extends SparkTest {
         });
   }
 
+  /** As a hash leaves few blocks: most partitions are empty, and no task reads these alone. */
+  @Test
+  void emptyCachedPartitionsHaveNoTasks() throws Exception {
+    int extent = 2560; // 25 MiB
+    Dataset<Row> blocks = MatrixBlocks.withExtents(matrix(extent, extent, 640), extent, extent);
+    List<String> sums = rows(MatrixBlocks.sum(blocks, "row"));
+    List<String> products = rows(MatrixBlocks.multiply(blocks, blocks));
+    Dataset<Row> cached = cached(blocks.repartition(60));
+    try {
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () -> {
+              assertEquals(sums, rows(MatrixBlocks.sum(cached, "row")));
+              assertEquals(products, rows(MatrixBlocks.multiply(cached, cached)));
+            });
+      }
+      int tasks = tasks(() -> MatrixBlocks.sum(cached, "row").collectAsList());
+      assertTrue(tasks >= 16 && tasks <= 32, "tasks: " + tasks);
+    } finally {
+      cached.unpersist(true);
+    }
+  }
+
   private static Dataset<Row> matrix(int rows, int cols, int block) {
     return TestArray.matrix(ElementType.FLOAT32, rows, cols, block, block)
         .toDataFrame(spark, 3)
