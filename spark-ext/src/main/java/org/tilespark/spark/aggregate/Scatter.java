@@ -208,7 +208,9 @@ final class Scatter {
     Arrays.setAll(apart, j -> otherMeans[j] - means[j]);
     for (int i = 0, at = 0; i < cols; i++) {
       for (int j = i; j < cols; j++, at++) {
-        products[at] += otherProducts[at] + apart[i] * apart[j] * weight;
+        // Of the first rows no weight is taken: zero times the square of a large mean is NaN.
+        double between = rows == 0 ? 0 : apart[i] * apart[j] * weight;
+        products[at] += otherProducts[at] + between;
       }
     }
     Arrays.setAll(means, j -> means[j] + apart[j] * (others / all));
