@@ -18,6 +18,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.Require;
 import org.tilespark.spark.options.Missing;
 import scala.Product;
@@ -95,13 +96,18 @@ public final class MllibMatrices {
           int cols = (Integer) call(matrix, "colsPerBlock");
           yield new Given(
               spark.createDataFrame(
-                  parts(matrix, "blocks").map(block -> block(block, rows, cols)), BLOCKS),
+                  parts(matrix, "blocks")
+                      .map(
+                          block ->
+                              block(block, rows, cols, extents.extent(0), extents.extent(1))),
+                  BLOCKS),
               extents,
               Shape.of(rows, cols));
         }
         case "IndexedRowMatrix" ->
             new Given(
-                spark.createDataFrame(parts(matrix, "rows").map(MllibMatrices::row), BLOCKS),
+                spark.createDataFrame(
+                    parts(matrix, "rows").map(row -> row(row, extents.extent(1))), BLOCKS),
                 extents,
                 extents);
         case "CoordinateMatrix" ->
@@ -217,11 +223,16 @@ public final class MllibMatrices {
     return ((RDD<Object>) call(matrix, name)).toJavaRDD();
   }
 
-  private static Row block(Object part, int blockRows, int blockCols) {
+  private static Row block(
+      Object part, int blockRows, int blockCols, long allRows, long allCols) {
     Product place = (Product) ((Product) part).productElement(0);
     Object matrix = ((Product) part).productElement(1);
     int rows = (Integer) call(matrix, "numRows");
     int cols = (Integer) call(matrix, "numCols");
+    long firstRow = (long) blockRows * (Integer) place.productElement(0);
+    long firstCol = (long) blockCols * (Integer) place.productElement(1);
+    requireLength("the block at " + place, "rows", rows, Math.min(blockRows, allRows - firstRow));
+    requireLength("the block at " + place, "columns", cols, Math.min(blockCols, allCols - firstCol));
     double[] byColumn = (double[]) call(matrix, "toArray");
     double[] values = new double[byColumn.length];
     for (int i = 0; i < rows; i++) {
@@ -229,16 +240,28 @@ public final class MllibMatrices {
         values[i * cols + j] = byColumn[j * rows + i];
       }
     }
-    return RowFactory.create(
-        (long) blockRows * (Integer) place.productElement(0),
-        (long) blockCols * (Integer) place.productElement(1),
-        rows,
-        cols,
-        values);
+    return RowFactory.create(firstRow, firstCol, rows, cols, values);
   }
 
-  private static Row row(Object indexed) {
+  /** What a part lacks would else be zero, as parts that are not there. */
+  private static void requireLength(String part, String what, long found, long expected) {
+    if (found != expected) {
+      ErrorBoundary.BLOCKS.run(
+          () -> {
+            throw new IllegalArgumentException(
+                "MllibMatrices.toBlocks: %s has %s %s; expected %s, by the extents of the matrix"
+                    .formatted(part, found, what, expected));
+          });
+    }
+  }
+
+  private static Row row(Object indexed, long allCols) {
     double[] values = (double[]) call(((Product) indexed).productElement(1), "toArray");
+    requireLength(
+        "the row of index " + ((Product) indexed).productElement(0),
+        "elements",
+        values.length,
+        allCols);
     return RowFactory.create(((Product) indexed).productElement(0), 0L, 1, values.length, values);
   }
 

@@ -9,9 +9,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.mllib.linalg.Matrices;
 import org.apache.spark.mllib.linalg.Matrix;
+import org.apache.spark.mllib.linalg.Vectors;
 import org.apache.spark.mllib.linalg.distributed.BlockMatrix;
 import org.apache.spark.mllib.linalg.distributed.CoordinateMatrix;
+import org.apache.spark.mllib.linalg.distributed.IndexedRow;
 import org.apache.spark.mllib.linalg.distributed.IndexedRowMatrix;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -24,6 +28,7 @@ import org.tilespark.examples.ExampleJob;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.MllibMatrices;
+import scala.Tuple2;
 
 /** Blocks there and back, beside what MLlib says of its own matrices. */
 class MllibMatricesTest {
@@ -134,5 +139,35 @@ class MllibMatricesTest {
                         blocks.withColumn("sample", functions.lit(1)), 4, 4))
             .getMessage()
             .contains("further columns [sample]"));
+  }
+
+  /** Rows and blocks that are left out are zero; those that are short are a mistake. */
+  @Test
+  void partsThatAreShortAreRefused() {
+    JavaSparkContext context = new JavaSparkContext(spark.sparkContext());
+    IndexedRowMatrix rows =
+        new IndexedRowMatrix(
+            context
+                .parallelize(
+                    List.of(
+                        new IndexedRow(0, Vectors.dense(1, 2)), new IndexedRow(2, Vectors.dense(3))))
+                .rdd(),
+            3,
+            2);
+    refused(rows, "the row of index 2 has 1 elements; expected 2");
+    Tuple2<Tuple2<Object, Object>, Matrix> block =
+        new Tuple2<>(new Tuple2<>(0, 1), Matrices.dense(2, 1, new double[] {1, 2}));
+    BlockMatrix small =
+        new BlockMatrix(context.parallelize(List.of(block)).rdd(), 2, 2, 4, 4);
+    refused(small, "the block at (0,1) has 1 columns; expected 2");
+  }
+
+  private static void refused(Object matrix, String reason) {
+    Dataset<Row> made = MllibMatrices.toBlocks(spark, matrix, 2, 2);
+    StringBuilder messages = new StringBuilder();
+    for (Throwable t = assertThrows(Exception.class, made::collectAsList); t != null; t = t.getCause()) {
+      messages.append(t.getMessage());
+    }
+    assertTrue(messages.toString().contains(reason), messages::toString);
   }
 }
