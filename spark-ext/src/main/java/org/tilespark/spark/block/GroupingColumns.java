@@ -70,6 +70,21 @@ public final class GroupingColumns {
     return List.of();
   }
 
+  /**
+   * Checks that the columns of a result have names of their own.
+   *
+   * @param operator who gives it, for the message
+   * @throws IllegalArgumentException that names those that have not
+   */
+  public static void requireNames(List<Attribute> produced, String operator) {
+    List<StructField> doubled = doubled(List.of(Attributes.schema(produced).fields()));
+    if (!doubled.isEmpty()) {
+      throw new IllegalArgumentException(
+          "%s: the result would have two columns (%s); rename the input's, or choose another name"
+              .formatted(operator, text(doubled)));
+    }
+  }
+
   /** The column that has the name of another. */
   public static Optional<Attribute> named(List<Attribute> columns, Attribute other) {
     return columns.stream().filter(column -> isSame(column.name(), other.name())).findFirst();

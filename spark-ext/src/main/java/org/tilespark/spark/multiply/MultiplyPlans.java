@@ -199,13 +199,15 @@ public final class MultiplyPlans {
       inputs.addAll(operand.block());
       left.further().forEach(group -> inputs.add(named(operand, group).orElseThrow()));
     }
+    List<Attribute> produced =
+        reduction
+            .map(each -> NeighbourRows.neighbours(each, left.further()))
+            .orElseGet(() -> produced(left, spec));
+    GroupingColumns.requireNames(produced, operator);
     return new MultiplyBlocks(
         spec,
         ScalaInterop.seq(inputs),
-        ScalaInterop.seq(
-            reduction
-                .map(each -> NeighbourRows.neighbours(each, left.further()))
-                .orElseGet(() -> produced(left, spec))),
+        ScalaInterop.seq(produced),
         ScalaInterop.seq(operands.stream().map(BlockFrame::plan).toList()));
   }
 

@@ -39,10 +39,6 @@ public final class FoundIds {
     }
     List<Attribute> columns = ScalaInterop.list(found.output());
     String name = place + "_id";
-    if (columns.stream().anyMatch(column -> column.name().equalsIgnoreCase(name))) {
-      throw new IllegalArgumentException(
-          "%s: the result would have two columns %s; rename the input's".formatted(operator, name));
-    }
     LogicalPlan ids = SpreadPlans.rowIds(matrix, true, operator);
     List<Attribute> ofIds = ScalaInterop.list(ids.output()); // row, id, further columns
     Attribute at = columns.stream().filter(each -> each.name().equals(place)).findFirst().get();
@@ -52,6 +48,7 @@ public final class FoundIds {
     }
     List<NamedExpression> list = new ArrayList<>(columns);
     list.add(columns.indexOf(at) + 1, Attributes.alias(ofIds.get(1), name));
+    GroupingColumns.requireNames(list.stream().map(NamedExpression::toAttribute).toList(), operator);
     return new Project(
         ScalaInterop.seq(list),
         new Join(found, ids, LeftOuter$.MODULE$, Option.apply(same), JoinHint.NONE()));

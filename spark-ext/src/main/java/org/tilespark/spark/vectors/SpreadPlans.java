@@ -1,7 +1,6 @@
 package org.tilespark.spark.vectors;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -109,12 +108,7 @@ public final class SpreadPlans {
       throw new IllegalArgumentException(
           operator + ": the blocks are complex; expected real ones: drop or rename column imag");
     }
-    var doubled = GroupingColumns.doubled(Arrays.asList(Attributes.schema(produced).fields()));
-    if (!doubled.isEmpty()) {
-      throw new IllegalArgumentException(
-          "%s: the result would have two columns (%s); rename the input's, or choose another name"
-              .formatted(operator, GroupingColumns.text(doubled)));
-    }
+    GroupingColumns.requireNames(produced, operator);
     SpreadSpec spec =
         new SpreadSpec(
             frame.blocks(),
@@ -205,10 +199,13 @@ public final class SpreadPlans {
    * The ids of a matrix that was made of rows: {@code row} and the id, under the name of the column
    * that it came from.
    *
-   * @throws IllegalArgumentException if the blocks have no ids
+   * @throws IllegalArgumentException if the blocks have no ids, or these come from a column {@code
+   *     row}
    */
   public static LogicalPlan rowIds(LogicalPlan matrix, String operator) {
-    return rowIds(matrix, false, operator);
+    LogicalPlan ids = rowIds(matrix, false, operator);
+    GroupingColumns.requireNames(ScalaInterop.list(ids.output()), operator);
+    return ids;
   }
 
   /** The same; {@code withFurther} with the further columns behind them, under fresh ids. */

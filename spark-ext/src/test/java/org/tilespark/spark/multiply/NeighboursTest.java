@@ -417,6 +417,10 @@ class NeighboursTest extends SparkTest {
     assertFails(
         () -> MatrixBlocks.pairsAbove(q, q, Double.NaN, Metric.INNER),
         "MatrixBlocks.pairsAbove: threshold is NaN");
+    Dataset<Row> named = q.withColumn("query", functions.lit(1));
+    assertFails(
+        () -> MatrixBlocks.pairsAbove(named, named, 2, Metric.INNER),
+        "MatrixBlocks.pairsAbove: the result would have two columns (query BIGINT, query INT)");
     assertFails(
         () -> spark.sql("SELECT * FROM matrix_knn(TABLE(VALUES (1)), TABLE(VALUES (1)), 2, 'l1')"),
         "metric is 'l1'; expected inner, cosine or euclidean");

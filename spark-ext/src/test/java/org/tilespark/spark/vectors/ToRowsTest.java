@@ -153,6 +153,9 @@ class ToRowsTest extends VectorTestBase {
     Dataset<Row> blocks = MatrixBlocks.fromRows(table(20, 3, "DOUBLE"), "features", SMALL);
     assertTrue(reasonOf(() -> MatrixBlocks.toRows(blocks, "row")).contains("two columns"));
     assertTrue(reasonOf(() -> MatrixBlocks.rowIds(blocks)).contains("have no ids"));
+    Dataset<Row> named = table(20, 3, "DOUBLE").withColumnRenamed("id", "row");
+    Dataset<Row> withIds = MatrixBlocks.fromRows(named, "features", SMALL.withId("row"));
+    assertTrue(reasonOf(() -> MatrixBlocks.rowIds(withIds)).contains("two columns"));
     assertTrue(
         reasonOf(
                 () ->
