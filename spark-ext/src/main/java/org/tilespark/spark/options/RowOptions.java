@@ -51,7 +51,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
               "blockRows",
               count("1000000000"),
               "as many as make 8 MiB",
-              "rows of a block; the last ones of a partition may be fewer"));
+              "rows of a block; there are fewer at the end of a partition, and where ids take 64 MiB"));
 
   /** The names of all options. */
   public static final List<String> NAMES = names(OPTIONS);

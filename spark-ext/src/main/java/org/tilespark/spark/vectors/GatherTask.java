@@ -20,7 +20,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.RowProjections;
@@ -38,6 +40,9 @@ final class GatherTask<T>
         Object, scala.collection.Iterator<T>, scala.collection.Iterator<InternalRow>>
     implements Serializable {
   private static final long serialVersionUID = 1;
+
+  /** A block has no more rows once its ids have so many bytes: long texts may have any length. */
+  private static final long MOST_ID_BYTES = 8L * UsualShape.BYTES;
 
   private final GatherSpec spec;
   private final StructType inputs;
@@ -122,7 +127,9 @@ final class GatherTask<T>
       }
       first.copyTo(writer.vector(0));
       int rows = 1;
-      while (rows < most && advance(writer.vector(rows), taken + rows)) {
+      while (rows < most
+          && ids.bytes < MOST_ID_BYTES
+          && advance(writer.vector(rows), taken + rows)) {
         rows++;
       }
       UnsafeRow row =
@@ -229,6 +236,7 @@ final class GatherTask<T>
   /** The ids of the rows of a block. */
   private final class Ids {
     private final List<Object> ids = new ArrayList<>();
+    private long bytes; // of all that is not of fixed width
     private final int ordinal = spec.hasIds() ? ordinals.get(1) : -1;
     private final StructField field = spec.hasIds() ? inputs.fields()[1] : null;
     private final UnsafeProjection array = spec.hasIds() ? array() : null;
@@ -240,11 +248,21 @@ final class GatherTask<T>
 
     private void add(InternalRow row) {
       if (spec.hasIds()) {
-        ids.add(
-            row.isNullAt(ordinal)
-                ? null
-                : InternalRow.copyValue(row.get(ordinal, field.dataType())));
+        Object id = row.isNullAt(ordinal) ? null : row.get(ordinal, field.dataType());
+        bytes += bytes(id);
+        ids.add(InternalRow.copyValue(id));
       }
+    }
+
+    private static long bytes(Object id) {
+      if (id instanceof UTF8String text) {
+        return text.numBytes();
+      } else if (id instanceof byte[] binary) {
+        return binary.length;
+      } else if (id instanceof UnsafeArrayData array) {
+        return array.getSizeInBytes();
+      }
+      return id instanceof UnsafeRow struct ? struct.getSizeInBytes() : 0;
     }
 
     /** All that were added since the last call; null without ids. */
@@ -254,6 +272,7 @@ final class GatherTask<T>
       }
       Object[] cells = {new GenericArrayData(ids.toArray())};
       ids.clear();
+      bytes = 0;
       return array.apply(new GenericInternalRow(cells)).getArray(0);
     }
 

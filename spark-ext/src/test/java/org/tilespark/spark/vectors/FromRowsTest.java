@@ -319,6 +319,22 @@ class FromRowsTest extends VectorTestBase {
         });
   }
 
+  /** A block of short vectors has millions of them; their ids need not fit one row. */
+  @Test
+  void longIdsEndABlock() {
+    Dataset<Row> table =
+        spark.range(0, 100, 1, 1).selectExpr("array(id) AS v", "repeat(id % 10, 1 << 20) AS name");
+    List<Row> blocks =
+        MatrixBlocks.fromRows(table, "v", RowOptions.defaults().withId("name"))
+            .selectExpr("row", "rows", "transform(ids, id -> length(id) || left(id, 1))")
+            .collectAsList();
+    assertEquals(List.of(0L, 64L), blocks.stream().map(row -> row.getLong(0)).toList());
+    assertEquals(List.of(64, 36), blocks.stream().map(row -> row.getInt(1)).toList());
+    assertEquals(
+        IntStream.range(64, 100).mapToObj(i -> "1048576" + i % 10).toList(),
+        blocks.get(1).getList(2));
+  }
+
   @Test
   void aGramOfRows() {
     double[][] gram = new double[5][5];
