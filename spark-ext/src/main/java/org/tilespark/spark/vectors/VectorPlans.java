@@ -189,13 +189,15 @@ public final class VectorPlans {
       LogicalPlan table, List<Attribute> columns, String name, String operator) {
     List<Integer> found = BlockSchema.named(table.schema(), name);
     if (found.size() != 1) {
+      boolean isCut = columns.stream().anyMatch(column -> column.name().contains(","));
       throw new IllegalArgumentException(
-          "%s: the table has %s column %s; found (%s)"
+          "%s: the table has %s column %s; found (%s)%s"
               .formatted(
                   operator,
                   found.isEmpty() ? "no" : "more than one",
                   name,
-                  columns.stream().map(Attribute::name).collect(Collectors.joining(", "))));
+                  columns.stream().map(Attribute::name).collect(Collectors.joining(", ")),
+                  isCut ? "; a comma ends a name: rename columns that have one in theirs" : ""));
     }
     return columns.get(found.get(0));
   }

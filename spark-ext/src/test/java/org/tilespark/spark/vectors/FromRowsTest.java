@@ -370,6 +370,10 @@ class FromRowsTest extends VectorTestBase {
             .contains("column a is STRING"));
     assertTrue(
         reasonOf(() -> MatrixBlocks.fromRows(table, "z")).contains("no column z; found (a, b"));
+    Dataset<Row> comma = table.withColumnRenamed("a", "x,y");
+    assertTrue(
+        reasonOf(() -> MatrixBlocks.fromRows(comma, List.of("x,y")))
+            .contains("a comma ends a name"));
   }
 
   // ---- policies
