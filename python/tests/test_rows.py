@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import tilespark as ts
 from pyspark.sql import functions as f
@@ -80,3 +81,5 @@ def test_what_is_no_table():
     for maker in (lambda: ts.from_rows(nothing, "v"), lambda: ts.from_cells(nothing, 4)):
         with pytest.raises(InvalidInputError, match="expected a DataFrame of Spark"):
             maker()
+    with pytest.raises(InvalidInputError, match=r"from_rows of pandas.*\.DataFrame; .* spark.createDataFrame\(df\)"):
+        ts.from_rows(pd.DataFrame({"v": [[1.0]]}), "v")

@@ -33,6 +33,31 @@ def test_a_matrix_in_transposed_and_out():
     np.testing.assert_array_equal(b, a.T)
 
 
+@pytest.mark.smoke
+def test_rows_and_neighbours(spark):
+    a = np.random.default_rng(0).standard_normal((120, 8)).astype("float32")
+    a[110] = a[7] + 0.01
+    rows = [(f"d{i:03}", row.tolist()) for i, row in enumerate(a)]
+    documents = spark.createDataFrame(rows, "doc_id STRING, features ARRAY<FLOAT>")
+    # task: A table with a vector in each row: covariances, neighbours with their ids, near duplicates, and back
+    x = ts.from_rows(documents, "features", id="doc_id")
+    covariances = ts.cov(x, rowvar=False).compute()
+    nearest = ts.knn(x[:100], x, 10, "cosine").select("query", "neighbour_id", "rank", "score")
+    alike = ts.pairs_above(x, x, 0.9, "cosine").where("query < neighbour").select("query_id", "neighbour_id")
+    scores = ts.linalg.standardize(x).to_rows("features").join(x.row_ids(), "row")
+    # end
+    close(covariances, np.cov(a, rowvar=False), 1e-5)
+    unit = a.astype(float) / np.linalg.norm(a.astype(float), axis=1, keepdims=True)
+    found = nearest.orderBy("query", "rank").collect()
+    wanted = np.argsort(-(unit[:100] @ unit.T), axis=1)[:, :10].ravel()
+    assert [row.neighbour_id for row in found] == [f"d{i:03}" for i in wanted]
+    near = np.argwhere(np.triu(unit @ unit.T >= 0.9, 1))
+    assert sorted(tuple(row) for row in alike.collect()) == [(f"d{i:03}", f"d{j:03}") for i, j in near]
+    assert ("d007", "d110") in {tuple(row) for row in alike.collect()}
+    back = scores.orderBy("doc_id").collect()
+    close([row.features for row in back], (a - a.mean(0)) / a.std(0), 1e-5)
+
+
 def test_principal_components():
     path = str(DATA / "fashion-mnist-t10k.npy")
     # task: Principal components of a matrix

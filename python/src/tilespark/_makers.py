@@ -105,7 +105,7 @@ def from_dataframe(
         InvalidInputError: if the columns are none of blocks, or there are further ones that ``batch`` does not name.
     """
     if not is_dataframe(df):
-        raise InvalidInputError(f"from_dataframe of {type(df).__name__}; expected a DataFrame of Spark")
+        raise _no_dataframe("from_dataframe", df)
     check(df.sparkSession)
     with translated():
         kind = _blocks.kind_of(df.schema)
@@ -155,7 +155,7 @@ def from_rows(
         InvalidInputError: if a column is missing or of another type, or the rows have no fixed order.
     """
     if not is_dataframe(df):
-        raise InvalidInputError(f"from_rows of {type(df).__name__}; expected a DataFrame of Spark")
+        raise _no_dataframe("from_rows", df)
     check(df.sparkSession)
     return BlockArray(
         call(
@@ -188,11 +188,17 @@ def from_cells(
         InvalidInputError: if a column is missing or of another type.
     """
     if not is_dataframe(df):
-        raise InvalidInputError(f"from_cells of {type(df).__name__}; expected a DataFrame of Spark")
+        raise _no_dataframe("from_cells", df)
     check(df.sparkSession)
     rows, columns = integers("blocks", (blocks, blocks) if isinstance(blocks, int) else blocks)
     extents = None if shape is None else numbers(integers("shape", shape))
     return BlockArray(call("matrix_from_cells", {"input": df}, rows=rows, cols=columns, missing=missing, extents=extents))
+
+
+def _no_dataframe(maker: str, given: object) -> InvalidInputError:
+    kind = type(given)
+    pandas = ": spark.createDataFrame(df) makes one of pandas'" if kind.__module__.split(".")[0] == "pandas" else ""
+    return InvalidInputError(f"{maker} of {kind.__module__}.{kind.__qualname__}; expected a DataFrame of Spark{pandas}")
 
 
 def _listed(columns: str | Sequence[str]) -> str:
