@@ -51,7 +51,8 @@ final class NanVectors {
     for (int i = 0; i < size; i += SPECIES.length()) {
       ByteVector doubles = ByteVector.fromArray(SPECIES, from, start + i);
       doubles.intoArray(to, toStart + i);
-      found = doubles.reinterpretAsLongs().and(Long.MAX_VALUE).add(NanSearch.DOUBLE_CARRY).or(found);
+      found =
+          doubles.reinterpretAsLongs().and(Long.MAX_VALUE).add(NanSearch.DOUBLE_CARRY).or(found);
     }
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }

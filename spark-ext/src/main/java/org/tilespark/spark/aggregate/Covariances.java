@@ -65,8 +65,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
   @Override
   public Object eval(Scatter scatter) {
     return ErrorBoundary.BLOCKS.call(
-        () ->
-            correlated ? scatter.correlations(arguments) : scatter.covariances(arguments, ddof));
+        () -> correlated ? scatter.correlations(arguments) : scatter.covariances(arguments, ddof));
   }
 
   @Override

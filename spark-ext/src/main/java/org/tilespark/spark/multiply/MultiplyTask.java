@@ -90,8 +90,7 @@ final class MultiplyTask<T>
   private static TileProducts.Means means(
       MultiplySpec spec, TaskRun run, PanelMultiplier multiplier, MultiplyMetrics metrics) {
     TileSides sides =
-        TileSides.of(
-            spec.reduction().get(), spec.k(), spec.type().bytes(), run.takesLargeTiles());
+        TileSides.of(spec.reduction().get(), spec.k(), spec.type().bytes(), run.takesLargeTiles());
     return new TileProducts.Means(multiplier, sides, run.plain("vectors"), metrics);
   }
 

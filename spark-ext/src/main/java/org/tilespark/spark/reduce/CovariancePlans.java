@@ -81,8 +81,7 @@ public final class CovariancePlans {
         () -> GatherVectors.columnsOf(frame.plan(), frame.block()).map(Integer::longValue));
   }
 
-  private static LogicalPlan plan(
-      BlockFrame frame, int cols, boolean correlated, double ddof) {
+  private static LogicalPlan plan(BlockFrame frame, int cols, boolean correlated, double ddof) {
     BlockArguments arguments =
         BlockArguments.of(frame.blocks(), frame.operator(), frame.extents(), Missing.ERROR);
     PerArray covariances =

@@ -40,8 +40,7 @@ class MapProductsTest extends SparkTest {
       }
       products.put("gram", MatrixBlocks.gram(left));
       products.put("transposed", MatrixBlocks.transpose(MatrixBlocks.multiply(left, right)));
-      products.forEach(
-          (name, product) -> assertMapped(name, product, EXPRESSION));
+      products.forEach((name, product) -> assertMapped(name, product, EXPRESSION));
     }
   }
 
@@ -74,8 +73,7 @@ class MapProductsTest extends SparkTest {
               TestProduct.cuboid(1, 2, 3),
               MultiplyOptions.of(Map.of("strategy", "broadcast")))) {
         for (Dataset<Row> b : List.of(right, right.where("row >= 18 OR col <> 6"))) {
-          Dataset<Row> product =
-              MatrixBlocks.multiply(left, b, options.withMissing(Missing.ZERO));
+          Dataset<Row> product = MatrixBlocks.multiply(left, b, options.withMissing(Missing.ZERO));
           assertMapped(options.toString(), product, "cos(v) + 1");
           assertMapped(
               options + ", of several matrices",
