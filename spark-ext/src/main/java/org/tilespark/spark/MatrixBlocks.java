@@ -138,7 +138,8 @@ public final class MatrixBlocks {
   /**
    * The product {@code op(A) op(B)}, where {@code op} is a transpose if the options say so. Any
    * tiling of either side is legal. Further columns tell several matrices apart: both sides have
-   * the same ones, and the products are made matrix by matrix, all of one size.
+   * the same ones, and the products are made matrix by matrix, all of one size. A side without
+   * further columns is one matrix, which is broadcast and multiplied with each of the other side.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
    * over the coordinate columns runs now. All else is lazy. Sums are made in an order that depends
@@ -150,7 +151,8 @@ public final class MatrixBlocks {
    *
    * @param a M x K blocks of FLOAT or DOUBLE
    * @param b K x N blocks of the same type
-   * @return {@code row, col, rows, cols, values} and the further columns of {@code a}; M x N
+   * @return {@code row, col, rows, cols, values} and the further columns of {@code a}, or of {@code
+   *     b} where {@code a} has none; M x N
    * @throws IllegalArgumentException if the two do not fit each other; says what was found
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {

@@ -137,6 +137,11 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   }
 
   @Override
+  public long batchBytes() {
+    return Long.MAX_VALUE; // as much as the plan says
+  }
+
+  @Override
   public void begin(Tile newTile) {
     giveUp();
     tile = newTile;
@@ -144,6 +149,16 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     way = null;
     lastA = Optional.empty();
     lastB = Optional.empty();
+  }
+
+  /** Nothing of the batch is on the device before its only panels are multiplied. */
+  @Override
+  public void shorten(Tile shorter) {
+    tile = shorter;
+    filling.a.shorten(shorter.mostA());
+    if (!filling.shared) {
+      filling.b.shorten(shorter.mostB());
+    }
   }
 
   @Override
@@ -218,7 +233,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
               ? multiplier.planner().lowMemoryWay(tile.panel(), tile.terms())
               : multiplier.choose(
                   tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
-      kernels.fill(memories.c, (byte) 0);
+      if (!tile.isOverwritten()) {
+        kernels.fill(memories.c, (byte) 0);
+      }
       if (memories.totals != null) {
         kernels.fill(memories.totals, (byte) 0);
       }

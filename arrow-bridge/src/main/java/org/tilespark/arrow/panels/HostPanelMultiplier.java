@@ -21,6 +21,9 @@ import sun.misc.Unsafe;
 
 /** Multiplies panels on the CPU, on the calling thread, in memory of an Arrow allocator. */
 public final class HostPanelMultiplier implements PanelMultiplier {
+  /** Half of a second-level cache, so that what is gathered there is multiplied there. */
+  private static final long BATCH_BYTES = 512 << 10;
+
   private final Multiplier multiplier;
   private final PipelineListener listener;
   private final HostElementwise elementwise = new HostElementwise();
@@ -48,17 +51,31 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   }
 
   @Override
+  public long batchBytes() {
+    return BATCH_BYTES;
+  }
+
+  @Override
   public void begin(Tile tile) {
     type = tile.panel().type();
     shape = tile.shape();
     sums = new TileSums(tile);
     partial = partials.memory(tile.bytes());
-    partial.fill((byte) 0);
+    if (!tile.isOverwritten()) {
+      partial.fill((byte) 0);
+    }
     total = null;
     if (sums.hasTotals()) {
       total = totals.memory(tile.bytes());
       total.fill((byte) 0);
     }
+  }
+
+  @Override
+  public void shorten(Tile tile) {
+    shape = tile.shape();
+    partial = partial.slice(0, tile.bytes());
+    total = total == null ? null : total.slice(0, tile.bytes());
   }
 
   /** A panel whose values are gathered. */

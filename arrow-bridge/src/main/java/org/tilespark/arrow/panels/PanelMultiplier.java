@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.select.ColumnSelection;
 import org.tilespark.kernels.select.SelectedColumns;
@@ -55,17 +56,22 @@ public interface PanelMultiplier extends AutoCloseable {
    */
   record Wanted(long bytes, Optional<PanelId> id) {}
 
+  private static boolean overwrites(MultiplyProblem problem) {
+    return problem.factors().equals(Factors.OVERWRITE);
+  }
+
   private static void requireAdds(MultiplyProblem problem) {
-    if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
+    if (!overwrites(problem) && !problem.factors().equals(Factors.ADD)) {
       throw new IllegalArgumentException(
-          "A product of panels must add to its tile; found " + problem);
+          "A product of panels must add to its tile, or be all of it; found " + problem);
     }
   }
 
   /**
    * A product of parts of the panels, added to a part of the tile.
    *
-   * @param problem what is multiplied; its factors are those of {@code ADD}
+   * @param problem what is multiplied; its factors are those of {@code ADD}, or of {@code
+   *     OVERWRITE} where those of the tile are
    * @param startA first byte of op(A)'s part in A's panel
    * @param startB first byte of op(B)'s part in B's panel
    * @param startC first byte of the part of the tile
@@ -78,10 +84,11 @@ public interface PanelMultiplier extends AutoCloseable {
   }
 
   /**
-   * A tile, and what will be added to it.
+   * A tile, and what will be added to it. That of a batch has one matrix behind the other.
    *
    * @param panel the product of the largest panels, which makes all of the tile; its factors are
-   *     those of {@code ADD}
+   *     those of {@code ADD}, or of {@code OVERWRITE} if one product makes each element, so that
+   *     the tile need not be cleared
    * @param shared true if one panel serves as both
    * @param additions products that will be added to one element of the tile, at most; how sums are
    *     made depends on it, so the same result needs the same figure
@@ -93,9 +100,13 @@ public interface PanelMultiplier extends AutoCloseable {
       this(panel, shared, additions, false);
     }
 
-    /** Checks the factors, and that the additions are 0 or more. */
+    /** Checks the factors, and that the additions are 0 or more, and 1 if they overwrite. */
     public Tile {
       requireAdds(panel);
+      if (PanelMultiplier.overwrites(panel) && additions != 1) {
+        throw new IllegalArgumentException(
+            "A tile that is overwritten by " + additions + " products; expected 1");
+      }
       if (additions < 0) {
         throw new IllegalArgumentException(
             "A tile of " + additions + " additions; expected 0 or more");
@@ -107,9 +118,14 @@ public interface PanelMultiplier extends AutoCloseable {
       return panel.bytesC();
     }
 
-    /** Rows and columns. */
+    /** True if one product makes each element. */
+    boolean isOverwritten() {
+      return PanelMultiplier.overwrites(panel);
+    }
+
+    /** Rows of all matrices, and columns. */
     Shape shape() {
-      return Shape.of(panel.m(), panel.n());
+      return Shape.of(Math.multiplyExact(panel.batch().count(), panel.m()), panel.n());
     }
 
     /** Products that each element is the sum of, at most. */
@@ -136,8 +152,18 @@ public interface PanelMultiplier extends AutoCloseable {
     }
   }
 
-  /** Begins a tile, all zero; the one before is given up. */
+  /** Bytes that the panels and the tile of a batch should have together, at most. */
+  long batchBytes();
+
+  /** Begins a tile, all zero unless it is overwritten; the one before is given up. */
   void begin(Tile tile);
+
+  /**
+   * Makes a batch smaller whose panels are being filled, by the matrices that come last in it.
+   *
+   * @param tile that of {@link #begin}, but for the count of products
+   */
+  void shorten(Tile tile);
 
   /**
    * The next panels. Tasks that have a panel of the same name fill it alike.

@@ -61,6 +61,12 @@ final class PanelSlot implements AutoCloseable {
       return isFilled ? Optional.of(this) : Optional.empty();
     }
 
+    /** Ends it sooner: nothing was put behind so many bytes. */
+    void shorten(long fewerBytes) {
+      bytes = fewerBytes;
+      memory = memory == null ? null : memory.slice(0, bytes);
+    }
+
     /** Its pinned memory, of at least {@code least} bytes. */
     HostMemory gathered(long least) {
       return host.memory(least);
@@ -72,6 +78,7 @@ final class PanelSlot implements AutoCloseable {
         return;
       }
       MemoryRows from = values;
+      boolean isGathered = false;
       if (!stay || !isDirect(values)) {
         if (memory == null) {
           memory = host.memory(bytes);
@@ -79,8 +86,9 @@ final class PanelSlot implements AutoCloseable {
         values.copyTo(memory, start, pitch);
         place.listener().staged(values.bytes());
         from = new MemoryRows(memory, start, pitch, values.rowBytes(), values.rows());
+        isGathered = true;
       }
-      uploads.add(new Upload(from, start, pitch));
+      uploads.add(new Upload(from, start, pitch, isGathered));
     }
 
     /** True if a copy of its own costs less than one by the CPU. */
@@ -92,7 +100,7 @@ final class PanelSlot implements AutoCloseable {
 
     /** Queues the copies; of what was gathered as one if that is all. */
     void upload(CudaStream stream, DeviceBuffer to) {
-      if (memory != null && uploads.stream().allMatch(each -> each.from.memory() == memory)) {
+      if (uploads.stream().allMatch(Upload::isGathered) && memory != null) {
         stream.upload(memory, to, 0);
         return;
       }
@@ -104,8 +112,8 @@ final class PanelSlot implements AutoCloseable {
     }
   }
 
-  /** Rows that go to a panel. */
-  private record Upload(MemoryRows from, long start, long pitch) {}
+  /** Rows that go to a panel; gathered ones lie in its memory as in the panel. */
+  private record Upload(MemoryRows from, long start, long pitch, boolean isGathered) {}
 
   /** Waits until the device is done with what was queued, and reports its times. */
   void settle() {

@@ -310,12 +310,69 @@ abstract class PanelMultiplierContract {
         });
   }
 
+  /** Small matrices that are multiplied at once have the bits of each alone, and nothing else. */
+  @Test
+  void batchesOfMatrices() {
+    withMultiplier(
+        multiplier -> {
+          Random random = new Random(9);
+          int k = 11;
+          for (int[] counts : new int[][] {{1, 1}, {7, 7}, {9, 4}, {5, 1}}) { // room, and filled
+            for (Factors factors : List.of(Factors.OVERWRITE, Factors.ADD)) {
+              MultiplyProblem one = problem(M, k, N, k, k).withFactors(factors);
+              multiplier.begin(new Tile(batch(one, counts[0]), false, 1));
+              MultiplyProblem whole = batch(one, counts[0]);
+              Panels panels = panels(multiplier, whole.bytesA(), whole.bytesB());
+              double[] expected = new double[counts[1] * M * N];
+              for (int matrix = 0; matrix < counts[1]; matrix++) {
+                double[] a = numbers(random, M * k);
+                double[] b = numbers(random, N * k);
+                put(panels.a().orElseThrow(), a, matrix * STRIDE);
+                put(panels.b().orElseThrow(), b, matrix * STRIDE);
+                double[] product = new double[M * N];
+                add(product, N, a, b, k, 0, M, 0, k, 0, N);
+                System.arraycopy(product, 0, expected, matrix * M * N, M * N);
+              }
+              MultiplyProblem filled = batch(one, counts[1]);
+              if (counts[1] < counts[0]) {
+                multiplier.shorten(new Tile(filled, false, 1));
+              }
+              multiplier.multiply(List.of(new PanelProduct(filled, 0, 0, 0)));
+              assertTile(expected, multiplier.finish());
+            }
+          }
+        });
+  }
+
+  private static final long STRIDE = 512; // elements between matrices of a batch
+
+  private static MultiplyProblem batch(MultiplyProblem one, int count) {
+    return one.withBatch(new Batch(count, STRIDE, STRIDE, (long) M * N));
+  }
+
+  private static void put(Panel panel, double[] values, long element) {
+    HostMemory memory = HostMemory.ofArray(values);
+    panel.put(
+        new MemoryRows(memory, 0, memory.bytes(), memory.bytes(), 1),
+        element * Double.BYTES,
+        memory.bytes(),
+        false);
+  }
+
+  @Test
+  void aTileIsOverwrittenByOneProduct() {
+    MultiplyProblem problem = problem(M, 1, N, 1, 1).withFactors(Factors.OVERWRITE);
+    Exception e =
+        assertThrows(IllegalArgumentException.class, () -> new Tile(problem, false, 2));
+    assertEquals("A tile that is overwritten by 2 products; expected 1", e.getMessage());
+  }
+
   @Test
   void aProductMustAccumulate() {
-    for (Factors factors : List.of(Factors.OVERWRITE, new Factors(2, 1), new Factors(1, 2))) {
+    for (Factors factors : List.of(new Factors(2, 0), new Factors(2, 1), new Factors(1, 2))) {
       MultiplyProblem problem =
           MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false).withFactors(factors);
-      String message = "A product of panels must add to its tile; found " + problem;
+      String message = "A product of panels must add to its tile, or be all of it; found " + problem;
       Exception e =
           assertThrows(IllegalArgumentException.class, () -> new PanelProduct(problem, 0, 0, 0));
       assertEquals(message, e.getMessage());

@@ -39,6 +39,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.tilespark.layout.Cuts;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.UncountedRows;
@@ -284,6 +285,27 @@ public final class Exchange {
     return isAsked()
         ? partitions()
         : new PartitionPlanner(context.defaultParallelism()).partitions(bytes);
+  }
+
+  /**
+   * The same for blocks of arrays whose count nobody knows: by their bytes, where they lie in
+   * caches that are filled, else as many as Spark takes.
+   */
+  public static int partitions(SparkContext context, List<LogicalPlan> arrays) {
+    List<InMemoryRelation> frames =
+        arrays.stream()
+            .map(Meeting::cached)
+            .flatMap(Optional::stream)
+            .filter(frame -> frame.cacheBuilder().isCachedColumnBuffersLoaded())
+            .toList();
+    if (isAsked() || frames.size() < arrays.size()) {
+      return partitions();
+    }
+    long bytes = 0;
+    for (InMemoryRelation frame : frames) {
+      bytes = Bytes.sum(bytes, frame.stats().sizeInBytes().toLong());
+    }
+    return new PartitionPlanner(context.defaultParallelism()).partitions(bytes);
   }
 
   /**

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.cache.CachedFrames;
@@ -103,9 +104,12 @@ public record Meeting(
   }
 
   /** The cached frame whose rows a plan gives, perhaps under other names. */
-  private static Optional<InMemoryRelation> cached(LogicalPlan plan) {
+  static Optional<InMemoryRelation> cached(LogicalPlan plan) {
     if (plan instanceof Project project && list(project).stream().allMatch(Meeting::isColumn)) {
       return cached(project.child());
+    }
+    if (plan instanceof LogicalQueryStage stage) { // adaptive execution plans anew above it
+      return cached(stage.logicalPlan());
     }
     return plan instanceof InMemoryRelation frame ? Optional.of(frame) : Optional.empty();
   }

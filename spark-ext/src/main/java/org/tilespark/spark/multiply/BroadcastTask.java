@@ -1,7 +1,9 @@
 package org.tilespark.spark.multiply;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.Iterator;
@@ -10,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.Queue;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -38,9 +41,13 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private final LargeBlocks blocks;
   private final Map<UnsafeRow, Pieces> small;
   private final PanelMultiplier multiplier;
+  private final long matrices; // that are multiplied at once, at most
+  private final List<UnsafeRow> groups = new ArrayList<>(); // of those
   private final PanelPair panels;
   private final TileBlocks tiles;
-  private final Iterator<InternalRow> marks;
+  private final Marks marks;
+  private final boolean isMarking; // of groups as they come
+  private UnsafeRow marked; // the last of those; null before the first
   private final Iterator<Zeros> zeros;
 
   private HostMemory zero; // bytes of 0; null until needed
@@ -64,10 +71,12 @@ final class BroadcastTask implements Iterator<InternalRow> {
   /**
    * The products of one partition.
    *
+   * @param matrices that are multiplied at once, at most
    * @param partition the first one marks the blocks of C, where products are partial
    */
   BroadcastTask(
       PanelTask.Job job,
+      long matrices,
       LargeBlocks.Side large,
       Partition partition,
       Broadcast broadcast,
@@ -76,6 +85,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
       PanelTask.Listener listener) {
     this.job = job;
     this.spec = job.spec();
+    this.matrices = matrices;
     this.large = large;
     this.blocks = new LargeBlocks(job, large, partition.blocks());
     this.small = pieces(broadcast.pieces());
@@ -83,10 +93,12 @@ final class BroadcastTask implements Iterator<InternalRow> {
     Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places are indices
     this.panels = new PanelPair(job, uncut, multiplier, listener);
     this.tiles = new TileBlocks(job, uncut, transposer, listener);
-    this.marks =
-        job.partial() && partition.number() == 0 && spec.m() > 0 && spec.n() > 0
-            ? new Marks()
-            : Collections.emptyIterator();
+    boolean isMarked = job.partial() && spec.m() > 0 && spec.n() > 0;
+    this.marks = new Marks();
+    if (isMarked && !isCommon() && partition.number() == 0) {
+      marks.add(small.keySet());
+    }
+    this.isMarking = isMarked && isCommon();
     this.zeros =
         !job.partial() && partition.number() == 0 && spec.result().missing() == Missing.ZERO
             ? zeros(broadcast.ranges().get()).iterator()
@@ -99,7 +111,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private List<Zeros> zeros(InternalRow[] ranges) {
     Map<UnsafeRow, List<InternalRow>> there = job.matrices(ranges, CheckPlacesExec.COUNT);
     List<Zeros> zeros = new ArrayList<>();
-    for (UnsafeRow matrix : small.keySet()) {
+    for (UnsafeRow matrix : isCommon() ? there.keySet() : small.keySet()) {
       if (!there.containsKey(matrix)) {
         addZeros(zeros, matrix, 0, large.right() ? spec.n() : spec.m());
       }
@@ -136,12 +148,13 @@ final class BroadcastTask implements Iterator<InternalRow> {
       zero = HostMemory.ofArray(new byte[Math.toIntExact(bytes)]);
       new HostElementwise().run(job.epilogue(), Shape.of(1, elements), zero);
     }
-    tiles.begin(zero.slice(0, bytes), block.tile(), block.group(), 0, spec.k(), false);
+    tiles.begin(zero.slice(0, bytes), block.tile(), List.of(block.group()), 0, spec.k(), false);
   }
 
   private Map<UnsafeRow, Pieces> pieces(InternalRow[] broadcast) {
     Map<UnsafeRow, Pieces> pieces = new LinkedHashMap<>();
-    job.matrices(broadcast)
+    job.ofSide(!large.right())
+        .matrices(broadcast)
         .forEach(
             (each, rows) -> pieces.put(each, new Pieces(rows, spec.innerIsRow(!large.right()))));
     return pieces;
@@ -172,13 +185,20 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private boolean nextBlock() {
     inBlock = blocks.advance();
     nextOuter = inBlock ? blocks.outerStart() : 0;
+    if (inBlock && isMarking && !blocks.group().equals(marked)) {
+      marked = blocks.group();
+      marks.add(List.of(marked)); // perhaps again, which says nothing new
+    }
     return inBlock;
   }
 
   /** The panels of the small matrix for blocks that begin at one place along K. */
   private record Part(UnsafeRow group, long innerStart) {}
 
-  /** Multiplies as much of the block as a tile holds, and begins to hand the tile out. */
+  /**
+   * Multiplies as much of the block as a tile holds, and begins to hand the tile out. Blocks that
+   * are whole matrices go together.
+   */
   private void multiplySlice() {
     long step = large.mostOuter();
     UnsafeRow group = blocks.group();
@@ -190,34 +210,62 @@ final class BroadcastTask implements Iterator<InternalRow> {
         large.right()
             ? new Tile(0, spec.m(), from, to - from)
             : new Tile(from, to - from, 0, spec.n());
-    Pieces others = small.get(group);
     // The number of blocks that need these panels is unknown, unless this tile is all of C.
-    boolean alone = to - from == (large.right() ? spec.n() : spec.m());
+    boolean alone = isWhole(from, to);
     Optional<PanelPair.Stripe> stripe =
         alone
             ? Optional.empty()
             : Optional.of(
-                new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true));
+                new PanelPair.Stripe(
+                    new Part(isCommon() ? PanelTask.NO_GROUP : group, innerStart),
+                    Integer.MAX_VALUE,
+                    0,
+                    true));
     panels.beginTile(
         tile,
         innerEnd - innerStart,
         large.depth(),
         false,
         large.right() ? stripe : Optional.empty(),
-        large.right() ? Optional.empty() : stripe);
+        large.right() ? Optional.empty() : stripe,
+        alone && !job.partial() ? matrices : 1);
+    groups.clear();
+    groups.add(group);
+    inBlock = to < blocks.outerEnd();
+    nextOuter = to;
     for (long inner = innerStart; inner < innerEnd; inner += large.depth()) {
       long end = Math.min(innerEnd, inner + large.depth());
       panels.begin(inner, end - inner);
-      blocks.addTo(panels.side(large.right()));
-      if (others != null) {
-        others.addTo(panels.side(!large.right()), inner, end, spec);
+      addMatrix(group, inner, end);
+      while (panels.hasRoom() && nextBlock() && isWhole(nextOuter, blocks.outerEnd())) {
+        inBlock = false;
+        groups.add(blocks.group());
+        addMatrix(blocks.group(), inner, end);
       }
-      panels.multiply(group);
+      panels.multiply();
     }
     tiles.begin(
-        multiplier.finish(job.epilogue()), tile, group, innerStart, innerEnd - innerStart, false);
-    nextOuter = to;
-    inBlock = to < blocks.outerEnd();
+        multiplier.finish(job.epilogue()), tile, groups, innerStart, innerEnd - innerStart, false);
+  }
+
+  /** True if a range of M, or of N, is all of it. */
+  private boolean isWhole(long from, long to) {
+    return to - from == (large.right() ? spec.n() : spec.m());
+  }
+
+  /** Puts what the block and the broadcast matrix have between two places of K into the panels. */
+  private void addMatrix(UnsafeRow group, long from, long to) {
+    blocks.addTo(panels.side(large.right()));
+    Pieces others = isCommon() ? small.values().iterator().next() : small.get(group);
+    if (others != null && panels.isWanted(!large.right())) {
+      others.addTo(panels.side(!large.right()), from, to, spec);
+    }
+    panels.endMatrix(group);
+  }
+
+  /** True if the broadcast matrix is one for all of the large side's. */
+  private boolean isCommon() {
+    return spec.side(!large.right()).common();
   }
 
   /** The pieces of the broadcast matrix of one group, by their place along K. */
@@ -271,18 +319,21 @@ final class BroadcastTask implements Iterator<InternalRow> {
    * came.
    */
   private final class Marks implements Iterator<InternalRow> {
-    private final Iterator<UnsafeRow> groups = small.keySet().iterator();
+    private final Queue<UnsafeRow> groups = new ArrayDeque<>();
     private final UnsafeProjection heads = job.heads(0);
     private UnsafeRow head;
     private long row;
     private long col;
 
-    Marks() {
-      nextGroup();
+    void add(Collection<UnsafeRow> matrices) {
+      groups.addAll(matrices);
+      if (head == null) {
+        nextGroup();
+      }
     }
 
     private void nextGroup() {
-      head = groups.hasNext() ? heads.apply(groups.next()) : null;
+      head = groups.isEmpty() ? null : heads.apply(groups.remove());
       row = 0;
       col = 0;
     }

@@ -67,8 +67,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
         compute(own.getAsInt(), PanelTask.NO_GROUP);
       } else if (piece != null) {
         requireInPlace();
-        UnsafeRow group = spec.groups() == 0 ? PanelTask.NO_GROUP : groupOf.apply(piece).copy();
-        compute(cuboids.ofKey(labels.key(piece)), group);
+        compute(cuboids.ofKey(labels.key(piece)), group());
       } else {
         return false;
       }
@@ -89,11 +88,19 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     return piece;
   }
 
+  /** The grouping columns of the next piece; stay as they are. */
+  protected final UnsafeRow group() {
+    return spec.groups() == 0 ? PanelTask.NO_GROUP : groupOf.apply(piece).copy();
+  }
+
+  /** True if the next piece is of a cuboid. */
+  protected final boolean isOf(int key) {
+    return piece != null && labels.key(piece) == key;
+  }
+
   /** True if the next piece is of a cuboid and of a matrix. */
   protected final boolean isOf(int key, UnsafeRow group) {
-    return piece != null
-        && labels.key(piece) == key
-        && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
+    return isOf(key) && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
   }
 
   /** Fills one panel of each side with the pieces of a cuboid that begin at a place along K. */

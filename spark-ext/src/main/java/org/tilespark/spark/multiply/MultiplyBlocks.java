@@ -109,9 +109,10 @@ public final class MultiplyBlocks extends LogicalBlockNode
 
   /** The columns of an operand that are read, in {@link Column}'s order. */
   public List<Attribute> inputs(int operand) {
-    int width = Column.COUNT + spec.groups();
-    return List.copyOf(
-        ScalaInterop.<Attribute>list(inputs).subList(operand * width, (operand + 1) * width));
+    int ofLeft = Column.COUNT + spec.groups(false);
+    int from = operand == 0 ? 0 : ofLeft;
+    int to = operand == 0 ? ofLeft : ofLeft + Column.COUNT + spec.groups(true);
+    return List.copyOf(ScalaInterop.<Attribute>list(inputs).subList(from, to));
   }
 
   /** The output, in {@link Column}'s order. */
@@ -207,9 +208,13 @@ public final class MultiplyBlocks extends LogicalBlockNode
     }
     List<Attribute> output = produced();
     BlockSchema blocks = BlockStatistics.blocks(output, BlockKind.MATRIX);
-    Shape ofA = Shape.of(spec.m(), spec.k());
+    boolean right = spec.a().common(); // whose matrices are counted
+    Shape extents = right ? Shape.of(spec.k(), spec.n()) : Shape.of(spec.m(), spec.k());
     return BlockStatistics.of(
-        output, blocks, new BlockStatistics.Input(operands.head(), blocks, Optional.of(ofA)), true);
+        output,
+        blocks,
+        new BlockStatistics.Input(operands().get(right ? 1 : 0), blocks, Optional.of(extents)),
+        true);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */

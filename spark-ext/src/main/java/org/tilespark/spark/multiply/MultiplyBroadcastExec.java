@@ -44,6 +44,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
    *
    * @param depth of panels along K, at most
    * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
+   * @param matrices that are multiplied at once, at most
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
    * @param smallIsRight true if B is broadcast
@@ -58,6 +59,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
       MultiplySpec spec,
       long depth,
       long mostOuter,
+      long matrices,
       Prediction prediction,
       BackendChoice backend,
       boolean smallIsRight,
@@ -66,7 +68,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
       SparkPlan large,
       SparkPlan small,
       Seq<SparkPlan> places) {
-    super(spec, prediction, backend, produced);
+    super(spec, matrices, prediction, backend, produced);
     this.depth = depth;
     this.mostOuter = mostOuter;
     this.smallIsRight = smallIsRight;
@@ -90,6 +92,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
         spec,
         depth,
         mostOuter,
+        matrices,
         prediction,
         backend,
         smallIsRight,
@@ -124,7 +127,9 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
     Option<Broadcast<InternalRow[]>> ranges =
         places.headOption().map(check -> ErrorBoundary.await(check::executeBroadcast));
-    if (ranges.isDefined() && spec.result().missing() == Missing.ERROR) {
+    if (ranges.isDefined()
+        && spec.result().missing() == Missing.ERROR
+        && !spec.side(smallIsRight).common()) {
       ErrorBoundary.BLOCKS.run(
           () -> requireAllMatrices(job, broadcast.value(), ranges.get().value()));
     }
@@ -133,14 +138,28 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
       return Exchange.withPartitions(large.executeColumnar(), ColumnarBatch.class)
           .mapPartitionsWithIndex(
               MultiplyTask.ofBlocks(
-                  BlockCursor::overBatches, job, side(), broadcast, ranges, backend, taskMetrics),
+                  BlockCursor::overBatches,
+                  job,
+                  matrices,
+                  side(),
+                  broadcast,
+                  ranges,
+                  backend,
+                  taskMetrics),
               false,
               rows);
     }
     return Exchange.withPartitions(large.execute(), InternalRow.class)
         .mapPartitionsWithIndex(
             MultiplyTask.ofBlocks(
-                BlockCursor::overRows, job, side(), broadcast, ranges, backend, taskMetrics),
+                BlockCursor::overRows,
+                  job,
+                  matrices,
+                  side(),
+                  broadcast,
+                  ranges,
+                  backend,
+                  taskMetrics),
             false,
             rows);
   }
@@ -172,6 +191,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
         spec,
         depth,
         mostOuter,
+        matrices,
         prediction,
         backend,
         smallIsRight,

@@ -200,6 +200,12 @@ final class MultiplyChoice {
     MultiplyOptions.Strategy strategy = spec.strategy();
     try {
       if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
+        if (spec.hasCommonSide()) {
+          throw new IllegalArgumentException(
+              ("strategy is %s, but %s has no grouping columns: it is broadcast to all matrices of"
+                      + " the other side; expected auto or broadcast")
+                  .formatted(cuboid, spec.b().common() ? "B" : "A"));
+        }
         CuboidPlan asked =
             CuboidPlanner.forced(
                 shape(), resources, Strategy.CUBOID, cuboid.p(), cuboid.q(), cuboid.r());
@@ -208,7 +214,8 @@ final class MultiplyChoice {
             .orElse(asked);
       }
       boolean empty = Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0;
-      if (strategy instanceof MultiplyOptions.Strategy.Broadcast && !empty) {
+      if ((strategy instanceof MultiplyOptions.Strategy.Broadcast || spec.hasCommonSide())
+          && !empty) {
         return CuboidPlanner.forced(
             shape(),
             resources,

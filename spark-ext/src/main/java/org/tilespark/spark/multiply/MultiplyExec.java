@@ -11,6 +11,7 @@ import scala.collection.immutable.Seq;
 /** A node that multiplies: what is predicted of it, what it measures, and what EXPLAIN says. */
 abstract class MultiplyExec extends PhysicalBlockNode {
   protected final MultiplySpec spec;
+  protected final long matrices;
   protected final Prediction prediction;
   protected final BackendChoice backend;
   protected final Seq<Attribute> produced;
@@ -18,13 +19,19 @@ abstract class MultiplyExec extends PhysicalBlockNode {
   /**
    * A product.
    *
+   * @param matrices that a task multiplies at once, at most
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
    * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
    */
   MultiplyExec(
-      MultiplySpec spec, Prediction prediction, BackendChoice backend, Seq<Attribute> produced) {
+      MultiplySpec spec,
+      long matrices,
+      Prediction prediction,
+      BackendChoice backend,
+      Seq<Attribute> produced) {
     this.spec = spec;
+    this.matrices = matrices;
     this.prediction = prediction;
     this.backend = backend;
     this.produced = produced;
@@ -68,6 +75,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
   public final String verboseStringWithOperatorId() {
     return formattedNodeName()
         + prediction.explained(spec, depth(), backend)
+        + (matrices == 1 ? "" : "\nBatches: up to " + matrices + " matrices at once")
         + explainedExchange()
         + "\n";
   }

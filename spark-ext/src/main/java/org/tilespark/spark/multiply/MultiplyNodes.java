@@ -94,6 +94,7 @@ public final class MultiplyNodes {
         new MultiplyPanelsExec(
             partial ? spec.withoutEpilogue() : spec, // so that what is summed may be used again
             cuboids,
+            matrices(),
             prediction,
             backend,
             ScalaInterop.option(
@@ -197,6 +198,7 @@ public final class MultiplyNodes {
             partial ? spec.withoutEpilogue() : spec,
             depth(Math.min(outer, side.outer()), other, Math.min(side.inner(), spec.k())),
             outer,
+            matrices(),
             broadcastPrediction(plan, partial),
             backend,
             smallIsRight,
@@ -206,7 +208,8 @@ public final class MultiplyNodes {
             cut(
                 PieceColumns.cut(spec, Cuboids.uncut(spec.extents()), smallIsRight),
                 small,
-                PieceColumns.pieces(spec.type(), groups)),
+                PieceColumns.pieces(
+                    spec.type(), spec.side(smallIsRight).common() ? List.of() : groups)),
             partial || !product.watches()
                 ? ScalaInterop.emptySeq()
                 : ScalaInterop.<SparkPlan>seq(
@@ -257,7 +260,8 @@ public final class MultiplyNodes {
     long[] cutsN = spec.gram() ? cutsM : boundaries(plan.cuts().n(), spec.n());
     Cuboids cuboids = cuboids(cutsM, cutsK, cutsN, 0);
     if (spec.groups() > 0) {
-      return cuboids(cutsM, cutsK, cutsN, Math.max(cuboids.count(), Exchange.partitions()));
+      int partitions = Exchange.partitions(context, product.operands());
+      return cuboids(cutsM, cutsK, cutsN, Math.max(cuboids.count(), partitions));
     }
     return isOneTask(cuboids) ? cuboids(cutsM, cutsK, cutsN, 1) : cuboids;
   }
@@ -301,6 +305,18 @@ public final class MultiplyNodes {
     }
     long pieces = (block + most - 1) / most;
     return (block + pieces - 1) / pieces;
+  }
+
+  /** Matrices that a task multiplies at once: operands and result together about a batch. */
+  private long matrices() {
+    if (spec.groups() == 0 || spec.reduction().isDefined()) {
+      return 1;
+    }
+    long ofA = spec.a().common() ? 0 : Bytes.product(spec.m(), spec.k());
+    long ofB = spec.gram() || spec.b().common() ? 0 : Bytes.product(spec.k(), spec.n());
+    long elements = Bytes.sum(ofA, Bytes.sum(ofB, Bytes.product(spec.m(), spec.n())));
+    long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
+    return Math.max(1, batch / Math.max(1, Bytes.product(elements, spec.type().bytes())));
   }
 
   // ---- the prediction

@@ -29,6 +29,7 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   /**
    * The products of shuffled and sorted pieces.
    *
+   * @param matrices that a task multiplies at once, at most
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
    * @param partitioning how the output is partitioned, if that is known, by positions in {@code
@@ -41,12 +42,13 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   public MultiplyPanelsExec(
       MultiplySpec spec,
       Cuboids cuboids,
+      long matrices,
       Prediction prediction,
       BackendChoice backend,
       Option<BoundPartitioning> partitioning,
       Seq<Attribute> produced,
       Seq<SparkPlan> pieces) {
-    super(spec, prediction, backend, produced);
+    super(spec, matrices, prediction, backend, produced);
     this.cuboids = cuboids;
     this.partitioning = partitioning;
     this.pieces = pieces;
@@ -106,7 +108,8 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   }
 
   private RDD<InternalRow> products() {
-    MultiplyTask<InternalRow> task = MultiplyTask.ofPieces(job(), cuboids, backend, taskMetrics());
+    MultiplyTask<InternalRow> task = 
+        MultiplyTask.ofPieces(job(), matrices, cuboids, backend, taskMetrics());
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     PieceColumns.Labels labels = PieceColumns.Labels.of(spec, cuboids);
     RDD<InternalRow> first = sorted(pieces.head());
@@ -140,6 +143,6 @@ public final class MultiplyPanelsExec extends MultiplyExec {
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, cuboids, prediction, backend, partitioning, produced, pieces);
+    return List.of(spec, cuboids, matrices, prediction, backend, partitioning, produced, pieces);
   }
 }

@@ -92,7 +92,11 @@ public final class MultiplyPlans {
       String operator) {
     BlockFrame left = operand(a, "A", operator);
     BlockFrame right = operand(Attributes.distinctFrom(a, b), "B", operator);
-    requireSameGroups(left, right, operator);
+    if (reduction.isPresent()) {
+      requireSameGroups(left, right, "", operator);
+    } else if (left.further().isEmpty() == right.further().isEmpty()) {
+      requireSameGroups(left, right, ", or on one side alone", operator);
+    } // else one matrix is for all of the other side
     if (left.blocks().elementType() != right.blocks().elementType()) {
       throw new IllegalArgumentException(
           "%s: values of A are %s, of B %s; expected one type, so CAST one of them"
@@ -160,9 +164,11 @@ public final class MultiplyPlans {
       MultiplyOptions options,
       Optional<Reduction> reduction,
       String operator) {
-    BlockFrame left = operands.get(0);
-    ElementType type = left.blocks().elementType();
+    BlockFrame grouped =
+        operands.stream().filter(each -> !each.further().isEmpty()).findFirst().orElse(operands.get(0));
+    ElementType type = grouped.blocks().elementType();
     boolean gram = operands.size() == 1;
+    boolean hasGroups = !grouped.further().isEmpty();
     if (reduction.isEmpty()) {
       requireCountable(a.rows(), b.cols(), "C", operator);
     }
@@ -180,9 +186,15 @@ public final class MultiplyPlans {
                 a.blockRows(),
                 a.blockCols(),
                 a.wholeRows(),
-                a.stated()),
+                a.stated(),
+                hasGroups && operands.get(0).further().isEmpty()),
             new MultiplySpec.Side(
-                options.transposeB(), b.blockCols(), b.blockRows(), b.wholeCols(), b.stated()),
+                options.transposeB(),
+                b.blockCols(),
+                b.blockRows(),
+                b.wholeCols(),
+                b.stated(),
+                hasGroups && operands.get(operands.size() - 1).further().isEmpty()),
             new Extents(a.rows(), a.cols(), b.cols()),
             new MultiplySpec.Result(
                 type,
@@ -193,16 +205,18 @@ public final class MultiplyPlans {
                 ScalaInterop.option(reduction.map(each -> each.of(b.cols()))),
                 MultiplySpec.Epilogue.NONE),
             options.strategy(),
-            left.further().size());
+            grouped.further().size());
     List<Attribute> inputs = new ArrayList<>();
     for (BlockFrame operand : operands) {
       inputs.addAll(operand.block());
-      left.further().forEach(group -> inputs.add(named(operand, group).orElseThrow()));
+      if (!operand.further().isEmpty()) {
+        grouped.further().forEach(group -> inputs.add(named(operand, group).orElseThrow()));
+      }
     }
     List<Attribute> produced =
         reduction
-            .map(each -> NeighbourRows.neighbours(each, left.further()))
-            .orElseGet(() -> produced(left, spec));
+            .map(each -> NeighbourRows.neighbours(each, grouped.further()))
+            .orElseGet(() -> produced(grouped, spec));
     GroupingColumns.requireNames(produced, operator);
     return new MultiplyBlocks(
         spec,
@@ -241,13 +255,14 @@ public final class MultiplyPlans {
     return isSquare ? Shape.of(side, side) : shape;
   }
 
-  private static void requireSameGroups(BlockFrame left, BlockFrame right, String operator) {
+  private static void requireSameGroups(
+      BlockFrame left, BlockFrame right, String alternative, String operator) {
     if (!hasGroupsOf(left, right) || !hasGroupsOf(right, left)) {
       throw new IllegalArgumentException(
           ("%s: further columns tell several matrices apart and must be the same on"
-                  + " both sides; A has (%s), B has (%s). Drop those that are no part of the"
+                  + " both sides%s; A has (%s), B has (%s). Drop those that are no part of the"
                   + " key")
-              .formatted(operator, groupsText(left), groupsText(right)));
+              .formatted(operator, alternative, groupsText(left), groupsText(right)));
     }
   }
 
@@ -330,8 +345,8 @@ public final class MultiplyPlans {
   /**
    * Extents of a matrix and of its blocks.
    *
-   * @param stated true if metadata state the extents of blocks
-   * @param wholeRows true if they state that each block holds all of its rows
+   * @param stated true if metadata state the extents of blocks, or each matrix was found to be one
+   * @param wholeRows true if each block is known to hold all of its rows
    * @param wholeCols likewise of its columns
    */
   private record MatrixShape(
@@ -342,7 +357,8 @@ public final class MultiplyPlans {
       boolean stated,
       boolean wholeRows,
       boolean wholeCols) {
-    private static MatrixShape of(Shape extents, Shape blocks, boolean stated, ArrayMetadata said) {
+    private static MatrixShape of(
+        Shape extents, Shape blocks, boolean stated, ArrayMetadata said, List<Boolean> whole) {
       long rows = extents.extent(0);
       long cols = extents.extent(1);
       return new MatrixShape(
@@ -351,8 +367,8 @@ public final class MultiplyPlans {
           Math.max(1, Math.min(blocks.extent(0), rows)),
           Math.max(1, Math.min(blocks.extent(1), cols)),
           stated,
-          said.isWhole(1) || stated && blocks.extent(1) >= cols,
-          said.isWhole(0) || stated && blocks.extent(0) >= rows);
+          said.isWhole(1) || whole.get(1) || stated && blocks.extent(1) >= cols,
+          said.isWhole(0) || whole.get(0) || stated && blocks.extent(0) >= rows);
     }
 
     /** As stated by metadata, else as the blocks' coordinates say. */
@@ -365,11 +381,17 @@ public final class MultiplyPlans {
       if (extents.isEmpty()) {
         KnownArray found =
             KnownArray.of(frame.plan(), frame.blocks(), missing, asDataset, operator);
-        return of(found.extents(), found.largest(), false, frame.metadata());
+        return of(
+            found.extents(),
+            found.largest(),
+            found.alike() && found.isOneBlock(),
+            frame.metadata(),
+            found.whole());
       }
       Optional<Shape> stated = frame.blockShape().filter(b -> b.extent(0) > 0 && b.extent(1) > 0);
       Shape blocks = stated.orElse(Shape.of(UNKNOWN_BLOCK, UNKNOWN_BLOCK));
-      return of(extents.get(), blocks, stated.isPresent(), frame.metadata());
+      return of(
+          extents.get(), blocks, stated.isPresent(), frame.metadata(), List.of(false, false));
     }
 
     MatrixShape op(boolean transposed) {

@@ -44,12 +44,14 @@ public record MultiplySpec(
    * @param inner their extent along k; a hint likewise
    * @param spans true if the metadata state that all of them span k
    * @param stated true if the metadata state these extents, and so that blocks begin at multiples
+   * @param common true if it is one matrix, which is multiplied with each of the other side's
    */
-  public record Side(boolean transposed, long outer, long inner, boolean spans, boolean stated)
+  public record Side(
+      boolean transposed, long outer, long inner, boolean spans, boolean stated, boolean common)
       implements Serializable {
     /** The same blocks, taken the other way round if {@code flip} is true. */
     public Side flipped(boolean flip) {
-      return new Side(transposed ^ flip, outer, inner, spans, stated);
+      return new Side(transposed ^ flip, outer, inner, spans, stated, common);
     }
   }
 
@@ -136,9 +138,22 @@ public record MultiplySpec(
     return right != side(right).transposed();
   }
 
-  /** True if B is the larger operand, which stays where it is if one is broadcast. */
+  /**
+   * True if B is the larger operand, which stays where it is if one is broadcast; one of several
+   * matrices is larger than one for all of these.
+   */
   public boolean largerIsRight() {
-    return m() < n();
+    return hasCommonSide() ? a.common() : m() < n();
+  }
+
+  /** True if one operand is one matrix, for all of the other's. */
+  public boolean hasCommonSide() {
+    return a.common() || b.common();
+  }
+
+  /** Count of the grouping columns of B if {@code right} is true, else of A. */
+  public int groups(boolean right) {
+    return side(right).common() ? 0 : groups;
   }
 
   /** True if A's blocks are those of op(A)^T. */
@@ -238,6 +253,7 @@ public record MultiplySpec(
         + (result.precision == Precision.FULL ? "" : " in " + result.precision)
         + (result.missing == Missing.ZERO ? ", missing=zero" : "")
         + (groups == 0 ? "" : ", grouped")
+        + (hasCommonSide() ? ", one " + (b.common() ? "B" : "A") + " for all" : "")
         + (result.epilogue.text.isEmpty() ? "" : ", then " + result.epilogue.text)
         + (reduction().isEmpty() ? "" : ", reduced to " + reduction().get().describe());
   }

@@ -9,6 +9,7 @@ import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
+import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
@@ -19,7 +20,11 @@ import org.tilespark.spark.options.Missing;
 
 /**
  * A panel of A and one of B over the same range of K: filled, checked, and their product added to
- * the multiplier's tile.
+ * the multiplier's tile. Panels that hold all of K may hold several matrices, one behind the other,
+ * which are multiplied at once.
+ *
+ * <p>The life of panels: {@link #begin}, the pieces of a matrix and {@link #endMatrix}, for as many
+ * matrices as there is room for, and {@link #multiply}.
  */
 final class PanelPair {
   private final PanelTask.Job job;
@@ -29,10 +34,20 @@ final class PanelPair {
   private final PanelSide sideA;
   private final PanelSide sideB;
   private final int bytes; // of an element
+  private final List<PanelProduct> products = new ArrayList<>();
   private Tile tile;
   private boolean shared; // one panel serves as both
   private Optional<Stripe> stripeA = Optional.empty(); // so if no other tile has its panels
   private Optional<Stripe> stripeB = Optional.empty();
+  private long steps; // of K, of all panels of the tile
+  private long mostDepth;
+  private long room; // matrices that the panels hold
+  private Panels panels;
+  private long inner;
+  private long depth;
+  private long matrix; // whose pieces come
+  private long run; // whole matrices before it that are one batch of products
+  private double flops;
 
   /**
    * The panels of one side of a tile, where other tiles of the same stage have the same.
@@ -65,57 +80,98 @@ final class PanelPair {
   }
 
   /**
-   * Begins a tile, all zero.
+   * Begins a tile, all zero, or the tiles of several matrices at the same place.
    *
-   * @param steps of K that its panels have together
-   * @param mostDepth of one panel
+   * @param allSteps of K that its panels have together
+   * @param depthOfPanels at most
    * @param oneSide true if A's panels are B's too
    * @param newStripeA empty if no other tile has A's panels
    * @param newStripeB likewise B's
+   * @param matrices how many there may be, if one pair of panels holds all of K
    */
   void beginTile(
       Tile newTile,
-      long steps,
-      long mostDepth,
+      long allSteps,
+      long depthOfPanels,
       boolean oneSide,
       Optional<Stripe> newStripeA,
-      Optional<Stripe> newStripeB) {
+      Optional<Stripe> newStripeB,
+      long matrices) {
     tile = newTile;
     shared = oneSide;
     stripeA = newStripeA;
     stripeB = newStripeB;
-    long depth = Math.min(mostDepth, steps);
-    multiplier.begin(new PanelMultiplier.Tile(whole(depth), oneSide, additions(steps, depth)));
+    steps = allSteps;
+    mostDepth = depthOfPanels;
+    boolean several = steps > 0 && steps <= mostDepth && stripeA.isEmpty() && stripeB.isEmpty();
+    room = several ? Math.max(1, Math.min(matrices, multiplier.batchBytes() / bytesOfOne())) : 1;
+    multiplier.begin(tiles(room));
+  }
+
+  /** The tiles of so many matrices, one behind the other. */
+  private PanelMultiplier.Tile tiles(long matrices) {
+    long most = Math.min(mostDepth, steps);
+    return new PanelMultiplier.Tile(batch(whole(most), matrices), shared, additions(most));
+  }
+
+  /** What a matrix more takes. */
+  private long bytesOfOne() {
+    MultiplyProblem one = whole(steps);
+    long ofA = spec.a().common() ? 0 : one.bytesA();
+    long ofB = shared || spec.b().common() ? 0 : one.bytesB();
+    return Math.max(1, ofA + ofB + one.bytesC());
   }
 
   /** Products that are added to one element: one a panel, or one for each pair of blocks there. */
-  private long additions(long steps, long depth) {
+  private long additions(long most) {
     if (steps == 0) {
       return 0;
     }
-    long panels = (steps - 1) / depth + 1;
+    long count = (steps - 1) / most + 1;
     if (spec.result().missing() == Missing.ERROR) {
-      return panels;
+      return count;
     }
     long pairs =
-        (depth - 1) / Math.max(1, spec.a().inner())
-            + (depth - 1) / Math.max(1, spec.b().inner())
+        (most - 1) / Math.max(1, spec.a().inner())
+            + (most - 1) / Math.max(1, spec.b().inner())
             + 1;
-    return pairs >= steps / panels ? steps : panels * pairs;
+    return pairs >= steps / count ? steps : count * pairs;
   }
 
-  /** Begins the panels of {@code depth} steps along K from {@code inner} on. */
-  void begin(long inner, long depth) {
-    MultiplyProblem whole = whole(depth);
-    Panels panels =
+  /**
+   * Begins the panels of {@code newDepth} steps along K from {@code newInner} on, with the first
+   * matrix.
+   */
+  void begin(long newInner, long newDepth) {
+    inner = newInner;
+    depth = newDepth;
+    MultiplyProblem all = batch(whole(depth), room);
+    panels =
         multiplier.panels(
-            wanted(whole.bytesA(), stripeA, inner),
-            shared ? Optional.empty() : Optional.of(wanted(whole.bytesB(), stripeB, inner)));
-    sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a());
-    sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b());
+            wanted(all.bytesA(), stripeA),
+            shared ? Optional.empty() : Optional.of(wanted(all.bytesB(), stripeB)));
+    products.clear();
+    flops = 0;
+    run = 0;
+    matrix = 0;
+    beginMatrix();
   }
 
-  private Wanted wanted(long panelBytes, Optional<Stripe> stripe, long inner) {
+  private void beginMatrix() {
+    if (isWanted(false)) {
+      sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a(), matrix * strideA());
+    }
+    if (isWanted(true)) {
+      sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b(), matrix * strideB());
+    }
+  }
+
+  /** True if pieces of a side come for the matrix: one that is for all comes with the first. */
+  boolean isWanted(boolean right) {
+    return matrix == 0 || !spec.side(right).common();
+  }
+
+  private Wanted wanted(long panelBytes, Optional<Stripe> stripe) {
     return new Wanted(panelBytes, stripe.map(named -> named.panel(inner)));
   }
 
@@ -125,40 +181,78 @@ final class PanelPair {
   }
 
   /**
-   * Adds the product of the panels to the tile.
+   * Ends the matrix whose pieces came, and begins the next one if there is room.
    *
-   * @param group the tile's grouping columns, for messages
+   * @param group its grouping columns, for messages
    * @throws IllegalArgumentException if an element is missing, unless that is a zero
    */
-  void multiply(UnsafeRow group) {
+  void endMatrix(UnsafeRow group) {
     boolean fullA = sideA.isFull();
     boolean fullB = shared ? fullA : sideB.isFull();
-    List<PanelProduct> products = new ArrayList<>();
     if (fullA && fullB) {
-      products.add(product(0, tile.rows(), 0, sideA.depth(), 0, tile.cols()));
+      run++;
+      flops += 2.0 * tile.rows() * depth * tile.cols();
     } else if (spec.result().missing() == Missing.ERROR) {
-      throw (fullA ? sideB : sideA).hole(job.groupText(group));
+      throw side(fullA).hole(job.ofSide(fullA).groupText(group));
     } else {
-      // Zeros that stand for a missing block must not meet infinities: only what is there is
-      // multiplied, pair by pair.
-      for (PanelSide.Part a : sideA.parts()) {
-        for (PanelSide.Part b : (shared ? sideA : sideB).parts()) {
-          long from = Math.max(a.inner(), b.inner());
-          long to = Math.min(a.innerEnd(), b.innerEnd());
-          if (from < to) {
-            products.add(
-                product(a.outer(), a.outerExtent(), from, to - from, b.outer(), b.outerExtent()));
-          }
-        }
-      }
+      endRun();
+      addPairs();
     }
-    double flops = 0;
-    for (PanelProduct product : products) {
-      MultiplyProblem problem = product.problem();
-      flops += 2.0 * problem.m() * problem.k() * problem.n();
+    matrix++;
+    if (hasRoom()) {
+      beginMatrix();
+    }
+  }
+
+  /** True if the panels hold a further matrix beside those that have ended. */
+  boolean hasRoom() {
+    return matrix < room;
+  }
+
+  /** Adds the products of the matrices that have ended to their tiles. */
+  void multiply() {
+    endRun();
+    if (hasRoom()) {
+      multiplier.shorten(tiles(matrix));
     }
     multiplier.multiply(products);
     listener.panel(flops);
+  }
+
+  /** Bytes from the tile of one matrix to that of the next. */
+  long tileBytes() {
+    return tile.rows() * tile.cols() * bytes;
+  }
+
+  private void endRun() {
+    if (run > 0) {
+      long first = matrix - run;
+      products.add(
+          new PanelProduct(
+              batch(whole(depth), run),
+              first * strideA(),
+              first * strideB(),
+              first * tileBytes()));
+      run = 0;
+    }
+  }
+
+  /**
+   * Zeros that stand for a missing block must not meet infinities: only what is there is
+   * multiplied, pair by pair.
+   */
+  private void addPairs() {
+    for (PanelSide.Part a : sideA.parts()) {
+      for (PanelSide.Part b : (shared ? sideA : sideB).parts()) {
+        long from = Math.max(a.inner(), b.inner());
+        long to = Math.min(a.innerEnd(), b.innerEnd());
+        if (from < to) {
+          products.add(
+              product(a.outer(), a.outerExtent(), from, to - from, b.outer(), b.outerExtent()));
+          flops += 2.0 * a.outerExtent() * (to - from) * b.outerExtent();
+        }
+      }
+    }
   }
 
   private PanelProduct product(long m0, long m, long k0, long k, long n0, long n) {
@@ -167,17 +261,44 @@ final class PanelPair {
         problem(m, k, n, sideA.lead(), right.lead()),
         sideA.start(m0, k0),
         right.start(n0, k0),
-        (m0 * tile.cols() + n0) * bytes);
+        matrix * tileBytes() + (m0 * tile.cols() + n0) * bytes);
   }
 
-  /** The product of whole panels of {@code depth} steps along K. */
-  private MultiplyProblem whole(long depth) {
+  /** The product of one matrix's panels, {@code k} steps along K deep. */
+  private MultiplyProblem whole(long k) {
     return problem(
-        tile.rows(),
-        depth,
-        tile.cols(),
-        sideA.lead(tile.rows(), depth),
-        sideB.lead(tile.cols(), depth));
+        tile.rows(), k, tile.cols(), sideA.lead(tile.rows(), k), sideB.lead(tile.cols(), k));
+  }
+
+  /** The same of so many matrices. */
+  private MultiplyProblem batch(MultiplyProblem one, long matrices) {
+    if (matrices == 1) {
+      return one;
+    }
+    return isStack()
+        ? problem(matrices * one.m(), one.k(), one.n(), one.a().lead(), one.b().lead())
+        : one.withBatch(
+            new Batch(matrices, strideA() / bytes, strideB() / bytes, tile.rows() * tile.cols()));
+  }
+
+  /** True if the rows of all matrices of A are those of one, since all meet the same B. */
+  private boolean isStack() {
+    return spec.b().common() && !spec.innerIsRow(false);
+  }
+
+  /** Bytes from one matrix to the next in a panel, of which all are as deep. */
+  private long strideA() {
+    long one = sideA.bytes(tile.rows(), steps);
+    return spec.a().common() ? 0 : isStack() ? one : Ceil.to(one, PanelSide.ROW_ALIGNMENT);
+  }
+
+  private long strideB() {
+    if (shared) {
+      return strideA();
+    }
+    return spec.b().common()
+        ? 0
+        : Ceil.to(sideB.bytes(tile.cols(), steps), PanelSide.ROW_ALIGNMENT);
   }
 
   private MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
@@ -188,7 +309,11 @@ final class PanelPair {
         new Stored(spec.transposeA(), leadA),
         new Stored(spec.transposeB(), leadB),
         tile.cols(),
-        Factors.ADD,
+        isOneProduct() ? Factors.OVERWRITE : Factors.ADD,
         Batch.ONE);
+  }
+  /** True if one product makes each element of the tile. */
+  private boolean isOneProduct() {
+    return steps > 0 && steps <= mostDepth && spec.result().missing() == Missing.ERROR;
   }
 }

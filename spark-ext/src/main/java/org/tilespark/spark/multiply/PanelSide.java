@@ -28,7 +28,7 @@ final class PanelSide {
   private static final long LEAST_PADDED = 256;
 
   /** Kernels read rows that begin at multiples of this without a copy. */
-  private static final int ROW_ALIGNMENT = 16;
+  static final int ROW_ALIGNMENT = 16;
 
   private final MultiplySpec spec;
   private final boolean right; // true for B
@@ -42,6 +42,7 @@ final class PanelSide {
   private long innerStart;
   private long innerExtent;
   private Optional<Panel> panel = Optional.empty(); // so if its values are known already
+  private long first; // byte of the panel where the matrix begins
 
   PanelSide(MultiplySpec spec, Cuboids cuboids, boolean right) {
     this.spec = spec;
@@ -57,18 +58,21 @@ final class PanelSide {
    *
    * @param newPanel where it is put together; empty if its values are known already, and pieces are
    *     only checked
+   * @param firstByte where it begins there
    */
   void begin(
       long newOuterStart,
       long newOuterExtent,
       long newInnerStart,
       long newInnerExtent,
-      Optional<Panel> newPanel) {
+      Optional<Panel> newPanel,
+      long firstByte) {
     outerStart = newOuterStart;
     outerExtent = newOuterExtent;
     innerStart = newInnerStart;
     innerExtent = newInnerExtent;
     panel = newPanel;
+    first = firstByte;
     parts.clear();
     cover.clear(rows(), cols());
   }
@@ -101,7 +105,8 @@ final class PanelSide {
 
   /** First byte of the part of the panel that begins at a place along both axes. */
   long start(long outer, long inner) {
-    return (innerIsRow ? inner * lead() + outer : outer * lead() + inner) * spec.type().bytes();
+    return first
+        + (innerIsRow ? inner * lead() + outer : outer * lead() + inner) * spec.type().bytes();
   }
 
   /**
@@ -148,7 +153,7 @@ final class PanelSide {
                     cols * bytes,
                     width * bytes,
                     height),
-                (panelRow * lead() + panelCol) * bytes,
+                first + (panelRow * lead() + panelCol) * bytes,
                 lead() * bytes,
                 stay));
     parts.add(

@@ -60,6 +60,13 @@ final class PanelTask extends CuboidTask {
           List.copyOf(types.subList(0, groupsFrom)));
     }
 
+    /** The same of a side's pieces: without grouping columns if it is one matrix for all. */
+    Job ofSide(boolean right) {
+      return spec.side(right).common()
+          ? new Job(spec, partial, List.of(), List.of(), outputTypes)
+          : this;
+    }
+
     /** What is computed of each element of a tile; nothing yet of parts of sums. */
     List<ElementwiseProgram> epilogue() {
       return partial ? List.of() : spec.result().epilogue().programs();
@@ -137,12 +144,19 @@ final class PanelTask extends CuboidTask {
   static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
   private final PanelMultiplier multiplier;
+  private final long matrices; // that are multiplied at once, at most
+  private final List<UnsafeRow> groups = new ArrayList<>(); // of those
   private final PanelPair panels;
   private final TileBlocks blocks;
 
-  /** The products of one partition. */
+  /**
+   * The products of one partition.
+   *
+   * @param matrices that are multiplied at once, at most
+   */
   PanelTask(
       Job job,
+      long matrices,
       Cuboids cuboids,
       int partition,
       Pieces pieces,
@@ -150,6 +164,7 @@ final class PanelTask extends CuboidTask {
       Transposer transposer,
       Listener listener) {
     super(job, cuboids, partition, pieces);
+    this.matrices = matrices;
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
     this.blocks = new TileBlocks(job, cuboids, transposer, listener);
@@ -179,7 +194,10 @@ final class PanelTask extends CuboidTask {
         cuboids.depth(),
         diagonal,
         stripe(group, place, false),
-        stripe(group, place, true));
+        stripe(group, place, true),
+        matrices);
+    groups.clear();
+    groups.add(group);
     boolean complete = spec.result().missing() == Missing.ERROR;
     long inner = start;
     // With missing=zero, panels of which nothing came are left out.
@@ -189,12 +207,14 @@ final class PanelTask extends CuboidTask {
       panel(key, group, inner, panelEnd - inner);
       inner = panelEnd;
     }
-    requireNoneLeft(key, group);
+    requireNoneLeft(key, groups.get(groups.size() - 1));
     HostMemory values = multiplier.finish(job.epilogue());
     if (diagonal) {
-      mirrorDiagonal(values, tile.rows());
+      for (int i = 0; i < groups.size(); i++) {
+        mirrorDiagonal(values.slice(i * panels.tileBytes(), panels.tileBytes()), tile.rows());
+      }
     }
-    blocks.begin(values, tile, group, start, end - start, cuboids.gram() && !diagonal);
+    blocks.begin(values, tile, groups, start, end - start, cuboids.gram() && !diagonal);
   }
 
   /**
@@ -217,11 +237,23 @@ final class PanelTask extends CuboidTask {
         new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext));
   }
 
-  /** Gathers one panel of each side, and adds their product. */
+  /**
+   * Gathers one panel of each side, and adds their product; with those of the matrices that come
+   * next, if the panels have room for them.
+   */
   private void panel(int key, UnsafeRow group, long inner, long depth) {
     panels.begin(inner, depth);
     fill(key, group, inner, panels.side(false), panels.side(true));
-    panels.multiply(group);
+    panels.endMatrix(group);
+    UnsafeRow last = group;
+    while (panels.hasRoom() && isOf(key)) {
+      requireNoneLeft(key, last);
+      last = group();
+      groups.add(last);
+      fill(key, last, inner, panels.side(false), panels.side(true));
+      panels.endMatrix(last);
+    }
+    panels.multiply();
   }
 
   /** Makes a tile on the diagonal exactly symmetric: what lies below it mirrors what lies above. */

@@ -1,6 +1,7 @@
 package org.tilespark.spark.multiply;
 
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -37,10 +38,15 @@ final class TileBlocks implements Iterator<InternalRow> {
   private final ArrayRowWriter writer;
   private final int bytes; // of an element
 
-  private HostMemory values; // of the tile that is handed out, (rows, cols); null if there is none
+  private HostMemory all; // of the tiles that are handed out, (matrices, rows, cols)
+  private HostMemory values; // of the one that is handed out, (rows, cols); null if there is none
+  private List<UnsafeRow> groups;
+  private int number; // of the tile among them
+  private Tile whole; // as it was computed
   private Tile tile;
   private boolean turned; // values are those of the transposed tile
-  private boolean mirrorLater; // the transposed tile comes after it
+  private boolean mirrored; // the transposed tile comes after each
+  private boolean mirrorLater; // after this one
   private UnsafeRow head;
   private long inner;
   private long innerExtent;
@@ -65,26 +71,42 @@ final class TileBlocks implements Iterator<InternalRow> {
   }
 
   /**
-   * Begins with a tile; the one before has been handed out.
+   * Begins with the tiles of some matrices at one place; those before have been handed out.
    *
-   * @param newValues rows x cols, row-major; borrowed until its last block has been handed out
-   * @param group its grouping columns
+   * @param newValues rows x cols of each, row-major, one behind the other; borrowed until their
+   *     last block has been handed out
+   * @param newGroups their grouping columns, one or more; borrowed likewise
    * @param from first index along K of what was summed; written if blocks are partial
    * @param extent of what was summed along K
    * @param mirror true if the transposed tile is to follow
    */
   void begin(
-      HostMemory newValues, Tile newTile, UnsafeRow group, long from, long extent, boolean mirror) {
+      HostMemory newValues,
+      Tile newTile,
+      List<UnsafeRow> newGroups,
+      long from,
+      long extent,
+      boolean mirror) {
     if (newTile.rows() == 0 || newTile.cols() == 0) {
       return;
     }
-    values = newValues;
-    tile = newTile;
-    head = heads.apply(group);
+    all = newValues;
+    whole = newTile;
+    groups = newGroups;
     inner = from;
     innerExtent = extent;
+    mirrored = mirror;
+    beginMatrix(0);
+  }
+
+  private void beginMatrix(int newNumber) {
+    number = newNumber;
+    long tileBytes = whole.rows() * whole.cols() * bytes;
+    values = all.slice(number * tileBytes, tileBytes);
+    tile = whole;
+    head = heads.apply(groups.get(number));
     turned = false;
-    mirrorLater = mirror;
+    mirrorLater = mirrored;
     nextRow = tile.row();
     nextCol = tile.col();
   }
@@ -162,6 +184,9 @@ final class TileBlocks implements Iterator<InternalRow> {
   private void endOfTile() {
     if (!mirrorLater) {
       values = null;
+      if (number + 1 < groups.size()) {
+        beginMatrix(number + 1);
+      }
       return;
     }
     mirrorLater = false;

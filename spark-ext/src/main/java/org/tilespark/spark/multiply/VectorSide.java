@@ -37,7 +37,7 @@ final class VectorSide implements AutoCloseable {
   /** Begins with the vectors from {@code first} on; those before are given up. */
   void begin(long first, long count) {
     memory = buffer.memory(panel.bytes(count, spec.k()));
-    panel.begin(first, count, 0, spec.k(), Optional.of(new Held(memory)));
+    panel.begin(first, count, 0, spec.k(), Optional.of(new Held(memory)), 0);
     squares =
         new VectorSquares(
             new Vectors(memory, spec.type(), spec.k(), panel.start(1, 0), panel.start(0, 1)));

@@ -281,8 +281,10 @@ class MultiplyBlocksTest extends SparkTest {
         () -> MatrixBlocks.multiply(a.selectExpr("*", "values AS imag"), b),
         "matrix A: the blocks are complex");
     assertFails(
-        () -> MatrixBlocks.multiply(a.selectExpr("*", "1 AS sample"), b),
-        "A has (sample INT), B has ()");
+        () ->
+            MatrixBlocks.multiply(a.selectExpr("*", "1 AS sample"), b.selectExpr("*", "1 AS run")),
+        "or on one side alone",
+        "A has (sample INT), B has (run INT)");
     assertFails(
         () -> MatrixBlocks.multiply(a.selectExpr("*", "1.0F AS x"), b.selectExpr("*", "1.0F AS x")),
         "further column x is FLOAT");

@@ -26,7 +26,9 @@ import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -52,6 +54,8 @@ public final class MultiplyBenchmark {
 
             --commit ID               what is measured, for the head of the output
             --shape M,K,N             A is M x K, B is K x N (default: 2048,2048,2048)
+            --matrices N              so many products of that shape, told apart by a grouping column;
+                                      each matrix is one block, and MLlib has none (default: 1)
             --type float|double       (default: double; MLlib computes in double whatever it is)
             --block-shape R,C         rows and columns of a block of ours (default: 1024,1024)
             --partitions N            of each matrix (default: four for each core)
@@ -73,6 +77,7 @@ public final class MultiplyBenchmark {
           List.of(
               Option.text("commit"),
               Option.checked("shape", MultiplyBenchmark::extents),
+              Option.checked("matrices", Long::parseLong),
               Option.checked("type", MultiplyBenchmark::type),
               Option.checked("block-shape", BlockTransposeBenchmark::blockShape),
               Option.checked("partitions", Integer::parseInt),
@@ -96,6 +101,7 @@ public final class MultiplyBenchmark {
   private final JobArguments arguments;
   private final JobReport report;
   private final PrintStream out;
+  private final long matrices; // those of each side lie one below the other
   private final GeneratedMatrix a;
   private final GeneratedMatrix b;
   private final int partitions;
@@ -115,17 +121,45 @@ public final class MultiplyBenchmark {
     ElementType type = type(arguments.option("type").orElse("double"));
     long seed = arguments.seed();
     report.line("seed", "%d", seed);
-    this.a =
-        new GeneratedMatrix(shape[0], shape[1], block[0], block[1], type, Content.FRACTIONS, seed);
-    this.b =
-        new GeneratedMatrix(
-            shape[1], shape[2], block[0], block[1], type, Content.FRACTIONS, seed + 1);
+    this.matrices = arguments.option("matrices").map(Long::parseLong).orElse(1L);
+    this.a = matrices(shape[0], shape[1], block, type, seed);
+    this.b = matrices(shape[1], shape[2], block, type, seed + 1);
     this.partitions =
         arguments
             .option("partitions")
             .map(Integer::parseInt)
             .orElse(4 * spark.sparkContext().defaultParallelism());
     this.level = StorageLevel.fromString(arguments.option("storage-level").orElse("MEMORY_ONLY"));
+  }
+
+  private GeneratedMatrix matrices(long rows, long cols, int[] block, ElementType type, long seed) {
+    return matrices == 1
+        ? new GeneratedMatrix(rows, cols, block[0], block[1], type, Content.FRACTIONS, seed)
+        : new GeneratedMatrix(
+            Math.multiplyExact(matrices, rows),
+            cols,
+            Math.toIntExact(rows),
+            Math.toIntExact(cols),
+            type,
+            Content.FRACTIONS,
+            seed);
+  }
+
+  /** The blocks of one side: of one matrix, or each a matrix of its own. */
+  private Dataset<Row> blocks(GeneratedMatrix side) {
+    Dataset<Row> blocks = side.read(spark, partitions);
+    long rows = side.rows() / matrices;
+    return matrices == 1
+        ? blocks
+        : blocks
+            .selectExpr(
+                "row div " + rows + "L AS matrix", "0L AS row", "col", "rows", "cols", "values")
+            .withMetadata(
+                "values",
+                ArrayMetadata.empty()
+                    .withExtents(Shape.of(rows, side.cols()))
+                    .withBlockShape(Shape.of(rows, side.cols()))
+                    .toMetadata());
   }
 
   /** Runs the benchmark in the session that spark-submit sets up. */
@@ -149,11 +183,14 @@ public final class MultiplyBenchmark {
         arguments
             .option("cases")
             .map(text -> List.of(text.split(",")))
-            .orElse(gpu.isPresent() ? List.of("gpu", "cpu", "mllib") : List.of("cpu", "mllib"));
+            .orElseGet(() -> usual(gpu.isPresent()));
     for (String each : cases) {
       if (!List.of("gpu", "cpu", "mllib").contains(each)) {
         throw new IllegalArgumentException(
             "There is no case " + each + "; expected some of gpu, cpu, mllib");
+      }
+      if (each.equals("mllib") && matrices > 1) {
+        throw new IllegalArgumentException("Case mllib has one matrix on each side");
       }
       if (each.equals("gpu") && gpu.isEmpty()) {
         throw new IllegalArgumentException("Case gpu needs a GPU; there is none");
@@ -163,10 +200,11 @@ public final class MultiplyBenchmark {
     String data =
         String.format(
             Locale.ROOT,
-            "A %d x %d, B %d x %d of %s, blocks of %d x %d, %d partitions each",
-            a.rows(),
+            "%d times A %d x %d, B %d x %d of %s, blocks of %d x %d, %d partitions each",
+            matrices,
+            a.rows() / matrices,
             a.cols(),
-            b.rows(),
+            b.rows() / matrices,
             b.cols(),
             a.type() == ElementType.FLOAT32 ? "FLOAT" : "DOUBLE",
             a.blockRows(),
@@ -187,12 +225,20 @@ public final class MultiplyBenchmark {
     return right;
   }
 
+  private List<String> usual(boolean hasGpu) {
+    List<String> cases = new ArrayList<>(hasGpu ? List.of("gpu", "cpu") : List.of("cpu"));
+    if (matrices == 1) {
+      cases.add("mllib");
+    }
+    return cases;
+  }
+
   // --- ours ---
 
   private void measureOurs(List<String> cases, ExecutorRuntime runtime, Optional<Gpu> gpu)
       throws InterruptedException {
-    Dataset<Row> left = a.read(spark, partitions);
-    Dataset<Row> right = b.read(spark, partitions);
+    Dataset<Row> left = blocks(a);
+    Dataset<Row> right = blocks(b);
     try {
       if (!arguments.flag("no-cache")) {
         noop(left.persist(level));
@@ -333,7 +379,13 @@ public final class MultiplyBenchmark {
     List<Row> blocks =
         new ArrayList<>(
             product
-                .selectExpr("row", "col", "rows", "cols", "array(" + elements + ")")
+                .selectExpr(
+                    "row",
+                    "col",
+                    "rows",
+                    "cols",
+                    "array(" + elements + ")",
+                    (matrices == 1 ? "0L" : "matrix") + " AS number")
                 .collectAsList());
     Collections.shuffle(blocks, new Random(a.seed()));
     double unit = unit();
@@ -346,7 +398,8 @@ public final class MultiplyBenchmark {
         int place = places[s] % Math.multiplyExact(block.getInt(2), block.getInt(3));
         long i = block.getLong(0) + place / block.getInt(3);
         long j = block.getLong(1) + place % block.getInt(3);
-        worst = Math.max(worst, difference(i, j, block.<Double>getList(4).get(s)) / allowed);
+        double found = block.<Double>getList(4).get(s);
+        worst = Math.max(worst, difference(block.getLong(5), i, j, found) / allowed);
       }
     }
     long covered =
@@ -370,13 +423,14 @@ public final class MultiplyBenchmark {
   }
 
   /** How far an element is from the exact one, as a part of the sum of its products' magnitudes. */
-  private double difference(long i, long j, double found) {
+  private double difference(long matrix, long i, long j, double found) {
+    long above = matrix * (a.rows() / matrices);
     double sum = 0;
     double error = 0;
     double magnitude = 0;
     for (long k = 0; k < a.cols(); k++) {
-      double x = a.value(i, k);
-      double y = b.value(k, j);
+      double x = a.value(above + i, k);
+      double y = b.value(matrix * a.cols() + k, j);
       double p = x * y;
       double t = sum + p;
       double rounded = t - sum;
@@ -432,7 +486,7 @@ public final class MultiplyBenchmark {
     int checked = 0;
     for (MllibMultiply.Corner corner : corners) {
       if (checked++ < most) {
-        worst = Math.max(worst, difference(corner.row(), corner.col(), corner.value()) / allowed);
+        worst = Math.max(worst, difference(0, corner.row(), corner.col(), corner.value()) / allowed);
       }
     }
     long expected =

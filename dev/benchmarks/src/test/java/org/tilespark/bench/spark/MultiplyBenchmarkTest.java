@@ -83,6 +83,19 @@ class MultiplyBenchmarkTest {
   }
 
   @Test
+  void manySmallMatrices() {
+    assertEquals(
+        0,
+        run("--matrices=9", "--shape=5,7,6", "--type=float", "--warmups=0", "--rounds=1"),
+        this::printed);
+    for (String part : List.of("9 times A 5 x 7, B 7 x 6", "check      cpu right")) {
+      assertTrue(printed().contains(part), () -> "expected '" + part + "' in: " + printed());
+    }
+    assertEquals(1, run("--matrices=9", "--cases=mllib"));
+    assertTrue(printed().contains("Case mllib has one matrix on each side"), this::printed);
+  }
+
+  @Test
   void refusesCasesThatItDoesNotKnow() {
     assertEquals(1, run("--cases=cpu,tpu", "--shape=2,2,2"));
     assertTrue(printed().contains("There is no case tpu"), this::printed);
