@@ -56,7 +56,7 @@ class MapProductsTest extends SparkTest {
     }
     String plan = explained(mapped);
     assertTrue(plan.contains("then " + expression), name + ": " + plan);
-    assertFalse(plan.contains("BlockStage"), name + ": " + plan);
+    assertFalse(plan.contains("BlockStage matrix"), name + ": " + plan);
   }
 
   /** Zeros that no product is behind, of blocks that are missing, are mapped as others. */
@@ -110,7 +110,7 @@ class MapProductsTest extends SparkTest {
     Dataset<Row> product = MatrixBlocks.gram(frame);
     Dataset<Row> mapped =
         MatrixBlocks.scale(MatrixBlocks.transpose(MatrixBlocks.map(product, "v + 1")), 3);
-    assertFalse(explained(mapped).contains("BlockStage"), explained(mapped));
+    assertFalse(explained(mapped).contains("BlockStage matrix"), explained(mapped));
     TestProduct once = TestProduct.collect(product.collectAsList(), a.type(), 9, 9);
     TestProduct found = TestProduct.collect(mapped.collectAsList(), a.type(), 9, 9);
     for (int i = 0; i < 81; i++) {
@@ -129,7 +129,7 @@ class MapProductsTest extends SparkTest {
       frame = frame == null ? one : frame.union(one);
     }
     Dataset<Row> mapped = MatrixBlocks.map(MatrixBlocks.gram(frame), "v * v");
-    assertFalse(explained(mapped).contains("BlockStage"), explained(mapped));
+    assertFalse(explained(mapped).contains("BlockStage matrix"), explained(mapped));
     Dataset<Row> product = MatrixBlocks.gram(frame);
     for (int i = 0; i < 3; i++) {
       TestProduct once =
@@ -163,7 +163,7 @@ class MapProductsTest extends SparkTest {
             MatrixBlocks.map(product, "v + row"),
             MatrixBlocks.map(product, "v > 0"),
             MatrixBlocks.zip(product, product, "a * b"))) {
-      assertTrue(explained(apart).contains("BlockStage"), explained(apart));
+      assertTrue(explained(apart).contains("BlockStage matrix"), explained(apart));
       apart.collect();
     }
   }
