@@ -19,7 +19,10 @@ import org.tilespark.kernels.memory.HostMemory;
  */
 final class PositionedWriter extends PosixWriter {
   private static final int BUFFER_BYTES = 4 << 20;
-  private static final int LONG_BYTES = 64 << 10;
+
+  /** From here on a call costs less than the cache loses while a piece waits for neighbours. */
+  private static final int LONG_BYTES = 8 << 10;
+
   private static final int MOST_BYTES = 256 << 10;
 
   private final ArrowBuf buffer; // owned
@@ -71,17 +74,23 @@ final class PositionedWriter extends PosixWriter {
 
   /** Writes pieces that follow each other in the file. */
   private void write(List<Piece> neighbours) throws IOException {
-    ByteBuffer[] sources =
-        neighbours.stream()
-            .map(piece -> buffer.nioBuffer(piece.start(), piece.bytes()))
-            .toArray(ByteBuffer[]::new);
+    ByteBuffer[] sources = new ByteBuffer[neighbours.size()];
+    for (int i = 0; i < sources.length; i++) {
+      Piece piece = neighbours.get(i);
+      sources[i] = buffer.nioBuffer(piece.start(), piece.bytes());
+    }
     long position = neighbours.get(0).position();
     long end = neighbours.get(neighbours.size() - 1).end();
     int first = 0; // of the sources that hold something
     try {
-      channel.position(position);
+      if (sources.length > 1) {
+        channel.position(position);
+      }
       while (first < sources.length) {
-        position += channel.write(sources, first, sources.length - first);
+        position +=
+            sources.length > 1
+                ? channel.write(sources, first, sources.length - first)
+                : channel.write(sources[0], position);
         while (first < sources.length && !sources[first].hasRemaining()) {
           first++;
         }

@@ -53,8 +53,7 @@ public abstract sealed class PosixWriter implements Closeable
   public static PosixWriter open(Path file, long fileBytes, BufferAllocator allocator)
       throws IOException {
     try {
-      String fileSystem = Files.getFileStore(file).type();
-      WriteWay way = WriteWay.of(fileSystem, Runtime.getRuntime().availableProcessors());
+      WriteWay way = WriteWay.of(fileSystem(file), Runtime.getRuntime().availableProcessors());
       return open(file, fileBytes, allocator, way);
     } catch (NoSuchFileException e) {
       throw new IOException(
@@ -62,6 +61,15 @@ public abstract sealed class PosixWriter implements Closeable
                   + " a path that the driver and all executors share")
               .formatted(file),
           e);
+    }
+  }
+
+  /** The type of its file system; a word of ours where the system's table does not have it. */
+  private static String fileSystem(Path file) {
+    try {
+      return Files.getFileStore(file).type();
+    } catch (IOException e) { // as in containers that hide mounts; opening names a missing file
+      return "unknown";
     }
   }
 

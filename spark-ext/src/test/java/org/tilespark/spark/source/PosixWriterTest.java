@@ -173,7 +173,9 @@ class PosixWriterTest {
     try (PosixWriter writer = writer(WriteWay.MAPPED, bytes)) {
       for (long place = 0; place < bytes; place += piece.length) {
         store(writer, piece, 0, piece.length, place);
-        assertTrue(residentBytes() - before <= 65 << 20, "at " + place);
+        if ((place + piece.length) % (16 << 20) == 0) { // also where most are resident
+          assertTrue(residentBytes() - before <= 64 << 20, "at " + place);
+        }
       }
       writer.finish(false);
       assertFalse(isMapped());
