@@ -141,31 +141,31 @@ public final class PlanBlocks extends SparkStrategy {
    */
   private SparkPlan stage(
       BlockStage stage, BlockSchema out, Seq<Attribute> produced, Optional<CutBlocks> cut) {
+    Optional<Meeting> meeting = stage.meeting(context, out);
+    List<SparkPlan> children =
+        IntStream.range(0, stage.children().size())
+            .mapToObj(
+                i ->
+                    meeting
+                        .map(met -> met.rows(i, this::planLater))
+                        .orElseGet(() -> planned(stage, i)))
+            .toList();
     return stage.exec(
         out,
         produced,
         cut,
         backend(stage, cut.isPresent()),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-        planned(stage, out));
+        meeting.map(Meeting::reason),
+        children);
   }
 
-  private List<SparkPlan> planned(BlockStage stage, BlockSchema out) {
-    List<LogicalPlan> children = stage.children();
-    Optional<Meeting> meeting = stage.meeting(context, out);
-    if (meeting.isPresent()) {
-      return IntStream.range(0, children.size())
-          .mapToObj(i -> meeting.get().gathered(i, this::planLater))
-          .toList();
-    }
-    return IntStream.range(0, children.size())
-        .mapToObj(
-            i ->
-                stage
-                    .assembled(i)
-                    .map(spec -> pieces(children.get(i), spec))
-                    .orElseGet(() -> planLater(children.get(i))))
-        .toList();
+  private SparkPlan planned(BlockStage stage, int branch) {
+    LogicalPlan child = stage.children().get(branch);
+    return stage
+        .assembled(branch)
+        .map(spec -> pieces(child, spec))
+        .orElseGet(() -> planLater(child));
   }
 
   /** What gives pieces; of a small array, gathered for one task. */

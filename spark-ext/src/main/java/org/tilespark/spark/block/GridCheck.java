@@ -3,6 +3,7 @@ package org.tilespark.spark.block;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.Shape;
 import scala.Option;
@@ -17,6 +18,20 @@ import scala.Option;
  */
 public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents, String operator)
     implements Serializable {
+  /**
+   * True if the blocks of an array that is cut regularly are the cells of this tiling.
+   *
+   * @param array its extents
+   * @param largest the extents of its largest block
+   */
+  public boolean isThatOf(Shape array, Shape largest) {
+    return extents.contains(array)
+        && IntStream.range(0, kind.rank())
+            .allMatch(
+                axis ->
+                    largest.extent(axis) == Math.min(blockShape.extent(axis), array.extent(axis)));
+  }
+
   /**
    * Checks the block of a row, as {@link #check(Long[], Integer[])}.
    *

@@ -294,7 +294,7 @@ public final class Exchange {
   public static int partitions(SparkContext context, List<LogicalPlan> arrays) {
     List<InMemoryRelation> frames =
         arrays.stream()
-            .map(Meeting::cached)
+            .map(GatheredByTasks::cached)
             .flatMap(Optional::stream)
             .filter(frame -> frame.cacheBuilder().isCachedColumnBuffersLoaded())
             .toList();

@@ -2,20 +2,30 @@ package org.tilespark.spark.reblock;
 
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.block.StoredInBlocks;
 import org.tilespark.spark.catalyst.GivesPlaces;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.MarkCells;
+import org.tilespark.spark.exchange.RowSource;
+import scala.Option;
 
 /**
- * Keeps the check of all places of a re-block's input only if it is cheap. The places of blocks
- * that a re-block made are those that its {@link MarkCells} lists. Where other places cannot be
- * read without computing all of the input again, the check is dropped, and each block is checked by
- * itself only.
+ * Keeps the check of all places of a re-block's input only if it is needed and cheap. Blocks of a
+ * stored array that is read in the tiling need none. The places of blocks that a re-block made are
+ * those that its {@link MarkCells} lists. Where other places cannot be read without computing all
+ * of the input again, the check is dropped, and each block is checked by itself only.
  *
  * <p>This rule runs once, after Spark has removed the columns that nobody reads.
  */
@@ -36,6 +46,9 @@ public final class CheapChecks extends Rule<LogicalPlan> {
     if (checks.isEmpty()) {
       return Optional.empty();
     }
+    if (areStored(checked, checks.get(0))) {
+      return Optional.of(checked.blocks());
+    }
     LogicalPlan check =
         checks
             .get(0)
@@ -51,5 +64,53 @@ public final class CheapChecks extends Rule<LogicalPlan> {
                 && LogicalBlockNode.coordinatesAreCheap(places.child())
             ? checked.withChecks(check)
             : checked.withoutChecks());
+  }
+
+  /** True if the check reads all of an array stored in the tiling, of which the blocks are some. */
+  private static boolean areStored(CheckedBlocks checked, LogicalPlan check) {
+    GridCheck tiling = checked.grid().get();
+    return check instanceof Aggregate all
+        && all.groupingExpressions().isEmpty()
+        && stored(tiling, all.child(), places(all)).filter(RowSource::isWhole).isPresent()
+        && stored(tiling, checked.blocks(), ScalaInterop.list(checked.places())).isPresent();
+  }
+
+  /** The columns that a check looks at. */
+  private static List<Attribute> places(Aggregate check) {
+    return ScalaInterop.<NamedExpression>list(check.aggregateExpressions()).stream()
+        .map(each -> ((Expression) each).find(ScalaInterop.function(TilingCheck.class::isInstance)))
+        .filter(Option::isDefined)
+        .flatMap(found -> ScalaInterop.<Expression>list(found.get().children()).stream())
+        .filter(Attribute.class::isInstance)
+        .map(Attribute.class::cast)
+        .toList();
+  }
+
+  private static Optional<RowSource> stored(
+      GridCheck tiling, LogicalPlan plan, List<Attribute> places) {
+    return RowSource.of(plan, places)
+        .filter(
+            found ->
+                found.leaf() instanceof DataSourceV2Relation relation
+                    && relation.table() instanceof StoredInBlocks stored
+                    && axes(tiling.kind(), found.names())
+                        .filter(axes -> stored.isIn(tiling, axes))
+                        .isPresent());
+  }
+
+  /** The axes of which columns are offsets, and then sizes in the same order. */
+  private static Optional<Permutation> axes(BlockKind kind, List<String> columns) {
+    int rank = kind.rank();
+    List<Integer> axes = columns.stream().limit(rank).map(kind.offsetColumns()::indexOf).toList();
+    boolean areAll =
+        axes.stream().distinct().count() == rank
+            && !axes.contains(-1)
+            && axes.stream()
+                .map(kind.sizeColumns()::get)
+                .toList()
+                .equals(columns.stream().skip(rank).toList());
+    return areAll
+        ? Optional.of(Permutation.of(axes.stream().mapToInt(Integer::intValue).toArray()))
+        : Optional.empty();
   }
 }

@@ -1,6 +1,5 @@
 package org.tilespark.spark.rows;
 
-import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
@@ -33,10 +32,9 @@ public final class BulkTransitions extends ColumnarRule {
 
     private static Optional<SparkPlan> replace(SparkPlan node) {
       if (node instanceof ReadsBlocks reader) {
-        List<SparkPlan> direct = reader.blocks().stream().map(Replace::direct).toList();
-        return direct.equals(reader.blocks())
-            ? Optional.empty()
-            : Optional.of(reader.withBlocks(direct));
+        SparkPlan direct =
+            reader.withBlocks(reader.blocks().stream().map(Replace::direct).toList());
+        return direct.equals(node) ? Optional.empty() : Optional.of(direct);
       }
       if (node instanceof ColumnarToRowExec transition && givesBlockBatches(transition.child())) {
         return Optional.of(new BlockBatchesToRowsExec(transition.child()));

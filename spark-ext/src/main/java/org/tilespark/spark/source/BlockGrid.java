@@ -2,7 +2,9 @@ package org.tilespark.spark.source;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -227,6 +229,15 @@ public final class BlockGrid implements Serializable {
   /** Extents of the array; a copy. */
   public long[] extents() {
     return extents.clone();
+  }
+
+  /** The axes in the order in which blocks are numbered along them, the slowest first. */
+  List<Integer> slowestFirst() {
+    int last = extents.length - 1;
+    return IntStream.rangeClosed(0, last)
+        .map(i -> firstAxisFastest ? last - i : i)
+        .boxed()
+        .toList();
   }
 
   /** Count of blocks; 0 for an array without elements. */

@@ -24,9 +24,11 @@ import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.block.StoredInBlocks;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorCondition;
@@ -107,6 +109,18 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   @Override
   public Optional<Shape> blockShape() {
     return source().map(found -> Shape.of(found.grid().blockShape()));
+  }
+
+  @Override
+  public boolean isIn(GridCheck tiling, Permutation axes) {
+    return source()
+        .map(BlockSource::grid)
+        .filter(grid -> grid.rank() == axes.rank())
+        .filter(
+            grid ->
+                tiling.isThatOf(
+                    Shape.of(axes.apply(grid.extents())), Shape.of(axes.apply(grid.blockShape()))))
+        .isPresent();
   }
 
   private void requireSame(StructType stated, StructType found) {

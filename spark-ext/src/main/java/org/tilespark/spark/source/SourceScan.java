@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
@@ -16,10 +17,13 @@ import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.SortDirection;
+import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsReportOrdering;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics;
 import org.apache.spark.sql.sources.Filter;
@@ -34,7 +38,8 @@ import org.tilespark.spark.rows.BlockScan;
  * tasks. Two scans of the same columns and blocks of the same array are equal, so that Spark can
  * reuse what it has.
  */
-final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
+final class SourceScan
+    implements BlockScan, Batch, SupportsReportStatistics, SupportsReportOrdering {
   /** What a block costs a task that reads no values; so a task gets about a million of those. */
   private static final long COORDINATES_BYTES = 128;
 
@@ -43,13 +48,25 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
   private final Filter[] filters; // all supported by CoordinateFilter
   private final Configuration conf;
   private final Map<String, BlockLocation[]> locations = new HashMap<>(); // by object
+  private final Optional<BlockShares> shares; // empty if they are this scan's to choose
+  private final long valueColumns; // count of those that are read
   private long[] ranges; // [start, end) pairs of the numbers of the blocks to read; made at need
 
-  SourceScan(BlockSource source, StructType columns, Filter[] filters, Configuration conf) {
+  SourceScan(
+      BlockSource source,
+      StructType columns,
+      Filter[] filters,
+      Configuration conf,
+      Optional<BlockShares> shares) {
     this.source = source;
     this.columns = columns;
     this.filters = filters.clone();
     this.conf = conf;
+    this.shares = shares;
+    this.valueColumns =
+        Arrays.stream(columns.fieldNames())
+            .filter(name -> name.equals(BlockKind.VALUES) || name.equals(BlockKind.IMAG))
+            .count();
   }
 
   @Override
@@ -99,8 +116,8 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
   /** Average bytes of each value column that is read: Spark takes an array for one element. */
   private Map<NamedReference, ColumnStatistics> arrayBytes(long bytes, long rows) {
     Map<NamedReference, ColumnStatistics> lengths = new HashMap<>();
-    if (rows > 0 && valueColumns() > 0) {
-      long each = (bytes / rows - 8L * columns.length()) / valueColumns();
+    if (rows > 0 && valueColumns > 0) {
+      long each = (bytes / rows - 8L * columns.length()) / valueColumns;
       for (String name : columns.fieldNames()) {
         if (name.equals(BlockKind.VALUES) || name.equals(BlockKind.IMAG)) {
           lengths.put(Expressions.column(name), new Length(Math.max(0, each)));
@@ -111,52 +128,53 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
   }
 
   private long rowBytes(long[] size) {
-    return 8L * columns.length() + valueColumns() * elements(size) * source.columnType().bytes();
-  }
-
-  private long valueColumns() {
-    return Arrays.stream(columns.fieldNames())
-        .filter(name -> name.equals(BlockKind.VALUES) || name.equals(BlockKind.IMAG))
-        .count();
+    return 8L * columns.length() + valueColumns * elements(size) * source.columnType().bytes();
   }
 
   @Override
   public InputPartition[] planInputPartitions() {
-    long[] offset = new long[source.grid().rank()];
-    long[] size = offset.clone();
     long[] chosen = ranges();
-    boolean reads = valueColumns() > 0;
-    long total = 0;
-    for (int i = 0; i < chosen.length; i += 2) {
-      for (long block = chosen[i]; block < chosen[i + 1]; block++) {
-        source.grid().locate(block, offset, size);
-        total += taskBytes(size, reads);
+    if (chosen.length == 0 && shares.isEmpty()) {
+      return new InputPartition[0];
+    }
+    BlockShares all = shares.orElseGet(() -> shared(List.of(this)));
+    return all.of(chosen).stream().map(this::partition).toArray(InputPartition[]::new);
+  }
+
+  @Override
+  public Optional<List<BlockScan>> sharedWith(List<BlockScan> others) {
+    List<SourceScan> scans = new ArrayList<>(List.of(this));
+    for (BlockScan other : others) {
+      if (!(other instanceof SourceScan scan && source.grid().equals(scan.source.grid()))) {
+        return Optional.empty();
       }
+      scans.add(scan);
     }
-    long limit = maxPartitionBytes(total);
-    List<InputPartition> partitions = new ArrayList<>();
-    List<Long> open = new ArrayList<>(); // [start, end) pairs of the partition being filled
-    long filled = 0;
-    for (int i = 0; i < chosen.length; i += 2) {
-      long start = chosen[i];
-      for (long block = start; block < chosen[i + 1]; block++) {
-        source.grid().locate(block, offset, size);
-        long bytes = taskBytes(size, reads);
-        if (filled > 0 && filled + bytes > limit) {
-          addRange(open, start, block);
-          partitions.add(partition(open, reads));
-          open.clear();
-          start = block;
-          filled = 0;
-        }
-        filled += bytes;
-      }
-      addRange(open, start, chosen[i + 1]);
-    }
-    if (!open.isEmpty()) {
-      partitions.add(partition(open, reads));
-    }
-    return partitions.toArray(new InputPartition[0]);
+    Optional<BlockShares> alike = Optional.of(shared(scans));
+    return Optional.of(
+        scans.stream()
+            .<BlockScan>map(
+                each -> new SourceScan(each.source, each.columns, each.filters, each.conf, alike))
+            .toList());
+  }
+
+  private static BlockShares shared(List<SourceScan> scans) {
+    return BlockShares.of(
+        scans.get(0).source.grid(),
+        scans.stream().map(SourceScan::ranges).toList(),
+        size -> scans.stream().mapToLong(scan -> scan.taskBytes(size)).sum(),
+        SourceScan::maxPartitionBytes);
+  }
+
+  /** Blocks are read in the order of their places, as far as these are read. */
+  @Override
+  public SortOrder[] outputOrdering() {
+    List<String> read = List.of(columns.fieldNames());
+    return source.grid().slowestFirst().stream()
+        .map(source.kind().offsetColumns()::get)
+        .takeWhile(read::contains)
+        .map(name -> Expressions.sort(Expressions.column(name), SortDirection.ASCENDING))
+        .toArray(SortOrder[]::new);
   }
 
   private static void addRange(List<Long> ranges, long start, long end) {
@@ -166,7 +184,8 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
     }
   }
 
-  private long taskBytes(long[] size, boolean reads) {
+  private long taskBytes(long[] size) {
+    boolean reads = valueColumns > 0;
     return COORDINATES_BYTES + (reads ? elements(size) * source.storedBytes() : 0);
   }
 
@@ -181,11 +200,11 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
     String wanted = session.conf().get("spark.sql.files.minPartitionNum", null);
     long parallelism =
         wanted == null ? session.sparkContext().defaultParallelism() : Long.parseLong(wanted);
-    return Math.min(max, Math.max(open, total / Math.max(1, parallelism)));
+    return Math.min(max, Math.max(open, -Math.floorDiv(-total, Math.max(1, parallelism))));
   }
 
-  private BlockRanges partition(List<Long> ranges, boolean reads) {
-    long[] blocks = ranges.stream().mapToLong(Long::longValue).toArray();
+  private BlockRanges partition(long[] blocks) {
+    boolean reads = valueColumns > 0 && blocks.length > 0;
     return new BlockRanges(blocks, reads ? hosts(blocks) : new String[0]);
   }
 
@@ -313,12 +332,13 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
     return o instanceof SourceScan other
         && source.equals(other.source)
         && columns.equals(other.columns)
-        && Arrays.equals(filters, other.filters);
+        && Arrays.equals(filters, other.filters)
+        && shares.equals(other.shares);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(source, columns, Arrays.hashCode(filters));
+    return Objects.hash(source, columns, Arrays.hashCode(filters), shares);
   }
 
   /** Bytes of a column in one row. */

@@ -2,6 +2,7 @@ package org.tilespark.spark.source;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -47,6 +48,6 @@ final class SourceScanBuilder
 
   @Override
   public Scan build() {
-    return new SourceScan(source, columns, pushed, conf);
+    return new SourceScan(source, columns, pushed, conf, Optional.empty());
   }
 }

@@ -191,6 +191,7 @@ public record BlockStage(
    * @param produced what is given, but for the keys of pieces
    * @param cut what cuts the results into pieces; empty if they stay blocks
    * @param batchBytes bytes of values that make a batch
+   * @param met as {@link Meeting#reason}, if blocks come together without an exchange
    * @param plannedChildren one for each branch
    */
   public SparkPlan exec(
@@ -199,6 +200,7 @@ public record BlockStage(
       Optional<CutBlocks> cut,
       BackendChoice backend,
       long batchBytes,
+      Optional<String> met,
       List<SparkPlan> plannedChildren) {
     return new BlockStageExec(
         spec(out),
@@ -208,6 +210,7 @@ public record BlockStage(
         produced,
         backend,
         batchBytes,
+        ScalaInterop.option(met),
         plannedChildren.get(0),
         ScalaInterop.seq(plannedChildren.subList(1, plannedChildren.size())));
   }

@@ -34,6 +34,7 @@ import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.rows.BlockBatchesToRowsExec;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -62,6 +63,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   private final long batchBytes;
   private final Option<CutSpec> cut;
   private final Seq<Attribute> keys;
+  private final Option<String> met;
   private final Seq<SparkPlan> others;
 
   /**
@@ -73,6 +75,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
    * @param produced further output, in the positions that {@code spec} has
    * @param backend who computes
    * @param batchBytes of results; twice as many may be in pinned memory before they are asked for
+   * @param met why rows that belong together are in the partition of the same number of each child;
+   *     empty if an exchange must bring them
    * @param child what gives the first input
    * @param others what gives the others
    */
@@ -84,6 +88,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
       Seq<Attribute> produced,
       BackendChoice backend,
       long batchBytes,
+      Option<String> met,
       SparkPlan child,
       Seq<SparkPlan> others) {
     super(spec, inputs, produced, child);
@@ -91,6 +96,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     this.batchBytes = batchBytes;
     this.cut = cut;
     this.keys = keys;
+    this.met = met;
     this.others = others;
   }
 
@@ -115,6 +121,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
       SparkPlan offered = blocks.get(input);
       if (offered.supportsRowBased() || Exchange.isSorted(offered, order(input))) {
         taken.set(input, offered);
+      } else if (!taken.get(input).supportsRowBased()) {
+        taken.set(input, new BlockBatchesToRowsExec(offered)); // the task sorts rows
       }
     }
     return new BlockStageExec(
@@ -125,6 +133,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         produced,
         backend,
         batchBytes,
+        met,
         taken.get(0),
         ScalaInterop.seq(taken.subList(1, taken.size())));
   }
@@ -176,7 +185,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     List<SparkPlan> children = blocks();
     List<List<Attribute>> meeting =
         IntStream.range(0, children.size()).mapToObj(this::keys).toList();
-    if (meeting.get(0).isEmpty()) {
+    if (meeting.get(0).isEmpty() || met.isDefined()) {
       return ScalaInterop.<Distribution>seq(
           children.stream().map(each -> Exchange.anywhere()).toList());
     }
@@ -443,9 +452,11 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 pieces("\nOf pieces: %s"),
                 cut.isEmpty() ? "" : "\nInto pieces: " + cut.get(),
                 backend,
-                keys(0).isEmpty() || Exchange.areGathered(blocks())
-                    ? ""
-                    : Exchange.explained(sparkContext())));
+                keys(0).isEmpty() || Exchange.areGathered(blocks()) ? "" : exchange()));
+  }
+
+  private String exchange() {
+    return met.isDefined() ? "\nNo exchange: " + met.get() : Exchange.explained(sparkContext());
   }
 
   /** How each input's blocks are put together, in a form. */
@@ -459,6 +470,6 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, cut, inputs, keys, produced, backend, batchBytes, child, others);
+    return List.of(spec, cut, inputs, keys, produced, backend, batchBytes, met, child, others);
   }
 }

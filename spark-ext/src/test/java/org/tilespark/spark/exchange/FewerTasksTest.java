@@ -7,10 +7,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.apache.spark.scheduler.SparkListener;
-import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS$;
@@ -257,22 +255,6 @@ class FewerTasksTest extends SparkTest {
   }
 
   private static int tasks(Runnable query) throws Exception {
-    AtomicInteger tasks = new AtomicInteger();
-    SparkListener listener =
-        new SparkListener() {
-          @Override
-          public void onTaskEnd(SparkListenerTaskEnd end) {
-            tasks.incrementAndGet();
-          }
-        };
-    awaitNoTasks();
-    spark.sparkContext().addSparkListener(listener);
-    try {
-      query.run();
-      awaitNoTasks();
-    } finally {
-      spark.sparkContext().removeSparkListener(listener);
-    }
-    return tasks.get();
+    return workOf(query).tasks();
   }
 }

@@ -9,13 +9,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.scheduler.SparkListener;
-import org.apache.spark.scheduler.SparkListenerJobStart;
-import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.ExtendedMode$;
@@ -40,6 +36,7 @@ import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.Work;
 
 /** Blocks of several arrays meet without an exchange where they are small or at hand. */
 class MeetingTest extends SparkTest {
@@ -78,7 +75,8 @@ class MeetingTest extends SparkTest {
     Dataset<Row> b = stated(numbers(2)).cache();
     a.count();
     b.count();
-    assertEquals(List.of(1, 1), jobsAndTasks(() -> zip(a, b).collectAsList()));
+    Work work = workOf(() -> zip(a, b).collectAsList());
+    assertEquals(List.of(1, 1), List.of(work.jobs(), work.tasks()));
   }
 
   @Test
@@ -109,9 +107,9 @@ class MeetingTest extends SparkTest {
             assertEquals(0, exchanges(zip(a, b)), () -> explained(zip(a, b)));
           });
     }
-    List<Integer> run = jobsAndTasks(() -> write(zip(a, b)));
-    assertEquals(1, run.get(0));
-    assertTrue(run.get(1) > 1 && run.get(1) <= 16, run::toString);
+    Work work = workOf(() -> write(zip(a, b)));
+    assertEquals(1, work.jobs());
+    assertTrue(work.tasks() > 1 && work.tasks() <= 16, work::toString);
   }
 
   /** What is not known to lie in this process's memory goes through an exchange. */
@@ -456,31 +454,5 @@ class MeetingTest extends SparkTest {
                 node.simpleString(100)
                     .replaceFirst("GatherRows into (one task|\\d+ tasks).*", "$1"))
         .toList();
-  }
-
-  private static List<Integer> jobsAndTasks(Runnable query) throws Exception {
-    AtomicInteger jobs = new AtomicInteger();
-    AtomicInteger tasks = new AtomicInteger();
-    SparkListener listener =
-        new SparkListener() {
-          @Override
-          public void onJobStart(SparkListenerJobStart start) {
-            jobs.incrementAndGet();
-          }
-
-          @Override
-          public void onTaskEnd(SparkListenerTaskEnd end) {
-            tasks.incrementAndGet();
-          }
-        };
-    awaitNoTasks();
-    spark.sparkContext().addSparkListener(listener);
-    try {
-      query.run();
-      awaitNoTasks();
-    } finally {
-      spark.sparkContext().removeSparkListener(listener);
-    }
-    return List.of(jobs.get(), tasks.get());
   }
 }

@@ -93,6 +93,20 @@ public abstract class SparkTest {
     assertEquals(0, running, "jobs and tasks that go on");
   }
 
+  /** Runs a query, and counts what Spark does for it. */
+  protected static Work workOf(Runnable query) throws InterruptedException {
+    Work.Counter counter = new Work.Counter();
+    awaitNoTasks();
+    spark.sparkContext().addSparkListener(counter);
+    try {
+      query.run();
+      awaitNoTasks();
+    } finally {
+      spark.sparkContext().removeSparkListener(counter);
+    }
+    return counter.counted();
+  }
+
   @AfterAll
   public static void nothingIsAlive() throws InterruptedException {
     awaitNoTasks();

@@ -1,0 +1,88 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.BlockScan;
+
+/**
+ * Stored arrays of one tiling are read by tasks of which each reads the same places of all.
+ *
+ * @param plans over scans that share out their blocks alike
+ */
+record ScansAlike(List<LogicalPlan> plans) implements Meeting {
+  /** Copies the list. */
+  ScansAlike {
+    plans = List.copyOf(plans);
+  }
+
+  /** Empty if a plan makes rows of anything but a scan, or blocks meet that lie elsewhere. */
+  static Optional<Meeting> of(List<LogicalPlan> plans, List<List<Attribute>> keys) {
+    List<List<String>> places = new ArrayList<>();
+    List<DataSourceV2ScanRelation> relations = new ArrayList<>();
+    for (int i = 0; i < plans.size(); i++) {
+      RowSource source = RowSource.of(plans.get(i), keys.get(i)).orElse(null);
+      if (source == null
+          || !(source.leaf() instanceof DataSourceV2ScanRelation relation)
+          || !(relation.scan() instanceof BlockScan)) {
+        return Optional.empty();
+      }
+      places.add(source.names());
+      relations.add(relation);
+    }
+    if (!arePlaces(places.get(0)) || places.stream().distinct().count() > 1) {
+      return Optional.empty();
+    }
+    List<BlockScan> scans = relations.stream().map(each -> (BlockScan) each.scan()).toList();
+    return scans
+        .get(0)
+        .sharedWith(scans.subList(1, scans.size()))
+        .map(
+            shared ->
+                new ScansAlike(
+                    IntStream.range(0, plans.size())
+                        .mapToObj(i -> over(plans.get(i), relations.get(i), shared.get(i)))
+                        .toList()));
+  }
+
+  private static boolean arePlaces(List<String> columns) {
+    return Arrays.stream(BlockKind.values())
+        .map(BlockKind::offsetColumns)
+        .anyMatch(each -> each.size() == columns.size() && Set.copyOf(each).containsAll(columns));
+  }
+
+  /** A plan with another scan of the same rows in place of the one that it reads. */
+  private static LogicalPlan over(
+      LogicalPlan plan, DataSourceV2ScanRelation relation, BlockScan scan) {
+    Object[] fields =
+        IntStream.range(0, relation.productArity())
+            .mapToObj(relation::productElement)
+            .map(field -> field == relation.scan() ? scan : field)
+            .toArray();
+    LogicalPlan instead = (LogicalPlan) relation.makeCopy(fields);
+    return (LogicalPlan)
+        plan.transformDown(
+            ScalaInterop.<LogicalPlan, LogicalPlan>partialFunction(
+                node -> node == relation ? Optional.of(instead) : Optional.empty()));
+  }
+
+  @Override
+  public String reason() {
+    return "stored blocks at one place are read by one task";
+  }
+
+  @Override
+  public SparkPlan rows(int plan, Function<LogicalPlan, SparkPlan> planned) {
+    return planned.apply(plans.get(plan));
+  }
+}
