@@ -48,6 +48,8 @@ class ArchitectureTest {
           "org.tilespark.spark.stage.BlockStageExec",
           "a node of Catalyst, which copies nodes through the list of their fields",
           "org.tilespark.spark.multiply.MultiplyBroadcastExec",
+          "the same",
+          "org.tilespark.spark.multiply.MultiplyPanelsExec",
           "the same");
 
   /**

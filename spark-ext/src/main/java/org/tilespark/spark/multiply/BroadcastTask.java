@@ -41,7 +41,6 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private final LargeBlocks blocks;
   private final Map<UnsafeRow, Pieces> small;
   private final PanelMultiplier multiplier;
-  private final long matrices; // that are multiplied at once, at most
   private final List<UnsafeRow> groups = new ArrayList<>(); // of those
   private final PanelPair panels;
   private final TileBlocks tiles;
@@ -71,12 +70,10 @@ final class BroadcastTask implements Iterator<InternalRow> {
   /**
    * The products of one partition.
    *
-   * @param matrices that are multiplied at once, at most
    * @param partition the first one marks the blocks of C, where products are partial
    */
   BroadcastTask(
       PanelTask.Job job,
-      long matrices,
       LargeBlocks.Side large,
       Partition partition,
       Broadcast broadcast,
@@ -85,7 +82,6 @@ final class BroadcastTask implements Iterator<InternalRow> {
       PanelTask.Listener listener) {
     this.job = job;
     this.spec = job.spec();
-    this.matrices = matrices;
     this.large = large;
     this.blocks = new LargeBlocks(job, large, partition.blocks());
     this.small = pieces(broadcast.pieces());
@@ -228,7 +224,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
         false,
         large.right() ? stripe : Optional.empty(),
         large.right() ? Optional.empty() : stripe,
-        alone && !job.partial() ? matrices : 1);
+        alone && !job.partial() ? job.matrices() : 1);
     groups.clear();
     groups.add(group);
     inBlock = to < blocks.outerEnd();

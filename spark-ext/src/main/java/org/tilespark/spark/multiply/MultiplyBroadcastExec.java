@@ -140,7 +140,6 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
               MultiplyTask.ofBlocks(
                   BlockCursor::overBatches,
                   job,
-                  matrices,
                   side(),
                   broadcast,
                   ranges,
@@ -154,7 +153,6 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
             MultiplyTask.ofBlocks(
                 BlockCursor::overRows,
                   job,
-                  matrices,
                   side(),
                   broadcast,
                   ranges,

@@ -47,7 +47,8 @@ abstract class MultiplyExec extends PhysicalBlockNode {
 
   /** What the tasks do. */
   final PanelTask.Job job() {
-    return PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
+    boolean partial = produced.size() - spec.groups() > Column.COUNT;
+    return PanelTask.Job.of(spec, partial, produced).withMatrices(matrices);
   }
 
   /** The metrics for the tasks; shows what was predicted beside them. */

@@ -58,17 +58,9 @@ final class MultiplyTask<T>
     this.metrics = metrics;
   }
 
-  /**
-   * Over shuffled and sorted pieces of both sides.
-   *
-   * @param matrices that are multiplied at once, at most
-   */
+  /** Over shuffled and sorted pieces of both sides. */
   static MultiplyTask<InternalRow> ofPieces(
-      PanelTask.Job job,
-      long matrices,
-      Cuboids cuboids,
-      BackendChoice backend,
-      MultiplyMetrics metrics) {
+      PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     return new MultiplyTask<>(
         (partition, rows, run, multiplier) -> {
           CuboidTask.Pieces pieces = new CuboidTask.Pieces(rows, run.retained());
@@ -83,7 +75,6 @@ final class MultiplyTask<T>
                           means(job.spec(), run, multiplier, metrics)))
               : new PanelTask(
                   job,
-                  matrices,
                   cuboids,
                   partition,
                   pieces,
@@ -106,13 +97,11 @@ final class MultiplyTask<T>
   /**
    * Over blocks of one side, while pieces of the other are broadcast.
    *
-   * @param matrices that are multiplied at once, at most
    * @param ranges what {@link CheckPlacesExec} found; empty if products are partial
    */
   static <T> MultiplyTask<T> ofBlocks(
       BlockCursor.Source<T> source,
       PanelTask.Job job,
-      long matrices,
       LargeBlocks.Side large,
       Broadcast<InternalRow[]> small,
       Option<Broadcast<InternalRow[]>> ranges,
@@ -131,7 +120,6 @@ final class MultiplyTask<T>
                             means(job.spec(), run, multiplier, metrics)))
                 : new BroadcastTask(
                     job,
-                    matrices,
                     large,
                     new BroadcastTask.Partition(partition, source.open(input)),
                     new BroadcastTask.Broadcast(small.value(), ranges.map(Broadcast::value)),

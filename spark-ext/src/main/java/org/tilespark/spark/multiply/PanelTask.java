@@ -35,16 +35,18 @@ final class PanelTask extends CuboidTask {
    * @param partial true if the blocks are parts of sums and say which
    * @param groupTypes types of the grouping columns
    * @param outputTypes types of the output columns before the grouping ones
+   * @param matrices that are multiplied at once, at most
    */
   record Job(
       MultiplySpec spec,
       boolean partial,
       List<DataType> groupTypes,
       List<String> groupNames,
-      List<DataType> outputTypes)
+      List<DataType> outputTypes,
+      long matrices)
       implements Serializable {
     /**
-     * The job of a node.
+     * The job of a node, a matrix at a time.
      *
      * @param output its columns, of which the last are the grouping columns
      */
@@ -57,13 +59,19 @@ final class PanelTask extends CuboidTask {
           partial,
           List.copyOf(types.subList(groupsFrom, types.size())),
           columns.subList(groupsFrom, types.size()).stream().map(Attribute::name).toList(),
-          List.copyOf(types.subList(0, groupsFrom)));
+          List.copyOf(types.subList(0, groupsFrom)),
+          1);
+    }
+
+    /** The same, that many matrices at once at most. */
+    Job withMatrices(long most) {
+      return new Job(spec, partial, groupTypes, groupNames, outputTypes, most);
     }
 
     /** The same of a side's pieces: without grouping columns if it is one matrix for all. */
     Job ofSide(boolean right) {
       return spec.side(right).common()
-          ? new Job(spec, partial, List.of(), List.of(), outputTypes)
+          ? new Job(spec, partial, List.of(), List.of(), outputTypes, matrices)
           : this;
     }
 
@@ -144,19 +152,13 @@ final class PanelTask extends CuboidTask {
   static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
   private final PanelMultiplier multiplier;
-  private final long matrices; // that are multiplied at once, at most
   private final List<UnsafeRow> groups = new ArrayList<>(); // of those
   private final PanelPair panels;
   private final TileBlocks blocks;
 
-  /**
-   * The products of one partition.
-   *
-   * @param matrices that are multiplied at once, at most
-   */
+  /** The products of one partition. */
   PanelTask(
       Job job,
-      long matrices,
       Cuboids cuboids,
       int partition,
       Pieces pieces,
@@ -164,7 +166,6 @@ final class PanelTask extends CuboidTask {
       Transposer transposer,
       Listener listener) {
     super(job, cuboids, partition, pieces);
-    this.matrices = matrices;
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
     this.blocks = new TileBlocks(job, cuboids, transposer, listener);
@@ -195,7 +196,7 @@ final class PanelTask extends CuboidTask {
         diagonal,
         stripe(group, place, false),
         stripe(group, place, true),
-        matrices);
+        job.matrices());
     groups.clear();
     groups.add(group);
     boolean complete = spec.result().missing() == Missing.ERROR;

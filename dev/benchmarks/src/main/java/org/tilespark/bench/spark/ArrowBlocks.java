@@ -3,6 +3,7 @@ package org.tilespark.bench.spark;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -189,6 +190,11 @@ final class ArrowBlocks implements AutoCloseable {
     @Override
     public StructType readSchema() {
       return COLUMNS;
+    }
+
+    @Override
+    public Optional<List<BlockScan>> sharedWith(List<BlockScan> others) {
+      return Optional.empty();
     }
 
     @Override
