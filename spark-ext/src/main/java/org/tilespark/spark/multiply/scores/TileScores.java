@@ -21,8 +21,9 @@ import org.tilespark.spark.options.Metric;
  * </pre>
  *
  * where g is a bound of the relative error of a sum of as many products as a vector has elements,
- * in the tile's type, and h one of the sums in double. Where sums may exceed the tile's type, and
- * where a norm is infinite or NaN, no pair is ruled out.
+ * in the tile's type, and h one of the sums in double. Squares of small elements underflow, so the
+ * norms of bounds allow for what was lost. Where sums may exceed the tile's type, and where a norm
+ * is infinite or NaN, no pair is ruled out.
  */
 final class TileScores {
   private static final double ROUNDING = 0x1p-53;
@@ -39,17 +40,20 @@ final class TileScores {
   private final double relative; // g
   private final double squared; // h
   private final double tiny; // what products below the type's range may amount to
+  private final double lost; // what squares below the range of double may amount to
   private final double largest; // sums of a larger product of norms may exceed the type
 
   private long firstRow;
   private int rows;
   private double[] rowNorms = new double[0]; // NaN where each score of the row is
+  private double[] rowMost = rowNorms; // what these may be
   private double[] rowSquares = rowNorms;
   private double[] rowErrors = rowNorms;
   private double[] least = rowNorms; // in the unit of the row
 
   private long firstCol;
   private double[] norms = new double[0];
+  private double[] most = norms; // what these may be
   private double[] scale = norms; // by which a column's element is multiplied
   private double[] shift = norms; // what is added then
   private double[] perNorm = norms; // error of a query of norm 1
@@ -71,6 +75,7 @@ final class TileScores {
             : 2 * terms * (rounding + ROUNDING);
     this.squared = 8 * terms * ROUNDING;
     this.tiny = terms * (single ? 0x1p-122 : 0x1p-1018);
+    this.lost = terms * Double.MIN_VALUE;
     this.largest = single ? 1e38 : 1e300;
   }
 
@@ -80,6 +85,7 @@ final class TileScores {
     rows = count;
     if (rowNorms.length < count) {
       rowNorms = new double[count];
+      rowMost = new double[count];
       rowSquares = new double[count];
       rowErrors = new double[count];
       least = new double[count];
@@ -89,6 +95,7 @@ final class TileScores {
       double norm = Math.sqrt(squares);
       rowSquares[row] = squares;
       rowNorms[row] = hasScores(norm) ? norm : Double.NaN;
+      rowMost[row] = hasScores(norm) ? Math.sqrt(squares + lost) : Double.NaN;
       rowErrors[row] = metric == Metric.EUCLIDEAN ? squared * squares : 0;
     }
   }
@@ -105,6 +112,7 @@ final class TileScores {
     firstCol = first;
     if (norms.length < count) {
       norms = new double[count];
+      most = new double[count];
       scale = new double[count];
       shift = new double[count];
       perNorm = new double[count];
@@ -116,9 +124,10 @@ final class TileScores {
     for (int col = 0; col < count; col++) {
       double squares = squaresB.get(first + col);
       norms[col] = Math.sqrt(squares);
+      most[col] = Math.sqrt(squares + lost);
       estimate(col, squares);
       if (hasScores(norms[col])) {
-        mostNorm = Math.max(mostNorm, norms[col]);
+        mostNorm = Math.max(mostNorm, most[col]);
         mostPerNorm = Math.max(mostPerNorm, perNorm[col]);
         mostError = Math.max(mostError, errors[col]);
       } else {
@@ -130,14 +139,14 @@ final class TileScores {
     }
     return new ColumnSelection(
         a.type(),
-        new ColumnSelection.Rows(rows, rowNorms, rowErrors, least),
+        new ColumnSelection.Rows(rows, rowMost, rowErrors, least),
         new ColumnSelection.Columns(
             count,
             scale,
             shift,
             perNorm,
             errors,
-            norms,
+            most,
             new ColumnSelection.Most(mostNorm, mostPerNorm, mostError)),
         wanted,
         largest);
@@ -150,19 +159,19 @@ final class TileScores {
       case INNER -> {
         scale[col] = 1;
         shift[col] = 0;
-        perNorm[col] = relative * norm;
+        perNorm[col] = relative * most[col];
         errors[col] = tiny;
       }
       case COSINE -> {
         scale[col] = 1 / norm;
         shift[col] = 0;
-        perNorm[col] = relative + 16 * ROUNDING;
+        perNorm[col] = (relative + 16 * ROUNDING) * (most[col] / norm);
         errors[col] = tiny / norm;
       }
       case EUCLIDEAN -> {
         scale[col] = 2;
         shift[col] = -squares;
-        perNorm[col] = 2 * relative * norm;
+        perNorm[col] = 2 * relative * most[col];
         errors[col] = 2 * tiny + squared * squares;
       }
     }
@@ -180,7 +189,7 @@ final class TileScores {
     double unit =
         switch (metric) {
           case INNER -> key;
-          case COSINE -> key * norm - 16 * ROUNDING * norm;
+          case COSINE -> key * norm - 16 * ROUNDING * Math.max(norm, Math.abs(key * norm));
           case EUCLIDEAN -> squares - key * key - squared * (squares + key * key);
         };
     return unit > Double.NEGATIVE_INFINITY ? unit : Double.NEGATIVE_INFINITY; // which NaN is not

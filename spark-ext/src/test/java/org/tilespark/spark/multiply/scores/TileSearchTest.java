@@ -82,6 +82,31 @@ class TileSearchTest {
     }
   }
 
+  /** Elements whose squares are zero in double, or have few bits, beside large ones. */
+  @Test
+  void squaresThatUnderflow() {
+    for (double small : new double[] {1e-170, 3e-162, 1e-155}) {
+      for (double other : new double[] {1e150, 1, small}) {
+        Random random = new Random(7);
+        int extent = 40;
+        double[] a = close(random, 6 * extent, small);
+        double[] b = close(random, 200 * extent, other);
+        for (Metric metric : Metric.values()) {
+          if (metric != Metric.COSINE || small > 1e-165) { // else norms are zero
+            String which = small + " and " + other;
+            check(which, metric, ElementType.FLOAT64, a, b, extent, 5, random);
+            check(which + " turned", metric, ElementType.FLOAT64, b, a, extent, 5, random);
+          }
+        }
+      }
+    }
+  }
+
+  /** Numbers that differ in their last bits. */
+  private static double[] close(Random random, int count, double about) {
+    return random.ints(count, 0, 5).mapToDouble(bits -> about * (1 + bits * 1e-15)).toArray();
+  }
+
   private static double[] mixed(Random random, double[] kinds, int count, int calm) {
     double[] values = new double[count];
     for (int i = 0; i < count; i++) {
@@ -105,22 +130,34 @@ class TileSearchTest {
   private static void check(String what, double[] a, double[] b, int extent, int k, Random random) {
     for (Metric metric : Metric.values()) {
       for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
-        TileSides sides = new TileSides(1 + random.nextInt(9), 1 + random.nextInt(70));
-        String which = what + ", " + metric + " of " + type + ", " + sides;
-        assertEquals(
-            Scores.nearest(a, b, extent, k, metric),
-            search(new Reduction.Nearest(k, metric), sides, type, a, b, extent),
-            which);
-        double threshold = random.nextGaussian();
-        List<Found> nearest = Scores.nearest(a, b, extent, 3, metric);
-        double score = nearest.get(nearest.size() - 1).score();
-        threshold = Double.isNaN(score) || random.nextBoolean() ? threshold : score;
-        assertEquals(
-            Scores.pairs(a, b, extent, threshold, metric),
-            search(new Reduction.PairsAbove(threshold, metric), sides, type, a, b, extent),
-            which + ", threshold " + threshold);
+        check(what, metric, type, a, b, extent, k, random);
       }
     }
+  }
+
+  private static void check(
+      String what,
+      Metric metric,
+      ElementType type,
+      double[] a,
+      double[] b,
+      int extent,
+      int k,
+      Random random) {
+    TileSides sides = new TileSides(1 + random.nextInt(9), 1 + random.nextInt(70));
+    String which = what + ", " + metric + " of " + type + ", " + sides;
+    assertEquals(
+        Scores.nearest(a, b, extent, k, metric),
+        search(new Reduction.Nearest(k, metric), sides, type, a, b, extent),
+        which);
+    double threshold = random.nextGaussian();
+    List<Found> nearest = Scores.nearest(a, b, extent, 3, metric);
+    double score = nearest.get(nearest.size() - 1).score();
+    threshold = Double.isNaN(score) || random.nextBoolean() ? threshold : score;
+    assertEquals(
+        Scores.pairs(a, b, extent, threshold, metric),
+        search(new Reduction.PairsAbove(threshold, metric), sides, type, a, b, extent),
+        which + ", threshold " + threshold);
   }
 
   private static List<Found> search(
