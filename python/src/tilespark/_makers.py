@@ -152,7 +152,8 @@ def from_rows(
         block_rows: rows of a block; by default as many as make 8 MiB.
 
     Raises:
-        InvalidInputError: if a column is missing or of another type, or the rows have no fixed order.
+        InvalidInputError: if a column is missing or of another type, the rows have no fixed order, or other rows are
+            there in each run, as after a limit: ``df.persist()`` keeps them.
     """
     if not is_dataframe(df):
         raise _no_dataframe("from_rows", df)

@@ -460,7 +460,9 @@ public final class MatrixBlocks {
    * it. A first pass counts the rows of each partition. Files, cached and local tables have a fixed
    * order, and what works on them row by row keeps it. Any other table, as one that comes out of a
    * join, is refused unless {@code orderBy} or {@code id} names columns that order it; it is sorted
-   * by them then, which shuffles it, and no two rows may be equal in them.
+   * by them then, which shuffles it, and no two rows may be equal in them. A table of which other
+   * rows are there in each run, as after a limit or a filter by a random function, is refused until
+   * it is persisted.
    *
    * <p>With {@code id} the blocks have a further column {@code ids}, an array of the ids of the
    * block's rows. Operators on blocks drop it.

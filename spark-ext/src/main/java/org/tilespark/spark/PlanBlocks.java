@@ -96,6 +96,7 @@ public final class PlanBlocks extends SparkStrategy {
                   .toList()));
     }
     if (plan instanceof GatherVectors gather) {
+      gather.requireRepeatable();
       return new GatherVectorsExec(
           gather.spec(),
           gather.inputs(),

@@ -61,6 +61,22 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
         : Optional.empty();
   }
 
+  /**
+   * Checks that the child gives the same rows whenever it is run, when the plan is optimized: a
+   * table that was cached when the query was made may not be so any more.
+   *
+   * @throws IllegalArgumentException that says why it does not
+   */
+  public void requireRepeatable() {
+    List<Attribute> read = ScalaInterop.list(inputs());
+    int order = read.size() - spec().orderColumns();
+    RepeatableRows.require(
+        child(),
+        read.subList(order, read.size()),
+        spec().hasIds() ? Optional.of(read.get(1)) : Optional.empty(),
+        spec().operator());
+  }
+
   /** The plan that is counted in place of the child, or none. */
   public Seq<LogicalPlan> counted() {
     return counted;

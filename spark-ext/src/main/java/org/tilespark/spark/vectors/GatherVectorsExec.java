@@ -12,11 +12,7 @@ import org.apache.spark.sql.execution.InputAdapter;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.TakeOrderedAndProjectExec;
 import org.apache.spark.sql.execution.WholeStageCodegenExec;
-import org.apache.spark.sql.execution.adaptive.QueryStageExec;
-import org.apache.spark.sql.execution.exchange.Exchange;
-import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.cache.CachedRows;
@@ -89,7 +85,6 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   public RDD<InternalRow> doExecute() {
     return ErrorBoundary.BLOCKS.call(
         () -> {
-          requireRepeatable();
           return gathered(places(), metrics(BLOCKS, ROWS, SKIPPED));
         });
   }
@@ -97,26 +92,6 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   private GatherTask.Metrics metrics(String blocks, String rows, String skipped) {
     return new GatherTask.Metrics(
         metrics().apply(blocks), metrics().apply(rows), metrics().apply(skipped));
-  }
-
-  /** A table that was cached when the query was made may not be so any more. */
-  private void requireRepeatable() {
-    if (spec.orderColumns() == 0 && isShuffled(child)) {
-      throw new IllegalArgumentException(
-          "%s: the table is read from a shuffle, which gives its rows in no fixed order: %s"
-              .formatted(spec.operator(), RepeatableRows.HELP));
-    }
-  }
-
-  private static boolean isShuffled(SparkPlan plan) {
-    if (plan instanceof TakeOrderedAndProjectExec || (plan instanceof SortExec s && s.global())) {
-      return false;
-    }
-    return plan instanceof Exchange
-        || plan instanceof ReusedExchangeExec
-        || (plan instanceof QueryStageExec stage && isShuffled(stage.plan()))
-        || ScalaInterop.<SparkPlan>list(plan.children()).stream()
-            .anyMatch(GatherVectorsExec::isShuffled);
   }
 
   private RDD<InternalRow> gathered(Places known, GatherTask.Metrics counts) {

@@ -1,9 +1,20 @@
 package org.tilespark.spark.vectors;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.rdd.DeterministicLevel;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionWithRandomSeed;
+import org.apache.spark.sql.catalyst.expressions.MonotonicallyIncreasingID;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Collect;
+import org.apache.spark.sql.catalyst.expressions.aggregate.First;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -13,13 +24,17 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MapElements;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Range;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Tail;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -28,6 +43,7 @@ import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.rows.BlockScan;
+import scala.collection.immutable.Seq;
 
 /**
  * Whether a plan gives the same rows in the same order of the same partitions whenever it is run: a
@@ -45,10 +61,44 @@ final class RepeatableRows {
   private RepeatableRows() {}
 
   /**
+   * Checks the rows of an optimized plan.
+   *
+   * @param order the columns that order the rows; none if the plan's own order counts
+   * @param ids the column of ids, if there is one
+   * @throws IllegalArgumentException that says why the rows, or their order, may be others when the
+   *     plan is run again
+   */
+  static void require(
+      LogicalPlan plan, List<Attribute> order, Optional<Attribute> ids, String operator) {
+    List<Expression> columns = new ArrayList<>(order);
+    ids.ifPresent(columns::add);
+    Optional<String> doubt =
+        order.isEmpty()
+            ? doubt(plan)
+            : doubtOfSet(plan, AttributeSet.apply(ScalaInterop.<Expression>seq(columns)));
+    if (doubt.isPresent() && order.isEmpty()) {
+      throw noPlaces(doubt.get(), operator);
+    } else if (doubt.isPresent()) {
+      throw new IllegalArgumentException(
+          "%s: the table gives other rows when it is read again: %s; persist() the table first"
+              .formatted(operator, doubt.get()));
+    }
+  }
+
+  /** What is wrong with rows whose order is not fixed. */
+  static IllegalArgumentException noPlaces(String doubt, String operator) {
+    return new IllegalArgumentException(
+        "%s: the rows have no places that stay: %s; %s".formatted(operator, doubt, HELP));
+  }
+
+  /**
    * Why the rows of an optimized plan may come in another order, or be others, when it is run
    * again; empty if they do not.
    */
   static Optional<String> doubt(LogicalPlan plan) {
+    if (plan instanceof LogicalQueryStage stage) {
+      return doubt(stage.logicalPlan());
+    }
     List<LogicalPlan> children = ScalaInterop.list(plan.children());
     for (Expression expression : ScalaInterop.<Expression>list(plan.expressions())) {
       if (!expression.deterministic()) {
@@ -74,21 +124,106 @@ final class RepeatableRows {
         : Optional.empty();
   }
 
-  /** Why the rows of a plan may be others when it is run again, whatever their order. */
-  static Optional<String> doubtOfSet(LogicalPlan plan) {
-    for (Expression expression : ScalaInterop.<Expression>list(plan.expressions())) {
-      if (!expression.deterministic()) {
-        return Optional.of(expression.sql() + " gives other values in each run");
-      }
-    }
+  /**
+   * Why the rows of a plan may be others when it is run again, whatever their order; empty if they
+   * are not.
+   *
+   * @param columns those that must be the same in each run; others may have other values, as lists
+   *     whose elements come in no fixed order
+   */
+  static Optional<String> doubtOfSet(LogicalPlan plan, AttributeSet columns) {
     if (plan instanceof InMemoryRelation) {
       return Optional.empty();
     }
-    return isLimit(plan) && sort(plan).isEmpty()
-        ? Optional.of(plan.nodeName() + " takes any rows")
-        : ScalaInterop.<LogicalPlan>list(plan.children()).stream()
-            .flatMap(child -> doubtOfSet(child).stream())
-            .findFirst();
+    if (plan instanceof LogicalQueryStage stage) {
+      return doubtOfSet(stage.logicalPlan(), columns);
+    }
+    List<LogicalPlan> children = ScalaInterop.list(plan.children());
+    List<Expression> deciding = deciding(plan, columns);
+    for (Expression expression : deciding) {
+      boolean isSame = expression.deterministic() || (isSeeded(expression) && isFixed(children));
+      if (!isSame || takesAny(expression)) {
+        return Optional.of(expression.sql() + " gives other values in each run");
+      }
+    }
+    if (isCut(plan) || isLoose(plan)) {
+      return Optional.of(plan.nodeName() + " takes any rows");
+    }
+    AttributeSet read = columns;
+    for (Expression expression : deciding) {
+      read = read.$plus$plus(expression.references());
+    }
+    AttributeSet used = read;
+    boolean keepsColumns =
+        plan instanceof Project
+            || plan instanceof Aggregate
+            || (!(plan instanceof Union) && plan.outputSet().subsetOf(plan.inputSet()));
+    return children.stream()
+        .flatMap(child -> doubtOfSet(child, keepsColumns ? used : child.outputSet()).stream())
+        .findFirst();
+  }
+
+  /** The expressions that decide which rows there are, and what some of their columns are. */
+  private static List<Expression> deciding(LogicalPlan plan, AttributeSet columns) {
+    if (plan instanceof Project project) {
+      return among(project.projectList(), columns);
+    }
+    if (plan instanceof Aggregate aggregate) {
+      List<Expression> all = new ArrayList<>(among(aggregate.aggregateExpressions(), columns));
+      all.addAll(ScalaInterop.list(aggregate.groupingExpressions()));
+      return all;
+    }
+    if (isLimit(plan)) {
+      return sort(plan).<List<Expression>>map(s -> ScalaInterop.list(s.order())).orElse(List.of());
+    }
+    return plan instanceof Sort ? List.of() : ScalaInterop.list(plan.expressions());
+  }
+
+  private static List<Expression> among(Seq<NamedExpression> list, AttributeSet columns) {
+    return ScalaInterop.<NamedExpression>list(list).stream()
+        .filter(each -> columns.contains(each.toAttribute()))
+        .map(each -> (Expression) each)
+        .toList();
+  }
+
+  /** True if an expression's values follow from a row's place in its partition, and a seed. */
+  private static boolean isSeeded(Expression expression) {
+    List<Expression> children = ScalaInterop.list(expression.children());
+    return expression.deterministic()
+        || expression instanceof MonotonicallyIncreasingID
+        || expression instanceof ExpressionWithRandomSeed
+        || (!(expression instanceof UserDefinedExpression)
+            && !children.stream().allMatch(Expression::deterministic)
+            && children.stream().allMatch(RepeatableRows::isSeeded));
+  }
+
+  /** True if an aggregate takes rows in the order in which they come. */
+  private static boolean takesAny(Expression expression) {
+    return expression instanceof First
+        || expression instanceof Last
+        || expression instanceof Collect<?>
+        || ScalaInterop.<Expression>list(expression.children()).stream()
+            .anyMatch(RepeatableRows::takesAny);
+  }
+
+  private static boolean isFixed(List<LogicalPlan> plans) {
+    return plans.stream().allMatch(plan -> doubt(plan).isEmpty());
+  }
+
+  /** True for a plan that takes some rows of its child by their places, which do not stay. */
+  private static boolean isCut(LogicalPlan plan) {
+    if (plan instanceof Sample) {
+      return !isFixed(ScalaInterop.list(plan.children()));
+    }
+    return (isLimit(plan) || plan instanceof Offset || plan instanceof Tail)
+        && sort(plan).isEmpty();
+  }
+
+  /** True for rows of an RDD that has others in each run. */
+  private static boolean isLoose(LogicalPlan plan) {
+    return plan instanceof LogicalRDD rows
+        && !isFixed(rows)
+        && rows.rdd().outputDeterministicLevel().equals(DeterministicLevel.INDETERMINATE());
   }
 
   /** True for a plan without children whose rows stay as they are. */

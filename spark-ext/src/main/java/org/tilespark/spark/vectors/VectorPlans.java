@@ -105,6 +105,12 @@ public final class VectorPlans {
     LogicalPlan optimized = execution(table).optimizedPlan();
     Optional<Attribute> id = options.id().map(this::column);
     Order order = order(optimized, id);
+    List<Attribute> output = ScalaInterop.list(optimized.output()); // the same under other ids
+    RepeatableRows.require(
+        optimized,
+        order.columns().stream().map(column -> output.get(columns.indexOf(column))).toList(),
+        id.map(column -> output.get(columns.indexOf(column))),
+        operator);
     NamedExpression vector = vector();
     Attribute input = vector.toAttribute();
     VectorColumn form = VectorColumn.of(input).orElseThrow();
@@ -271,35 +277,29 @@ public final class VectorPlans {
 
   /** The columns of a sort, of which tasks check that they tell all rows apart. */
   private List<Attribute> sorted(LogicalPlan optimized, Sort sort) {
+    List<Attribute> output = ScalaInterop.list(optimized.output());
     List<Expression> keys =
         ScalaInterop.<SortOrder>list(sort.order()).stream().map(SortOrder::child).toList();
     Optional<String> hidden =
         keys.stream()
-            .filter(key -> !(key instanceof Attribute own) || Attributes.indexOf(columns, own) < 0)
+            .filter(key -> !(key instanceof Attribute own) || Attributes.indexOf(output, own) < 0)
             .findFirst()
             .map(
                 key ->
                     "rows with equal " + key.sql() + " come in any order, and the table lacks it");
-    Optional<String> doubt = hidden.or(() -> RepeatableRows.doubtOfSet(optimized));
-    if (doubt.isPresent()) {
-      throw noPlaces(doubt.get());
+    if (hidden.isPresent()) {
+      throw RepeatableRows.noPlaces(hidden.get(), operator);
     }
     return keys.stream()
-        .map(key -> columns.get(Attributes.indexOf(columns, (Attribute) key)))
+        .map(key -> columns.get(Attributes.indexOf(output, (Attribute) key)))
         .toList();
-  }
-
-  private IllegalArgumentException noPlaces(String doubt) {
-    return new IllegalArgumentException(
-        "%s: the rows have no places that stay: %s; %s"
-            .formatted(operator, doubt, RepeatableRows.HELP));
   }
 
   private List<Attribute> stated(LogicalPlan optimized, Optional<Attribute> id) {
     List<Attribute> order = options.orderBy().stream().map(this::column).toList();
     Optional<String> doubt = order.isEmpty() ? RepeatableRows.doubt(optimized) : Optional.empty();
     if (doubt.isPresent()) {
-      order = List.of(id.orElseThrow(() -> noPlaces(doubt.get())));
+      order = List.of(id.orElseThrow(() -> RepeatableRows.noPlaces(doubt.get(), operator)));
     }
     for (Attribute column : order) {
       if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {

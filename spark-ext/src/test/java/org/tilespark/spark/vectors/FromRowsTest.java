@@ -8,12 +8,16 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.expressions.UserDefinedFunction;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -185,6 +189,69 @@ class FromRowsTest extends VectorTestBase {
     cached.unpersist();
     Dataset<Row> again = blocks.select("*");
     assertFails(again::collectAsList, "no fixed order", "persist()");
+    Dataset<Row> few = table(50, 4, "DOUBLE").limit(9).persist();
+    Dataset<Row> withIds = MatrixBlocks.fromRows(few, "features", SMALL.withOrderBy("id"));
+    assertEquals(9, rows(withIds).size());
+    few.unpersist();
+    assertFails(withIds.select("*")::collectAsList, "takes any rows", "persist()");
+  }
+
+  /** Places, and ids beside them, are found in runs of their own: each must see the same rows. */
+  @Test
+  void rowsThatAreOthersInEachRunAreRefused() {
+    UserDefinedFunction drawn =
+        functions
+            .udf((Long id) -> ThreadLocalRandom.current().nextLong(id + 1), DataTypes.LongType)
+            .asNondeterministic();
+    Dataset<Row> table = table(50, 4, "DOUBLE");
+    Dataset<Row> random = table.withColumn("x", drawn.apply(new Column("id")));
+    for (Dataset<Row> loose :
+        List.of(
+            random.where("x > 10"),
+            random.withColumn("id", new Column("x")),
+            random
+                .groupBy("x")
+                .agg(functions.max("id").as("id"), functions.max("features").as("features")),
+            table.dropDuplicates("features"),
+            table.limit(10),
+            table.offset(10),
+            table.sort("name").limit(10).union(table.limit(10)),
+            table.repartition(5).sample(0.5),
+            table.repartition(5).where("rand() > 0.5"),
+            table.repartition(5).withColumn("id", functions.monotonically_increasing_id()),
+            spark.createDataFrame(
+                table.toJavaRDD().repartition(5).sample(false, 0.5), table.schema()))) {
+      for (RowOptions options : List.of(SMALL.withId("id"), SMALL.withOrderBy("id"))) {
+        String reason = reasonOf(() -> MatrixBlocks.fromRows(loose, "features", options));
+        assertTrue(
+            reason.contains("other rows when it is read again")
+                && reason.contains("persist() the table first"),
+            reason);
+      }
+    }
+  }
+
+  @Test
+  void rowsThatAreTheSameInEachRunInAnyOrder() {
+    Dataset<Row> table = table(50, 4, "DOUBLE");
+    List<String> expected = expected(IntStream.range(0, 50), "DOUBLE");
+    for (Dataset<Row> fixed :
+        List.of(
+            table.repartition(5).groupBy("id").agg(functions.first("features").as("features")),
+            table.union(table).dropDuplicates("id"),
+            table.repartition(5).withColumn("x", functions.rand()),
+            table.where("rand(3) < 2"),
+            table.drop("id").withColumn("id", functions.monotonically_increasing_id()))) {
+      assertEquals(expected, rows(MatrixBlocks.fromRows(fixed, "features", SMALL.withId("id"))));
+    }
+    Dataset<Row> best = table.sort(new Column("id").desc()).limit(7);
+    assertEquals(
+        expected.subList(43, 50),
+        rows(MatrixBlocks.fromRows(best, "features", SMALL.withOrderBy("id"))));
+    Dataset<Row> sample = table.sample(0.5, 7);
+    assertEquals(
+        ids(MatrixBlocks.fromRows(sample, "features", SMALL.withId("id"))),
+        sample.sort("id").selectExpr("string(id)").as(Encoders.STRING()).collectAsList());
   }
 
   @Test
