@@ -15,8 +15,10 @@ public final class MappedWriters {
       throws IOException {
     Availability<FileSpace> space = FileSpace.open(file, fileBytes);
     Assumptions.assumeTrue(space.isPresent(), space::whyNot);
-    try (FileSpace shared = space.get()) {
+    try {
       return PosixWriter.open(file, fileBytes, allocator, WriteWay.MAPPED);
+    } finally {
+      space.get().close();
     }
   }
 }

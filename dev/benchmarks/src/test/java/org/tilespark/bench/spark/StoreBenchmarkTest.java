@@ -25,7 +25,9 @@ class StoreBenchmarkTest {
     String options = "--matrix 64 --blocks 64,16 --threads 2 --rounds 1 --directory " + directory;
     assertEquals(0, StoreBenchmark.run(options.split(" "), stream, stream), printed::toString);
     for (String rows : List.of("512", "128")) {
-      assertTrue(printed.toString().contains("rows of " + rows + " bytes: "), printed::toString);
+      assertTrue(
+          printed.toString(StandardCharsets.UTF_8).contains("rows of " + rows + " bytes: "),
+          printed::toString);
     }
     try (Stream<Path> files = Files.list(directory)) {
       assertEquals(0, files.count());
