@@ -38,10 +38,7 @@ public final class PieceUnionExec extends PhysicalBlockNode {
   public RDD<InternalRow> doExecute() {
     return sparkContext()
         .union(
-            ScalaInterop.seq(
-                List.of(
-                    SharedPartitions.asWorkAsks(first.execute()),
-                    SharedPartitions.asWorkAsks(second.execute()))),
+            ScalaInterop.seq(List.of(first.execute(), second.execute())),
             ScalaInterop.classTag(InternalRow.class));
   }
 

@@ -9,9 +9,7 @@ import org.apache.spark.Partition;
 import org.apache.spark.rdd.PartitionCoalescer;
 import org.apache.spark.rdd.PartitionGroup;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.spark.cache.CachedFrames;
-import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 
@@ -26,12 +24,12 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
   private static final double BYTES_PER_SECOND = PartitionPlanner.BYTES_PER_SECOND / 10;
 
   /**
-   * Rows that go to an exchange, in as many partitions as there is work for, if they are made
-   * partition by partition of a cached frame in the memory of this process. Spark has a task for
-   * each of its partitions: also for one without rows, which hashing leaves where blocks are few,
-   * and for one of few bytes. Other rows stay as they are.
+   * Rows from which pieces for an exchange are cut, in as many partitions as there is work for, if
+   * they are made partition by partition of a cached frame in the memory of this process. Spark has
+   * a task for each of its partitions: also for one without rows, which hashing leaves where blocks
+   * are few, and for one of few bytes. Other rows stay as they are.
    */
-  static RDD<InternalRow> asWorkAsks(RDD<InternalRow> rows) {
+  public static <T> RDD<T> asWorkAsks(RDD<T> rows) {
     Optional<long[]> bytes = CachedFrames.bytes(rows);
     if (bytes.isEmpty()) {
       return rows;
@@ -40,13 +38,7 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
         new PartitionPlanner(rows.sparkContext().defaultParallelism())
             .tasks(LongStream.of(bytes.get()).sum() / BYTES_PER_SECOND);
     List<List<Integer>> shares = shares(bytes.get(), Math.min(tasks, bytes.get().length));
-    if (shares.size() == bytes.get().length) {
-      return rows;
-    }
-    RDD<InternalRow> shared = of(rows, bytes.get().length, shares);
-    return rows instanceof ExchangeInput
-        ? ExchangeInput.marked(shared, InternalRow.class)
-        : shared;
+    return shares.size() == bytes.get().length ? rows : of(rows, bytes.get().length, shares);
   }
 
   /**
@@ -79,8 +71,7 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
    * @param expected count of {@code rows}' partitions
    * @param partitions that each task reads, one after another, task by task
    */
-  public static RDD<InternalRow> of(
-      RDD<InternalRow> rows, int expected, List<List<Integer>> partitions) {
+  public static <T> RDD<T> of(RDD<T> rows, int expected, List<List<Integer>> partitions) {
     return rows.coalesce(
         partitions.size(),
         false,

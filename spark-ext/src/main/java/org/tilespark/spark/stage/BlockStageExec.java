@@ -34,6 +34,7 @@ import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.SharedPartitions;
 import org.tilespark.spark.rows.BlockBatchesToRowsExec;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
@@ -399,7 +400,15 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   }
 
   private <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
-    return isOneTask() ? Exchange.gathered(rows, type) : rows;
+    if (isOneTask()) {
+      return Exchange.gathered(rows, type);
+    }
+    return isExchanged() ? SharedPartitions.asWorkAsks(rows) : rows;
+  }
+
+  /** True if an exchange follows, so that it is of no account which task reads which partition. */
+  private boolean isExchanged() {
+    return cut.isDefined() && cut.get().coPartitioned().isEmpty() && spec.inputs().size() == 1;
   }
 
   private StageTask.Child child(int input, SparkPlan plan, boolean isInBatches) {
