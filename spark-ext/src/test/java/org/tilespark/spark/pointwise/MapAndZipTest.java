@@ -8,9 +8,11 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -40,59 +42,96 @@ import org.tilespark.spark.testing.TestField;
 
 /** Expressions on frames of blocks: what the operators do around the language. */
 class MapAndZipTest extends SparkTest {
+  /** Of one query: plans of more are slow to draw. */
+  private static final int MOST_CASES = 12;
+
   // --- beside numpy
 
-  /** Each element is computed in a block, or in several, wherever it is cut. */
+  /**
+   * Each element is computed in a block, or in several, wherever it is cut. Expressions of the same
+   * arrays and with results of one type are one query, since most of its time does not depend on
+   * them.
+   */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void resultsAreNumpys(boolean adaptive) {
+    Map<String, List<NumpyTable.Case>> queries =
+        NumpyTable.CASES.stream()
+            .filter(MapAndZipTest::isCalled)
+            .collect(
+                Collectors.groupingBy(
+                    each -> each.operands() + " " + each.type(),
+                    LinkedHashMap::new,
+                    Collectors.toList()));
     with(
         Map.of("spark.sql.adaptive.enabled", Boolean.toString(adaptive)),
         () -> {
           int number = adaptive ? 1 : 0;
-          for (NumpyTable.Case given : NumpyTable.CASES) {
-            // Blocks begin at (0, 0, 0) here, and somewhere else there.
-            boolean hasPlaces = given.expression().matches(".*\\b(row|col|x|y|z)\\b.*");
-            boolean isCalled =
-                List.of(List.of("v"), List.of("a", "b"))
-                    .contains(List.copyOf(given.operands().keySet()));
-            if (!hasPlaces && isCalled && !Sampling.skips(number++, 17)) {
-              assertNumpys(given, number % 3);
+          for (List<NumpyTable.Case> cases : queries.values()) {
+            for (int first = 0; first < cases.size(); first += MOST_CASES) {
+              if (!Sampling.skips(number++, 17)) {
+                assertNumpys(
+                    cases.subList(first, Math.min(cases.size(), first + MOST_CASES)), number % 3);
+              }
             }
           }
         });
   }
 
-  private static void assertNumpys(NumpyTable.Case given, int cut) {
-    List<String> names = List.copyOf(given.operands().keySet());
+  /** Blocks begin at (0, 0, 0) here, and somewhere else in the table. */
+  private static boolean isCalled(NumpyTable.Case given) {
+    return !given.expression().matches(".*\\b(row|col|x|y|z)\\b.*")
+        && List.of(List.of("v"), List.of("a", "b"))
+            .contains(List.copyOf(given.operands().keySet()));
+  }
+
+  private static void assertNumpys(List<NumpyTable.Case> cases, int cut) {
+    NumpyTable.Case any = cases.get(0);
     List<NumpyTable.Array> arrays =
-        given.operands().values().stream().map(NumpyTable.ARRAYS::get).toList();
-    List<Dataset<Row>> frames =
-        arrays.stream().map(each -> frame(given.kind(), each, cut)).toList();
-    boolean isMatrix = given.kind() == BlockKind.MATRIX;
-    Dataset<Row> result;
-    if (frames.size() == 1) {
-      result =
-          isMatrix
-              ? MatrixBlocks.map(frames.get(0), given.expression())
-              : VolumeBlocks.map(frames.get(0), given.expression());
-    } else {
-      result =
-          isMatrix
-              ? MatrixBlocks.zip(frames.get(0), frames.get(1), given.expression())
-              : VolumeBlocks.zip(frames.get(0), frames.get(1), given.expression());
+        any.operands().values().stream().map(NumpyTable.ARRAYS::get).toList();
+    List<Dataset<Row>> frames = arrays.stream().map(each -> frame(any.kind(), each, cut)).toList();
+    Dataset<Row> results = null;
+    for (int i = 0; i < cases.size(); i++) {
+      Dataset<Row> result = computed(cases.get(i), frames);
+      assertEquals(
+          any.type().isBool(),
+          metadata(result).fileType().equals(Optional.of(ArrayMetadata.BOOL)),
+          cases.get(i)::toString);
+      result = result.withColumn("number", functions.lit(i));
+      results = results == null ? result : results.union(result);
     }
-    assertEquals(
-        given.type().isBool(),
-        metadata(result).fileType().equals(Optional.of(ArrayMetadata.BOOL)),
-        given::toString);
+    List<Row> rows = results.collectAsList();
     Shape extents =
-        Broadcasting.of(given.kind(), names, arrays.stream().map(NumpyTable.Array::shape).toList())
+        Broadcasting.of(
+                any.kind(),
+                List.copyOf(any.operands().keySet()),
+                arrays.stream().map(NumpyTable.Array::shape).toList())
             .extents();
+    for (int i = 0; i < cases.size(); i++) {
+      int number = i;
+      List<Row> own = rows.stream().filter(row -> row.<Integer>getAs("number") == number).toList();
+      assertNumpys(cases.get(i), own, extents);
+    }
+  }
+
+  private static Dataset<Row> computed(NumpyTable.Case given, List<Dataset<Row>> frames) {
+    boolean isMatrix = given.kind() == BlockKind.MATRIX;
+    Dataset<Row> first = frames.get(0);
+    if (frames.size() == 1) {
+      return isMatrix
+          ? MatrixBlocks.map(first, given.expression())
+          : VolumeBlocks.map(first, given.expression());
+    }
+    return isMatrix
+        ? MatrixBlocks.zip(first, frames.get(1), given.expression())
+        : VolumeBlocks.zip(first, frames.get(1), given.expression());
+  }
+
+  private static void assertNumpys(NumpyTable.Case given, List<Row> rows, Shape extents) {
     ElementType type = given.type().element();
     List<ByteBuffer> planes = new ArrayList<>();
     for (String plane : given.type().isComplex() ? List.of("values", "imag") : List.of("values")) {
-      planes.add(whole(result, given.kind(), plane, extents, type));
+      planes.add(whole(rows, given.kind(), plane, extents, type));
     }
     ByteBuffer expected = NumpyTable.little(given.expected());
     for (int i = 0; i < extents.elements(); i++) {
@@ -192,10 +231,10 @@ class MapAndZipTest extends SparkTest {
 
   /** A plane of the whole array, in numpy's bytes. */
   private static ByteBuffer whole(
-      Dataset<Row> df, BlockKind kind, String plane, Shape extents, ElementType type) {
+      List<Row> rows, BlockKind kind, String plane, Shape extents, ElementType type) {
     ByteBuffer whole = NumpyTable.little(new byte[(int) extents.elements() * type.bytes()]);
     int count = 0;
-    for (Row row : df.collectAsList()) {
+    for (Row row : rows) {
       List<int[]> box = new ArrayList<>();
       for (int axis = 0; axis < kind.rank(); axis++) {
         box.add(
