@@ -97,9 +97,7 @@ public final class MllibMatrices {
           yield new Given(
               spark.createDataFrame(
                   parts(matrix, "blocks")
-                      .map(
-                          block ->
-                              block(block, rows, cols, extents.extent(0), extents.extent(1))),
+                      .map(block -> block(block, rows, cols, extents.extent(0), extents.extent(1))),
                   BLOCKS),
               extents,
               Shape.of(rows, cols));
@@ -223,8 +221,7 @@ public final class MllibMatrices {
     return ((RDD<Object>) call(matrix, name)).toJavaRDD();
   }
 
-  private static Row block(
-      Object part, int blockRows, int blockCols, long allRows, long allCols) {
+  private static Row block(Object part, int blockRows, int blockCols, long allRows, long allCols) {
     Product place = (Product) ((Product) part).productElement(0);
     Object matrix = ((Product) part).productElement(1);
     int rows = (Integer) call(matrix, "numRows");
@@ -232,7 +229,8 @@ public final class MllibMatrices {
     long firstRow = (long) blockRows * (Integer) place.productElement(0);
     long firstCol = (long) blockCols * (Integer) place.productElement(1);
     requireLength("the block at " + place, "rows", rows, Math.min(blockRows, allRows - firstRow));
-    requireLength("the block at " + place, "columns", cols, Math.min(blockCols, allCols - firstCol));
+    requireLength(
+        "the block at " + place, "columns", cols, Math.min(blockCols, allCols - firstCol));
     double[] byColumn = (double[]) call(matrix, "toArray");
     double[] values = new double[byColumn.length];
     for (int i = 0; i < rows; i++) {

@@ -362,8 +362,7 @@ abstract class PanelMultiplierContract {
   @Test
   void aTileIsOverwrittenByOneProduct() {
     MultiplyProblem problem = problem(M, 1, N, 1, 1).withFactors(Factors.OVERWRITE);
-    Exception e =
-        assertThrows(IllegalArgumentException.class, () -> new Tile(problem, false, 2));
+    Exception e = assertThrows(IllegalArgumentException.class, () -> new Tile(problem, false, 2));
     assertEquals("A tile that is overwritten by 2 products; expected 1", e.getMessage());
   }
 
@@ -372,7 +371,8 @@ abstract class PanelMultiplierContract {
     for (Factors factors : List.of(new Factors(2, 0), new Factors(2, 1), new Factors(1, 2))) {
       MultiplyProblem problem =
           MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false).withFactors(factors);
-      String message = "A product of panels must add to its tile, or be all of it; found " + problem;
+      String message =
+          "A product of panels must add to its tile, or be all of it; found " + problem;
       Exception e =
           assertThrows(IllegalArgumentException.class, () -> new PanelProduct(problem, 0, 0, 0));
       assertEquals(message, e.getMessage());

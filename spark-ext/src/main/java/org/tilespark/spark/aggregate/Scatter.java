@@ -250,7 +250,7 @@ final class Scatter {
     double[] norms = new double[cols];
     for (int j = 0, at = 0; j < cols; at += cols - j++) {
       double norm = Math.sqrt(products[at]);
-      boolean isConstant = norm <= rounding * Math.abs(means[j]) * Math.sqrt(rows);
+      boolean isConstant = norm <= rounding * Math.abs(means[j]) * Math.sqrt((double) rows);
       norms[j] = isConstant ? Double.NaN : norm;
     }
     return square(

@@ -138,26 +138,14 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
       return Exchange.withPartitions(large.executeColumnar(), ColumnarBatch.class)
           .mapPartitionsWithIndex(
               MultiplyTask.ofBlocks(
-                  BlockCursor::overBatches,
-                  job,
-                  side(),
-                  broadcast,
-                  ranges,
-                  backend,
-                  taskMetrics),
+                  BlockCursor::overBatches, job, side(), broadcast, ranges, backend, taskMetrics),
               false,
               rows);
     }
     return Exchange.withPartitions(large.execute(), InternalRow.class)
         .mapPartitionsWithIndex(
             MultiplyTask.ofBlocks(
-                BlockCursor::overRows,
-                  job,
-                  side(),
-                  broadcast,
-                  ranges,
-                  backend,
-                  taskMetrics),
+                BlockCursor::overRows, job, side(), broadcast, ranges, backend, taskMetrics),
             false,
             rows);
   }

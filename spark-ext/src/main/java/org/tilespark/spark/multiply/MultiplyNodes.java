@@ -136,8 +136,7 @@ public final class MultiplyNodes {
     SparkPlan together = cut.size() == 1 ? cut.get(0) : new PieceUnionExec(cut.get(0), cut.get(1));
     return isOneTask(cuboids)
         ? GatherRowsExec.intoOneTask(together)
-        : Exchange.shuffled(
-            together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
+        : Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
   }
 
   /** True if one task multiplies, and reads all pieces before an exchange would have begun. */

@@ -108,8 +108,7 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   }
 
   private RDD<InternalRow> products() {
-    MultiplyTask<InternalRow> task = 
-        MultiplyTask.ofPieces(job(), cuboids, backend, taskMetrics());
+    MultiplyTask<InternalRow> task = MultiplyTask.ofPieces(job(), cuboids, backend, taskMetrics());
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     PieceColumns.Labels labels = PieceColumns.Labels.of(spec, cuboids);
     RDD<InternalRow> first = sorted(pieces.head());

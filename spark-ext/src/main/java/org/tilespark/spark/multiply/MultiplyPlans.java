@@ -165,7 +165,10 @@ public final class MultiplyPlans {
       Optional<Reduction> reduction,
       String operator) {
     BlockFrame grouped =
-        operands.stream().filter(each -> !each.further().isEmpty()).findFirst().orElse(operands.get(0));
+        operands.stream()
+            .filter(each -> !each.further().isEmpty())
+            .findFirst()
+            .orElse(operands.get(0));
     ElementType type = grouped.blocks().elementType();
     boolean gram = operands.size() == 1;
     boolean hasGroups = !grouped.further().isEmpty();
@@ -390,8 +393,7 @@ public final class MultiplyPlans {
       }
       Optional<Shape> stated = frame.blockShape().filter(b -> b.extent(0) > 0 && b.extent(1) > 0);
       Shape blocks = stated.orElse(Shape.of(UNKNOWN_BLOCK, UNKNOWN_BLOCK));
-      return of(
-          extents.get(), blocks, stated.isPresent(), frame.metadata(), List.of(false, false));
+      return of(extents.get(), blocks, stated.isPresent(), frame.metadata(), List.of(false, false));
     }
 
     MatrixShape op(boolean transposed) {

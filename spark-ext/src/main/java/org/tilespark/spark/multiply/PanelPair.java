@@ -132,9 +132,7 @@ final class PanelPair {
       return count;
     }
     long pairs =
-        (most - 1) / Math.max(1, spec.a().inner())
-            + (most - 1) / Math.max(1, spec.b().inner())
-            + 1;
+        (most - 1) / Math.max(1, spec.a().inner()) + (most - 1) / Math.max(1, spec.b().inner()) + 1;
     return pairs >= steps / count ? steps : count * pairs;
   }
 
@@ -229,10 +227,7 @@ final class PanelPair {
       long first = matrix - run;
       products.add(
           new PanelProduct(
-              batch(whole(depth), run),
-              first * strideA(),
-              first * strideB(),
-              first * tileBytes()));
+              batch(whole(depth), run), first * strideA(), first * strideB(), first * tileBytes()));
       run = 0;
     }
   }
@@ -312,6 +307,7 @@ final class PanelPair {
         isOneProduct() ? Factors.OVERWRITE : Factors.ADD,
         Batch.ONE);
   }
+
   /** True if one product makes each element of the tile. */
   private boolean isOneProduct() {
     return steps > 0 && steps <= mostDepth && spec.result().missing() == Missing.ERROR;

@@ -48,7 +48,8 @@ public final class FoundIds {
     }
     List<NamedExpression> list = new ArrayList<>(columns);
     list.add(columns.indexOf(at) + 1, Attributes.alias(ofIds.get(1), name));
-    GroupingColumns.requireNames(list.stream().map(NamedExpression::toAttribute).toList(), operator);
+    GroupingColumns.requireNames(
+        list.stream().map(NamedExpression::toAttribute).toList(), operator);
     return new Project(
         ScalaInterop.seq(list),
         new Join(found, ids, LeftOuter$.MODULE$, Option.apply(same), JoinHint.NONE()));

@@ -78,8 +78,7 @@ class SmallMatricesTest extends SparkTest {
     }
 
     private Row block(int matrix, int row, int height) {
-      double[] part =
-          Arrays.copyOfRange(values[matrix], row * cols, (row + height) * cols);
+      double[] part = Arrays.copyOfRange(values[matrix], row * cols, (row + height) * cols);
       Object[] elements = new Object[part.length];
       Arrays.setAll(
           elements, i -> type == ElementType.FLOAT32 ? (Object) (float) part[i] : part[i]);
@@ -132,7 +131,8 @@ class SmallMatricesTest extends SparkTest {
   /** The matrices of a result, by their number. */
   private static Map<Integer, double[]> collected(Dataset<Row> c, ElementType type, int m, int n) {
     Map<Integer, List<Row>> blocks = new TreeMap<>();
-    for (Row row : c.select("row", "col", "rows", "cols", "values", "sample", "run").collectAsList()) {
+    for (Row row :
+        c.select("row", "col", "rows", "cols", "values", "sample", "run").collectAsList()) {
       int sample = row.isNullAt(5) ? 0 : Integer.parseInt(row.getString(5).substring(1));
       int matrix = Math.toIntExact(row.getLong(6)) * 5 + sample;
       blocks.computeIfAbsent(matrix, each -> new ArrayList<>()).add(row);
@@ -168,7 +168,8 @@ class SmallMatricesTest extends SparkTest {
               MultiplyOptions.defaults()
                   .withTransposeA(turnA)
                   .withTransposeB(turnB)
-                  .withPrecision(type == ElementType.FLOAT32 && round % 4 == 0 ? "bfloat16" : "full");
+                  .withPrecision(
+                      type == ElementType.FLOAT32 && round % 4 == 0 ? "bfloat16" : "full");
           Strategy strategy = round % 3 == 0 ? Strategy.BROADCAST : Strategy.AUTO;
           String what = "shape %s, %s, %s".formatted(Arrays.toString(shape), options, strategy);
           with(
@@ -318,15 +319,13 @@ class SmallMatricesTest extends SparkTest {
     List<Row> blocksA = a.blocks(2);
     List<Row> blocksB = b.blocks(1000);
     // The second pair of rows of matrix 3 of A, all of matrix 7 of A, all of matrix 8 of B.
-    blocksA.removeIf(
-        row -> isOf(row, 3) && row.getLong(2) == 2 || isOf(row, 7));
+    blocksA.removeIf(row -> isOf(row, 3) && row.getLong(2) == 2 || isOf(row, 7));
     blocksB.removeIf(row -> isOf(row, 8));
     for (Strategy strategy : List.of(Strategy.AUTO, Strategy.BROADCAST)) {
       Dataset<Row> left = a.frame(blocksA);
       Dataset<Row> right = b.frame(blocksB);
       MultiplyOptions options = MultiplyOptions.defaults().withStrategy(strategy);
-      assertFails(
-          () -> MatrixBlocks.multiply(left, right, options).collect(), "no block holds");
+      assertFails(() -> MatrixBlocks.multiply(left, right, options).collect(), "no block holds");
       Map<Integer, double[]> found =
           collected(
               MatrixBlocks.multiply(left, right, options.withMissing(Missing.ZERO)), type, 6, 4);
@@ -346,8 +345,7 @@ class SmallMatricesTest extends SparkTest {
   }
 
   private static boolean isOf(Row block, int matrix) {
-    return Objects.equals(block.getString(0), sample(matrix))
-        && block.getLong(1) == run(matrix);
+    return Objects.equals(block.getString(0), sample(matrix)) && block.getLong(1) == run(matrix);
   }
 
   /** On the CPU, whose kernels sum in one order: bits do not depend on what is in a batch. */
@@ -365,11 +363,7 @@ class SmallMatricesTest extends SparkTest {
       List<String> bits = new ArrayList<>();
       for (String batch : List.of(ONE_BATCH, "64k", "64m")) {
         with(
-            Map.of(
-                TileSparkConf.BATCH_SIZE.name(),
-                batch,
-                TileSparkConf.BACKEND.name(),
-                "cpu"),
+            Map.of(TileSparkConf.BATCH_SIZE.name(), batch, TileSparkConf.BACKEND.name(), "cpu"),
             () -> {
               Map<Integer, double[]> found =
                   collected(

@@ -251,8 +251,10 @@ class ColumnStatisticsTest extends SparkTest {
   /** The squares of the means are infinite in double, the covariances are not. */
   @Test
   void covariancesBesideLargeMeans() {
-    Dataset<Row> rows = spark.range(0, 4, 1, 2).selectExpr("array(1e200D, -1e200D, double(id)) AS v");
-    Object[] found = DenseArray.of(MatrixBlocks.cov(MatrixBlocks.fromRows(rows, "v")), 3, 3).values();
+    Dataset<Row> rows =
+        spark.range(0, 4, 1, 2).selectExpr("array(1e200D, -1e200D, double(id)) AS v");
+    Object[] found =
+        DenseArray.of(MatrixBlocks.cov(MatrixBlocks.fromRows(rows, "v")), 3, 3).values();
     for (int i = 0; i < 9; i++) {
       assertEquals(i == 8 ? 5.0 / 3 : 0.0, (double) found[i], 1e-15, "element " + i);
     }

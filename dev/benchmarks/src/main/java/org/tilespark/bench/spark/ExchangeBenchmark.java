@@ -23,8 +23,8 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.storage.StorageLevel;
-import org.tilespark.bench.spark.GeneratedMatrix.Content;
 import org.tilespark.bench.arrow.PinnedCopies;
+import org.tilespark.bench.spark.GeneratedMatrix.Content;
 import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
@@ -167,7 +167,8 @@ public final class ExchangeBenchmark {
   /** What the device takes at most, in this process. */
   private void tellUploads() {
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<Gpu> gpu = runtime.gpu(TileSparkConf.BACKEND.read(name -> spark.conf().get(name, null)), null);
+    Optional<Gpu> gpu =
+        runtime.gpu(TileSparkConf.BACKEND.read(name -> spark.conf().get(name, null)), null);
     if (gpu.isEmpty()) {
       return;
     }

@@ -486,7 +486,8 @@ public final class MultiplyBenchmark {
     int checked = 0;
     for (MllibMultiply.Corner corner : corners) {
       if (checked++ < most) {
-        worst = Math.max(worst, difference(0, corner.row(), corner.col(), corner.value()) / allowed);
+        worst =
+            Math.max(worst, difference(0, corner.row(), corner.col(), corner.value()) / allowed);
       }
     }
     long expected =

@@ -150,22 +150,24 @@ class MllibMatricesTest {
             context
                 .parallelize(
                     List.of(
-                        new IndexedRow(0, Vectors.dense(1, 2)), new IndexedRow(2, Vectors.dense(3))))
+                        new IndexedRow(0, Vectors.dense(1, 2)),
+                        new IndexedRow(2, Vectors.dense(3))))
                 .rdd(),
             3,
             2);
     refused(rows, "the row of index 2 has 1 elements; expected 2");
     Tuple2<Tuple2<Object, Object>, Matrix> block =
         new Tuple2<>(new Tuple2<>(0, 1), Matrices.dense(2, 1, new double[] {1, 2}));
-    BlockMatrix small =
-        new BlockMatrix(context.parallelize(List.of(block)).rdd(), 2, 2, 4, 4);
+    BlockMatrix small = new BlockMatrix(context.parallelize(List.of(block)).rdd(), 2, 2, 4, 4);
     refused(small, "the block at (0,1) has 1 columns; expected 2");
   }
 
   private static void refused(Object matrix, String reason) {
     Dataset<Row> made = MllibMatrices.toBlocks(spark, matrix, 2, 2);
     StringBuilder messages = new StringBuilder();
-    for (Throwable t = assertThrows(Exception.class, made::collectAsList); t != null; t = t.getCause()) {
+    for (Throwable t = assertThrows(Exception.class, made::collectAsList);
+        t != null;
+        t = t.getCause()) {
       messages.append(t.getMessage());
     }
     assertTrue(messages.toString().contains(reason), messages::toString);
