@@ -104,11 +104,6 @@ final class BoxMoves {
     return new Move(array, array, new long[array.rank()], pad.shape(), array(pad.low()));
   }
 
-  /** A part of the array. */
-  static Move crop(Shape array, Crop crop) {
-    return new Move(crop.shape(), array, array(crop.low()), crop.shape(), new long[array.rank()]);
-  }
-
   /** Elements of the array at even distances. */
   static Move slice(Shape array, Slice slice) {
     Shape size = slice.shape();

@@ -135,7 +135,7 @@ class DeviceProgramTest {
             true,
             new Roll(List.of(-4L, 17L, 12L)),
             new Pad(shape, List.of(0L, 0L, 0L)),
-            new Crop(shape, List.of(0L, 0L, 0L)),
+            OracleArray.crop(shape, List.of(0L, 0L, 0L)),
             new Permute(Permutation.parse("yxz")),
             new Permute(Permutation.parse("zxy")),
             new Permute(Permutation.parse("yzx")),

@@ -7,7 +7,9 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -57,6 +59,14 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     return new OracleArray(other, new double[count], im == null ? null : new double[count]);
   }
 
+  /** Takes a part of an array: neighbours along each axis, from {@code low} on. */
+  static Slice crop(Shape shape, List<Long> low) {
+    return new Slice(
+        IntStream.range(0, low.size())
+            .mapToObj(axis -> new AxisRange(low.get(axis), 1, shape.extent(axis)))
+            .toList());
+  }
+
   /** What the array is after a step. */
   OracleArray after(BlockStep step) {
     if (step instanceof Fourier fourier) {
@@ -75,8 +85,6 @@ record OracleArray(Shape shape, double[] re, double[] im) {
             move(index, to, out);
           });
       return out;
-    } else if (step instanceof Crop crop) {
-      return part(new Part(crop.low(), Arrays.stream(crop.shape().toArray()).boxed().toList()));
     } else if (step instanceof Slice slice) {
       OracleArray out = ofShape(slice.shape());
       out.forEach(

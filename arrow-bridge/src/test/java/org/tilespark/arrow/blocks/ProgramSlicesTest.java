@@ -94,12 +94,12 @@ class ProgramSlicesTest {
     assertEquals(new Region(2 * 100, 100, 1000, 50), third.to());
     assertEquals(Shape.of(50, 10, 10), third.program().output().shape());
     BlockProgram cropped =
-        program(Shape.of(9, 8, 7), new Crop(Shape.of(9, 3, 7), List.of(0L, 4L, 0L)));
+        program(Shape.of(9, 8, 7), OracleArray.crop(Shape.of(9, 3, 7), List.of(0L, 4L, 0L)));
     BatchPiece slice = ProgramSlices.cut(cropped, 2 * 56).orElseThrow().slice(1);
     assertEquals(new Region(2 * 56, 112, 504, 1), slice.from());
     assertEquals(new Region(2 * 21, 42, 189, 1), slice.to());
     assertEquals(
-        List.of(new Crop(Shape.of(2, 3, 7), List.of(0L, 4L, 0L))), slice.program().steps());
+        List.of(OracleArray.crop(Shape.of(2, 3, 7), List.of(0L, 4L, 0L))), slice.program().steps());
     Slice backwards =
         new Slice(List.of(new AxisRange(5, -1, 6), AxisRange.all(5), new AxisRange(0, 2, 2)));
     assertEquals(

@@ -84,7 +84,7 @@ record RandomPrograms(Random random, boolean transforms) {
           extents[axis] += more;
           numbers.add((long) random.nextInt(more + 1));
         }
-        steps.addFirst(new Crop(shape, numbers));
+        steps.addFirst(OracleArray.crop(shape, numbers));
         return new State(Shape.of(extents), after.type(), after.isComplex());
       }
       case 3 -> {
