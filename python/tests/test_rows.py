@@ -83,3 +83,10 @@ def test_what_is_no_table():
             maker()
     with pytest.raises(InvalidInputError, match=r"from_rows of pandas.*\.DataFrame; .* spark.createDataFrame\(df\)"):
         ts.from_rows(pd.DataFrame({"v": [[1.0]]}), "v")
+
+
+def test_a_table_where_blocks_are_expected(spark):
+    with pytest.raises(InvalidInputError, match=r"found \(id, name, features\); tilespark.from_rows makes a matrix"):
+        ts.cov(table(spark))
+    with pytest.raises(Exception, match=r"found \(id BIGINT, .*\); fromRows, matrix_from_rows in SQL, makes matrix blocks"):
+        spark.sql("SELECT * FROM matrix_cov(TABLE({t}))", t=table(spark)).collect()

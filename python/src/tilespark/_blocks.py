@@ -108,7 +108,8 @@ def kind_of(schema: StructType) -> Kind:
             return kind
     raise InvalidInputError(
         "The DataFrame has no blocks: expected the columns (row, col, rows, cols, values) of a matrix or"
-        f" (x, y, z, nx, ny, nz, values) of a volume, found ({', '.join(schema.fieldNames())})"
+        f" (x, y, z, nx, ny, nz, values) of a volume, found ({', '.join(schema.fieldNames())}); tilespark.from_rows makes a"
+        " matrix of rows with a vector each"
     )
 
 

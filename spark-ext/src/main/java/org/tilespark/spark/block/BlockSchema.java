@@ -259,8 +259,8 @@ public record BlockSchema(
     int index = indexOf(schema, name, operator);
     if (index < 0) {
       throw new IllegalArgumentException(
-          "%s: the input has no column %s; %s blocks are (%s), found (%s)"
-              .formatted(operator, name, kind.label(), expected, columns(schema)));
+          "%s: the input has no column %s; %s blocks are (%s), found (%s)%s"
+              .formatted(operator, name, kind.label(), expected, columns(schema), rows(schema)));
     }
     DataType found = schema.fields()[index].dataType();
     if (type != null && !found.equals(type)) {
@@ -269,6 +269,17 @@ public record BlockSchema(
               .formatted(operator, name, sql(found), sql(type)));
     }
     return index;
+  }
+
+  /** What helps where no column is one of a block's. */
+  private static String rows(StructType schema) {
+    boolean isTable =
+        Arrays.stream(BlockKind.values())
+            .flatMap(kind -> Stream.concat(kind.offsetColumns().stream(), Stream.of("values")))
+            .allMatch(name -> named(schema, name).isEmpty());
+    return isTable
+        ? "; fromRows, matrix_from_rows in SQL, makes matrix blocks of rows with a vector each"
+        : "";
   }
 
   private static int indexOf(StructType schema, String name, String operator) {

@@ -42,6 +42,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.UncountedRows;
 import org.tilespark.spark.rows.BlockScan;
 import scala.collection.immutable.Seq;
 
@@ -253,6 +254,7 @@ final class RepeatableRows {
         || plan instanceof MapElements
         || plan instanceof SerializeFromObject
         || plan instanceof BaseEvalPython
+        || plan instanceof UncountedRows
         || (plan instanceof Sort sort && !sort.global());
   }
 

@@ -91,6 +91,10 @@ class BadBlocksTest extends SparkTest {
         "row BIGINT, col BIGINT, rows INT, cols INT, values ARRAY<T>",
         "found (row BIGINT, col BIGINT, rows INT, values ARRAY<FLOAT>, tag STRING)");
     assertFails(
+        () -> MatrixBlocks.transpose(spark.sql("SELECT 'a' AS id, array(1f) AS v")),
+        "found (id STRING, v ARRAY<FLOAT>); fromRows, matrix_from_rows in SQL, makes matrix"
+            + " blocks");
+    assertFails(
         () -> MatrixBlocks.transpose(df.withColumn("row", col("row").cast("int"))),
         "column row is INT; expected BIGINT (CAST it)");
     assertFails(
