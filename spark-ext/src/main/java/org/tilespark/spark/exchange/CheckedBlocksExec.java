@@ -5,27 +5,24 @@ import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PartitionTask;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.SameRowsExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
 /** Runs {@link CheckedBlocks}: the blocks' rows pass through unchanged. */
-public final class CheckedBlocksExec extends PhysicalBlockNode {
+public final class CheckedBlocksExec extends SameRowsExec {
   private static final long serialVersionUID = 1;
 
   private final Option<GridCheck> grid;
   private final Seq<Attribute> places;
   private final Seq<Attribute> found;
-  private final SparkPlan blocks;
   private final Seq<SparkPlan> checks;
 
   /**
@@ -42,26 +39,11 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
       Seq<Attribute> found,
       SparkPlan blocks,
       Seq<SparkPlan> checks) {
+    super(blocks);
     this.grid = grid;
     this.places = places;
     this.found = found;
-    this.blocks = blocks;
     this.checks = checks;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return blocks.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return blocks.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return blocks.outputOrdering();
   }
 
   @Override
@@ -77,10 +59,10 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
       // Waits for the second plan, and fails if that does.
       ErrorBoundary.await(checks.head()::executeBroadcast);
     }
-    RDD<InternalRow> rows = blocks.execute();
+    RDD<InternalRow> rows = child.execute();
     return grid.isEmpty()
         ? rows
-        : new Check(grid.get(), ChildColumns.ordinals(this, blocks, places))
+        : new Check(grid.get(), ChildColumns.ordinals(this, child, places))
             .over(rows, InternalRow.class, true);
   }
 
@@ -111,12 +93,7 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
   }
 
   @Override
-  public String verboseStringWithOperatorId() {
-    return formattedNodeName() + "\n" + simpleString(Integer.MAX_VALUE) + "\n";
-  }
-
-  @Override
   protected List<Object> fields() {
-    return List.of(grid, places, found, blocks, checks);
+    return List.of(grid, places, found, child, checks);
   }
 }

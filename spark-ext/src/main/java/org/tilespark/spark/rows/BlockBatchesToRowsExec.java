@@ -5,50 +5,29 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.ColumnarToRowTransition;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.catalyst.ExchangeMetrics;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.SameRowsExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.Seq;
 
 /**
  * Turns batches of blocks into rows with one copy per array, where Spark's own transition goes
  * element by element. The optimizer rule puts it above our nodes and sources.
  */
-public final class BlockBatchesToRowsExec extends PhysicalBlockNode
-    implements ColumnarToRowTransition {
-  private final SparkPlan child;
+public final class BlockBatchesToRowsExec extends SameRowsExec implements ColumnarToRowTransition {
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /** The transition above a columnar node. */
   public BlockBatchesToRowsExec(SparkPlan child) {
-    this.child = child;
+    super(child);
   }
 
   @Override
   public SparkPlan child() {
     return child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return child.outputOrdering();
   }
 
   @Override

@@ -14,7 +14,6 @@ import org.apache.spark.api.java.function.MapFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.storage.RDDInfo;
 import org.apache.spark.storage.StorageLevel;
@@ -106,7 +105,7 @@ public final class BlockTransposeBenchmark {
     if (!arguments.flag("no-cache")) {
       String level = arguments.option("storage-level").orElse("MEMORY_AND_DISK");
       matrix = matrix.persist(StorageLevel.fromString(level));
-      noop(matrix);
+      SparkBenchmark.noop(matrix);
       for (RDDInfo cached : spark.sparkContext().getRDDStorageInfo()) {
         report.line(
             "cache",
@@ -149,12 +148,12 @@ public final class BlockTransposeBenchmark {
 
   private static String measure(Dataset<Row> df, int warmups, int runs, long bytes) {
     for (int i = 0; i < warmups; i++) {
-      noop(df);
+      SparkBenchmark.noop(df);
     }
     double[] gigabytesPerSecond = new double[runs];
     for (int i = 0; i < runs; i++) {
       long start = System.nanoTime();
-      noop(df);
+      SparkBenchmark.noop(df);
       gigabytesPerSecond[i] = bytes / (double) (System.nanoTime() - start);
     }
     Arrays.sort(gigabytesPerSecond);
@@ -167,10 +166,6 @@ public final class BlockTransposeBenchmark {
         gigabytesPerSecond[runs - 1],
         runs,
         bytes / median / 1e9);
-  }
-
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
   /**

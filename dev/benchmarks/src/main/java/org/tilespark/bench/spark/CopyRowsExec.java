@@ -4,44 +4,24 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.SameRowsExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.Seq;
 
 /** Runs {@link CopyRows}: one bulk copy of each row's bytes, the array's among them. */
-public final class CopyRowsExec extends PhysicalBlockNode {
+public final class CopyRowsExec extends SameRowsExec {
   private static final long serialVersionUID = 1;
 
   private final boolean reuse;
-  private final SparkPlan child;
 
   /** The node over rows; {@code reuse} as in {@link CopyRows}. */
   public CopyRowsExec(boolean reuse, SparkPlan child) {
+    super(child);
     this.reuse = reuse;
-    this.child = child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return child.outputOrdering();
   }
 
   @Override

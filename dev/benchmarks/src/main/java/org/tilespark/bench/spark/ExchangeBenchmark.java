@@ -16,7 +16,6 @@ import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
@@ -25,10 +24,8 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.arrow.PinnedCopies;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
-import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
-import org.tilespark.examples.JobReport;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
@@ -47,7 +44,7 @@ import org.tilespark.spark.stage.BlockStageExec;
  * Operators that exchange blocks, through the exchange in memory and through Spark's shuffle, which
  * take turns in one session: cached blocks to the noop sink. Both results are compared.
  */
-public final class ExchangeBenchmark {
+public final class ExchangeBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
       new JobArguments.Usage(
           "exchange [options]",
@@ -107,14 +104,8 @@ public final class ExchangeBenchmark {
     }
   }
 
-  private final SparkSession spark;
-  private final JobArguments arguments;
-  private final JobReport report;
-
   private ExchangeBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
-    this.spark = spark;
-    this.arguments = arguments;
-    this.report = new JobReport(out);
+    super(spark, arguments, out);
   }
 
   /** Runs the benchmark in the session that spark-submit sets up. */
@@ -123,15 +114,11 @@ public final class ExchangeBenchmark {
   }
 
   static int run(String[] args, PrintStream out, PrintStream err) {
-    return ExampleJob.run(
-        USAGE,
-        args,
-        (spark, arguments, stream) -> new ExchangeBenchmark(spark, arguments, stream).run(),
-        out,
-        err);
+    return run(USAGE, args, ExchangeBenchmark::new, out, err);
   }
 
-  private boolean run() throws IOException, InterruptedException {
+  @Override
+  boolean run() throws IOException, InterruptedException {
     arguments.option("backend").ifPresent(it -> spark.conf().set(TileSparkConf.BACKEND.name(), it));
     report.line(
         "machine",
@@ -406,10 +393,6 @@ public final class ExchangeBenchmark {
     }
   }
 
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode(SaveMode.Overwrite).save();
-  }
-
   /** One figure of a run. */
   private interface Figure {
     double of(Run run);
@@ -424,10 +407,6 @@ public final class ExchangeBenchmark {
     return DoubleStream.of(sorted[(sorted.length - 1) / 2], sorted[sorted.length / 2])
         .average()
         .orElseThrow();
-  }
-
-  private int number(String option, int byDefault) {
-    return arguments.option(option).map(Integer::parseInt).orElse(byDefault);
   }
 
   private List<String> words(String option, String byDefault) {

@@ -15,16 +15,13 @@ import java.util.Optional;
 import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.arrow.PinnedCopies;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
-import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
-import org.tilespark.examples.JobReport;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
@@ -45,7 +42,7 @@ import org.tilespark.spark.runtime.Gpu;
  * alone. All three are measured here: a shuffle of as many bytes of the same blocks, to the noop
  * sink; plain pinned copies of as many bytes; and one large product where the operands are.
  */
-public final class MultiplyBenchmark {
+public final class MultiplyBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
       new JobArguments.Usage(
           "multiply-bench [options]",
@@ -97,10 +94,6 @@ public final class MultiplyBenchmark {
   private static final int SAMPLES = 256;
   private static final long CHECKED_PRODUCTS = 1L << 30;
 
-  private final SparkSession spark;
-  private final JobArguments arguments;
-  private final JobReport report;
-  private final PrintStream out;
   private final long matrices; // those of each side lie one below the other
   private final GeneratedMatrix a;
   private final GeneratedMatrix b;
@@ -111,10 +104,7 @@ public final class MultiplyBenchmark {
   private boolean right = true;
 
   private MultiplyBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
-    this.spark = spark;
-    this.arguments = arguments;
-    this.report = new JobReport(out);
-    this.out = out;
+    super(spark, arguments, out);
     long[] shape = extents(arguments.option("shape").orElse("2048,2048,2048"));
     int[] block =
         BlockTransposeBenchmark.blockShape(arguments.option("block-shape").orElse("1024,1024"));
@@ -168,15 +158,11 @@ public final class MultiplyBenchmark {
   }
 
   static int run(String[] args, PrintStream out, PrintStream err) {
-    return ExampleJob.run(
-        USAGE,
-        args,
-        (spark, arguments, stream) -> new MultiplyBenchmark(spark, arguments, stream).run(),
-        out,
-        err);
+    return run(USAGE, args, MultiplyBenchmark::new, out, err);
   }
 
-  private boolean run() throws IOException, InterruptedException {
+  @Override
+  boolean run() throws IOException, InterruptedException {
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<Gpu> gpu = runtime.gpu(Backend.AUTO, null);
     List<String> cases =
@@ -258,14 +244,7 @@ public final class MultiplyBenchmark {
         Dataset<Row> product = MatrixBlocks.multiply(left, right, options);
         check(name, product);
         Times times = measure(name, () -> noop(product));
-        PlanMetrics metrics = PlanMetrics.of(spark, () -> noop(product));
-        out.println(metrics.plan().stripTrailing());
-        for (PlanMetrics.Figure figure : metrics.figures()) {
-          report.line(name, "%s", figure);
-        }
-        for (StageTimes.Stage stage : StageTimes.of(spark, () -> noop(product))) {
-          report.line(name, "%s", stage);
-        }
+        PlanMetrics metrics = reported(name, product);
         floor(name, times, metrics, left.union(right), runtime, gpu);
       }
     } finally {
@@ -503,10 +482,6 @@ public final class MultiplyBenchmark {
     // A run may be cut off before the table.
     report.line("measured", "%s: %.3f s", name, times.median());
     return times;
-  }
-
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
   private double operations() {

@@ -7,10 +7,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
-import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
-import org.tilespark.examples.JobReport;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.conf.Backend;
@@ -22,7 +20,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * Nearest neighbours of cached queries among cached vectors, to the noop sink, on the GPU and on
  * the CPU. Some queries' neighbours are compared with plain loops.
  */
-public final class NeighboursBenchmark {
+public final class NeighboursBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
       new JobArguments.Usage(
           "neighbours-bench [options]",
@@ -56,20 +54,13 @@ public final class NeighboursBenchmark {
 
   private static final int CHECKED_QUERIES = 3;
 
-  private final SparkSession spark;
-  private final JobArguments arguments;
-  private final JobReport report;
-  private final PrintStream out;
   private final GeneratedMatrix queries;
   private final GeneratedMatrix vectors;
   private final int nearest;
   private final Metric metric;
 
   private NeighboursBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
-    this.spark = spark;
-    this.arguments = arguments;
-    this.report = new JobReport(out);
-    this.out = out;
+    super(spark, arguments, out);
     String[] shape = arguments.option("shape").orElse("5000,128,50000").split(",");
     int extent = Integer.parseInt(shape[1]);
     ElementType type =
@@ -95,15 +86,11 @@ public final class NeighboursBenchmark {
   }
 
   static int run(String[] args, PrintStream out, PrintStream err) {
-    return ExampleJob.run(
-        USAGE,
-        args,
-        (spark, arguments, stream) -> new NeighboursBenchmark(spark, arguments, stream).run(),
-        out,
-        err);
+    return run(USAGE, args, NeighboursBenchmark::new, out, err);
   }
 
-  private boolean run() throws InterruptedException {
+  @Override
+  boolean run() throws InterruptedException {
     ExecutorRuntime runtime = ExecutorRuntime.current();
     var gpu = runtime.gpu(Backend.AUTO, null);
     String backend = arguments.option("backend").orElse(gpu.isPresent() ? "gpu" : "cpu");
@@ -131,14 +118,7 @@ public final class NeighboursBenchmark {
       Dataset<Row> found = MatrixBlocks.knn(q, d, nearest, metric);
       boolean right = isRight(found);
       Times times = Times.measure(backend, arguments, () -> noop(found));
-      PlanMetrics metrics = PlanMetrics.of(spark, () -> noop(found));
-      out.println(metrics.plan().stripTrailing());
-      for (PlanMetrics.Figure figure : metrics.figures()) {
-        report.line(backend, "%s", figure);
-      }
-      for (StageTimes.Stage stage : StageTimes.of(spark, () -> noop(found))) {
-        report.line(backend, "%s", stage);
-      }
+      reported(backend, found);
       report.line(
           backend,
           "%.3f s (%.3f to %.3f), %s",
@@ -188,9 +168,5 @@ public final class NeighboursBenchmark {
       case COSINE -> dot / (Math.sqrt(ofQuery) * Math.sqrt(ofVector));
       case EUCLIDEAN -> Math.sqrt(squares);
     };
-  }
-
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode("overwrite").save();
   }
 }

@@ -13,7 +13,6 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.storage.RDDInfo;
@@ -210,7 +209,7 @@ public final class RoundTripBenchmark {
             names.contains("pinned")
                 ? new PinnedCopies(gpu.orElseThrow().device(), runtime.memory(gpu))
                 : null) {
-      noop(cached);
+      SparkBenchmark.noop(cached);
       for (RDDInfo info : spark.sparkContext().getRDDStorageInfo()) {
         report.line(
             "cache",
@@ -309,7 +308,7 @@ public final class RoundTripBenchmark {
         if (each.of().df() == null) {
           copies.nanos(bytes);
         } else {
-          noop(each.of().df());
+          SparkBenchmark.noop(each.of().df());
         }
         if (round >= 0) {
           each.seconds()[round] = (System.nanoTime() - start) / 1e9;
@@ -321,10 +320,6 @@ public final class RoundTripBenchmark {
 
   private static void use(SparkSession spark, Case each) {
     spark.conf().set(TileSparkConf.BACKEND.name(), each.backend().name().toLowerCase(Locale.ROOT));
-  }
-
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
   /** That each query has the operators it is named for, and the right answer. */

@@ -19,7 +19,6 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.examples.ExampleJob;
@@ -378,7 +377,7 @@ public final class TuningBenchmark {
       inputs.add(blocks(spark, setting, count(setting)));
     }
     for (Dataset<Row> input : inputs) {
-      noop(input.persist(StorageLevel.fromString(setting.level())));
+      SparkBenchmark.noop(input.persist(StorageLevel.fromString(setting.level())));
     }
     return inputs;
   }
@@ -451,7 +450,7 @@ public final class TuningBenchmark {
       double[] rates = new double[runs];
       for (int run = -warmups; run < runs; run++) {
         long start = System.nanoTime();
-        noop(query);
+        SparkBenchmark.noop(query);
         if (run >= 0) {
           rates[run] = bytes / (double) (System.nanoTime() - start);
         }
@@ -464,10 +463,6 @@ public final class TuningBenchmark {
       spark.sparkContext().removeSparkListener(shuffled);
       setting.session().keySet().forEach(spark.conf()::unset);
     }
-  }
-
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
   /** Sums what tasks write for shuffles. */

@@ -12,14 +12,11 @@ import java.util.Random;
 import java.util.stream.LongStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
-import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
-import org.tilespark.examples.JobReport;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.VolumeBlocks;
@@ -36,7 +33,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  *
  * <p>Some frequencies of each spectrum are compared with the sums that define them.
  */
-public final class VolumeFourierBenchmark {
+public final class VolumeFourierBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
       new JobArguments.Usage(
           "fft-bench [options]",
@@ -72,10 +69,6 @@ public final class VolumeFourierBenchmark {
 
   private static final int FREQUENCIES = 2;
 
-  private final SparkSession spark;
-  private final JobArguments arguments;
-  private final JobReport report;
-  private final PrintStream out;
   private final Shape shape;
   private final GeneratedMatrix planes; // a row is a plane of constant x
   private final int slabs;
@@ -83,10 +76,7 @@ public final class VolumeFourierBenchmark {
   private boolean right = true;
 
   private VolumeFourierBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
-    this.spark = spark;
-    this.arguments = arguments;
-    this.report = new JobReport(out);
-    this.out = out;
+    super(spark, arguments, out);
     this.shape = Shape.parse("--shape", arguments.option("shape").orElse("128,128,128"), 3);
     int plane = Math.toIntExact(Math.multiplyExact(shape.extent(1), shape.extent(2)));
     int byDefault =
@@ -112,15 +102,11 @@ public final class VolumeFourierBenchmark {
   }
 
   static int run(String[] args, PrintStream out, PrintStream err) {
-    return ExampleJob.run(
-        USAGE,
-        args,
-        (spark, arguments, stream) -> new VolumeFourierBenchmark(spark, arguments, stream).run(),
-        out,
-        err);
+    return run(USAGE, args, VolumeFourierBenchmark::new, out, err);
   }
 
-  private boolean run() throws IOException, InterruptedException {
+  @Override
+  boolean run() throws IOException, InterruptedException {
     arguments.option("backend").ifPresent(it -> spark.conf().set(TileSparkConf.BACKEND.name(), it));
     String machine =
         SparkMachine.describe(spark, ExecutorRuntime.current().gpu(Backend.AUTO, null), arguments);
@@ -159,14 +145,7 @@ public final class VolumeFourierBenchmark {
   private void measure(String name, Dataset<Row> spectrum) throws InterruptedException {
     check(name, spectrum);
     all.add(Times.measure(name, arguments, () -> noop(spectrum)));
-    PlanMetrics metrics = PlanMetrics.of(spark, () -> noop(spectrum));
-    out.println(metrics.plan().stripTrailing());
-    for (PlanMetrics.Figure figure : metrics.figures()) {
-      report.line(name, "%s", figure);
-    }
-    for (StageTimes.Stage stage : StageTimes.of(spark, () -> noop(spectrum))) {
-      report.line(name, "%s", stage);
-    }
+    reported(name, spectrum);
   }
 
   /** Compares some frequencies with the sums that define them, in units of the input's norm. */
@@ -271,10 +250,6 @@ public final class VolumeFourierBenchmark {
   private static void addProduct(double[] sum, double real, double imag, double[] by) {
     sum[0] += real * by[0] - imag * by[1];
     sum[1] += real * by[1] + imag * by[0];
-  }
-
-  private static void noop(Dataset<Row> df) {
-    df.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
   private void print() {
