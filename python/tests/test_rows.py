@@ -41,7 +41,7 @@ def test_large_arrays_with_ids(spark, tmp_path):
     x.to_npy(tmp_path / "x.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), wanted)
     np.testing.assert_array_equal(ts.from_dataframe(x.df).compute(), wanted)
-    assert ts.from_dataframe(x.df).row_ids().where("name = 'r77'").first().row == 77
+    assert [row.row for row in ts.from_dataframe(x.df).row_ids().where("name = 'r77'").collect()] == [77]
 
 
 @pytest.mark.parametrize("kind", ["tinyint", "smallint", "int", "bigint", "float", "double"])
@@ -82,7 +82,7 @@ def test_what_is_no_table():
         with pytest.raises(InvalidInputError, match="expected a DataFrame of Spark"):
             maker()
     with pytest.raises(InvalidInputError, match=r"from_rows of pandas.*\.DataFrame; .* spark.createDataFrame\(df\)"):
-        ts.from_rows(pd.DataFrame({"v": [[1.0]]}), "v")
+        ts.from_rows(pd.DataFrame({"v": [[1.0]]}), "v")  # type: ignore[arg-type]
 
 
 def test_a_table_where_blocks_are_expected(spark):
