@@ -68,8 +68,8 @@ class ForeignBytesTest {
    * them. So neither they nor the plans and tasks they lead to have a way to files: only sources
    * and sinks have one, which nothing else refers to, what keeps the tuned tilings (and the type of
    * settings that name a directory), the exchange, whose files are in Spark's own directories, what
-   * reads the footers of Parquet files that Spark reads for the query, and the digest of our own
-   * classes.
+   * reads the footers of Parquet files that Spark reads for the query, the digest of our own
+   * classes, and the program that an archive of classes is made with.
    */
   @Test
   void sqlFunctionsTouchNoFiles() {
@@ -78,6 +78,7 @@ class ForeignBytesTest {
     others.removeIf(name -> name.startsWith("org/tilespark/spark/source/"));
     assertEquals(
         Set.of(
+            "org/tilespark/spark/ArchiveClasses",
             "org/tilespark/spark/Build",
             "org/tilespark/spark/block/StoredMetadata",
             "org/tilespark/spark/conf/ConfigKey",
