@@ -15,7 +15,9 @@ class LongListsTest {
             "LibCublas.cublasGemmEx_64",
             "LibCublas.cublasGemmStridedBatchedEx_64",
             "LibCudaTensor.cuTensorMapEncodeTiled",
-            "LibCufft.cufftMakePlanMany64"),
+            "LibCufft.cufftMakePlanMany64",
+            "LibOpenblas.cblas_dgemm",
+            "LibOpenblas.cblas_sgemm"),
         LongLists.of(KernelIndex.class));
   }
 
