@@ -61,7 +61,7 @@ final class PanelSlot implements AutoCloseable {
       return isFilled ? Optional.of(this) : Optional.empty();
     }
 
-    /** Ends it sooner: nothing was put behind so many bytes. */
+    /** Makes it shorter: the bytes behind these were not filled. */
     void shorten(long fewerBytes) {
       bytes = fewerBytes;
       memory = memory == null ? null : memory.slice(0, bytes);

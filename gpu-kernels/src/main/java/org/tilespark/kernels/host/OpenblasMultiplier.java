@@ -123,7 +123,7 @@ public final class OpenblasMultiplier implements Multiplier {
     if (!problem.factors().readsC()) {
       multiplyRows(problem, a, b, c);
       if (Runs.of(problem, c).hasNotFinite()) {
-        multiplyHere(problem, a, b, c);
+        multiplyByOwnKernels(problem, a, b, c);
       }
       return;
     }
@@ -136,14 +136,14 @@ public final class OpenblasMultiplier implements Multiplier {
       multiplyRows(problem, a, b, c);
       if (runs.hasNotFinite()) {
         runs.copy(HostMemory.ofArray(copy), true);
-        multiplyHere(problem, a, b, c);
+        multiplyByOwnKernels(problem, a, b, c);
       }
     } finally {
       copies.add(copy);
     }
   }
 
-  private void multiplyHere(MultiplyProblem problem, long a, long b, long c) {
+  private void multiplyByOwnKernels(MultiplyProblem problem, long a, long b, long c) {
     own.multiply(
         problem,
         HostMemory.ofAddress(a, problem.bytesA()),

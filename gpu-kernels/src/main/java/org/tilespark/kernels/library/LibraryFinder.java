@@ -85,7 +85,8 @@ public final class LibraryFinder {
    * A finder that has not looked yet.
    *
    * @param name what people call the library
-   * @param key of the setting by which users name directories, for what is told them
+   * @param key the setting by which users name directories; the reason for a missing library names
+   *     it
    * @param binding class with the native methods; all of them must be in the library
    * @param releases those that will do, the best first
    */

@@ -149,7 +149,7 @@ public final class MultiplyPlans {
     return plan(List.of(operand), known.op(true), known, options, Optional.empty(), operator);
   }
 
-  /** True if both are the same blocks, which say the same of themselves. */
+  /** True if both read the same blocks, with the same metadata. */
   private static boolean areSame(BlockFrame left, BlockFrame right) {
     return left.plan().sameResult(right.plan())
         && left.blocks().equals(right.blocks())

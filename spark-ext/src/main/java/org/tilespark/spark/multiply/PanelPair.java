@@ -265,7 +265,7 @@ final class PanelPair {
         tile.rows(), k, tile.cols(), sideA.lead(tile.rows(), k), sideB.lead(tile.cols(), k));
   }
 
-  /** The same of so many matrices. */
+  /** One problem for several matrices of the same shape. */
   private MultiplyProblem batch(MultiplyProblem one, long matrices) {
     if (matrices == 1) {
       return one;

@@ -63,7 +63,7 @@ final class PanelTask extends CuboidTask {
           1);
     }
 
-    /** The same, that many matrices at once at most. */
+    /** This job, with at most {@code most} matrices multiplied at once. */
     Job withMatrices(long most) {
       return new Job(spec, partial, groupTypes, groupNames, outputTypes, most);
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.host.HostEngine;
@@ -16,6 +17,15 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.UnsupportedRequestException;
 
 class HostProductsTest {
+  private static UnaryOperator<String> settings(String engine, Path directory) {
+    return Map.of(
+            TileSparkConf.CPU_ENGINE.name(),
+            engine,
+            TileSparkConf.CPU_LIBRARY_PATH.name(),
+            directory.toString())
+        ::get;
+  }
+
   @Test
   void ownKernelsAreKeptUntilTheEnd() {
     try (HostProducts products =
@@ -28,27 +38,17 @@ class HostProductsTest {
   /** Whether the system has one or not: a directory without it is no reason to fail for auto. */
   @Test
   void autoServesEverywhere(@TempDir Path empty) {
-    Map<String, String> settings =
-        Map.of(
-            TileSparkConf.CPU_ENGINE.name(),
-            "auto",
-            TileSparkConf.CPU_LIBRARY_PATH.name(),
-            empty.toString());
-    try (HostProducts products = new HostProducts(settings::get)) {
+    UnaryOperator<String> settings = settings("auto", empty);
+    try (HostProducts products = new HostProducts(settings)) {
       assertTrue(products.multiplier().toString().startsWith("cpu ("));
     }
   }
 
   @Test
   void whatWasAskedForAndIsNotThereFails(@TempDir Path empty) {
-    Map<String, String> settings =
-        Map.of(
-            TileSparkConf.CPU_ENGINE.name(),
-            "openblas",
-            TileSparkConf.CPU_LIBRARY_PATH.name(),
-            empty.toString());
-    try (HostProducts products = new HostProducts(settings::get)) {
-      if (HostProducts.find(settings::get).isPresent()) {
+    UnaryOperator<String> settings = settings("openblas", empty);
+    try (HostProducts products = new HostProducts(settings)) {
+      if (HostProducts.find(settings).isPresent()) {
         assertTrue(products.multiplier().toString().startsWith("cpu (OpenBLAS "));
         return;
       }

@@ -220,7 +220,7 @@ class PosixWriterTest {
   @ParameterizedTest
   @EnumSource(WriteWay.class)
   void aFullDiskIsAnError(WriteWay way) throws Exception {
-    try (SmallDisk disk = SmallDisk.mount(directory)) {
+    try (SmallDisk disk = SmallDisk.mount(directory, 4)) {
       file = disk.path().resolve("hidden");
       long bytes = 60 << 20;
       make(bytes);

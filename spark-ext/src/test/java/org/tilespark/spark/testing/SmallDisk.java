@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 
-/** A file system of 4 MiB of memory, mounted until it is closed. */
+/** A small file system in memory, mounted until it is closed. */
 public final class SmallDisk implements AutoCloseable {
   private final Path path;
 
@@ -19,10 +19,15 @@ public final class SmallDisk implements AutoCloseable {
     this.path = path;
   }
 
-  /** Mounts one below {@code directory}; the test is skipped where this process may not mount. */
-  public static SmallDisk mount(Path directory) throws Exception {
+  /**
+   * Mounts one below {@code directory}; the test is skipped where this process may not mount.
+   *
+   * @param mebibytes its size
+   */
+  public static SmallDisk mount(Path directory, int mebibytes) throws Exception {
     Path path = Files.createDirectory(directory.resolve("disk"));
-    String problem = command("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", path.toString());
+    String size = "size=" + mebibytes + "m";
+    String problem = command("mount", "-t", "tmpfs", "-o", size, "tmpfs", path.toString());
     Assumptions.assumeTrue(problem.isEmpty(), () -> "cannot mount a small file system: " + problem);
     return new SmallDisk(path);
   }

@@ -29,7 +29,7 @@ class FullDiskTest extends SparkTest {
 
   @BeforeEach
   void mount() throws Exception {
-    disk = SmallDisk.mount(directory);
+    disk = SmallDisk.mount(directory, 4);
   }
 
   @AfterEach
