@@ -282,7 +282,8 @@ public final class Cuboids implements Serializable {
           .filter(range -> bands.partition(range) == partition)
           .findFirst();
     }
-    return hashed && partition < keys.length ? OptionalInt.of(partition) : OptionalInt.empty();
+    boolean isOne = hashed || partitions == 1 && keys.length == 1;
+    return isOne && partition < keys.length ? OptionalInt.of(partition) : OptionalInt.empty();
   }
 
   /** The range along M or N of an operand's part, by its number among the cuts. */

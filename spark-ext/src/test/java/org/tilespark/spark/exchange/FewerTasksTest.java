@@ -1,6 +1,7 @@
 package org.tilespark.spark.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -20,6 +21,8 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Metric;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -125,6 +128,51 @@ class FewerTasksTest extends SparkTest {
     } finally {
       blocks.unpersist(true);
     }
+  }
+
+  /** One task that reads no row at all still says what is missing, or takes it for zeros. */
+  @Test
+  void oneTaskOfNoBlocks() throws Exception {
+    Dataset<Row> some = MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48);
+    for (String nothing : List.of("row < 0", "size(values) < 0")) {
+      Dataset<Row> none = MatrixBlocks.withExtents(some.where(nothing), 32, 48);
+      Dataset<Row> across = MatrixBlocks.transpose(some);
+      MultiplyOptions zero = MultiplyOptions.defaults().withMissing(Missing.ZERO);
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () -> {
+              String element = "no block holds the element at row 0, col 0";
+              assertMissing(element, () -> MatrixBlocks.gram(none));
+              assertMissing(element, () -> MatrixBlocks.multiply(none, across));
+              assertMissing(
+                  element, () -> MatrixBlocks.multiply(none, MatrixBlocks.transpose(none)));
+              assertMissing(element, () -> MatrixBlocks.knn(none, some, 2, Metric.COSINE));
+              assertMissing(
+                  "no block of the input holds the 16 x 24 elements from there",
+                  () -> MatrixBlocks.reblock(none, 16, 24));
+              assertZeros(48 * 48, MatrixBlocks.gram(none, zero));
+              assertZeros(32 * 32, MatrixBlocks.multiply(none, across, zero));
+              assertZeros(32 * 48, MatrixBlocks.reblock(none, 16, 24, Missing.ZERO));
+            });
+      }
+    }
+  }
+
+  private static void assertMissing(String why, Supplier<Dataset<Row>> result) {
+    Exception refused = assertThrows(Exception.class, () -> result.get().collectAsList());
+    assertTrue(refused.toString().contains(why), refused::toString);
+  }
+
+  private static void assertZeros(int elements, Dataset<Row> result) {
+    Row found =
+        result
+            .selectExpr("explode(values) v")
+            .selectExpr("count(v)", "count_if(v <> 0)")
+            .collectAsList()
+            .get(0);
+    assertEquals(elements, found.getLong(0));
+    assertEquals(0, found.getLong(1));
   }
 
   /** Runs with a count that is asked for, and unsets it: {@code with} would set the default. */
