@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.WithoutValues;
 import org.tilespark.spark.options.Missing;
@@ -77,17 +78,19 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
         .forEach(position -> read.add(columns.get(position)));
     LogicalPlan places = WithoutValues.of(asDataset.apply(input), read);
     Optional<KnownArray> counted =
-        groups.isEmpty() ? counted(places, read, asDataset) : Optional.empty();
+        groups.isEmpty() ? counted(places, read, asDataset, operator) : Optional.empty();
     if (counted.isPresent()) {
       return counted.get();
     }
-    Row found = found(asDataset.apply(perArray(places, blocks, columns, groups)), rank);
+    Row found = found(asDataset.apply(perArray(places, blocks, columns, groups)), rank, operator);
     Optional<String> defect = defect(found, rank, missing);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(
           "%s; an array that reaches as far as the blocks has %s (in %s)"
               .formatted(
-                  farthest(found, blocks.kind(), asDataset.apply(input)), defect.get(), operator));
+                  farthest(found, blocks.kind(), asDataset.apply(input), operator),
+                  defect.get(),
+                  operator));
     }
     return of(found, rank);
   }
@@ -116,7 +119,10 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
 
   /** What the count of a table's rows says, if they become blocks one by one. */
   private static Optional<KnownArray> counted(
-      LogicalPlan places, List<Expression> read, Function<LogicalPlan, Dataset<Row>> asDataset) {
+      LogicalPlan places,
+      List<Expression> read,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
     List<Attribute> columns = read.stream().map(Attribute.class::cast).toList();
     Attributes.Source source = Attributes.belowProjections(places, columns).orElse(null);
     if (source == null || !(source.plan() instanceof BlocksOfRows blocks)) {
@@ -132,7 +138,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
         .rows()
         .map(
             rows -> {
-              long count = asDataset.apply(rows).count();
+              long count = run(asDataset.apply(rows), operator, Dataset::count);
               long most = blocks.blockShape().extent(0);
               long cols = blocks.blockShape().extent(1);
               Permutation axes = Permutation.of(order.get(0), order.get(1));
@@ -145,7 +151,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /** The numbers of all arrays together. */
-  private static Row found(Dataset<Row> arrays, int rank) {
+  private static Row found(Dataset<Row> arrays, int rank, String operator) {
     List<String> aggregates = new ArrayList<>();
     for (String name : List.of("most", "end", "largest", "smallest")) {
       for (int axis = 0; axis < rank; axis++) {
@@ -164,7 +170,16 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     String sparsity = "try_divide(CAST(" + elements + " AS DOUBLE), " + held + ")";
     aggregates.add("max_by(" + elements + ", " + sparsity + ")");
     aggregates.add("max_by(" + held + ", " + sparsity + ")");
-    return arrays.selectExpr(aggregates.toArray(String[]::new)).first();
+    return run(
+        arrays.selectExpr(aggregates.toArray(String[]::new)), operator, Dataset<Row>::first);
+  }
+
+  private static <T> T run(
+      Dataset<Row> query, String operator, Function<Dataset<Row>, T> action) {
+    return EagerQuery.run(
+        query,
+        operator + " finds the extents, which no metadata states (withExtents states them)",
+        action);
   }
 
   /** SQL for {@code first} times one number for each axis; null if that is beyond 2^63. */
@@ -212,20 +227,21 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /** The block that reaches farthest, and where it ends. */
-  private static String farthest(Row found, BlockKind kind, Dataset<Row> blocks) {
+  private static String farthest(
+      Row found, BlockKind kind, Dataset<Row> blocks, String operator) {
     int farthest = 0;
     for (int axis = 0; axis < kind.rank(); axis++) {
       farthest = found.getLong(axis) > found.getLong(farthest) ? axis : farthest;
     }
     String offset = kind.offsetColumns().get(farthest);
     String end = "CAST(" + offset + " AS DECIMAL(20)) + " + kind.sizeColumns().get(farthest);
-    List<Row> last =
+    Dataset<Row> byEnd =
         blocks
             .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
             .where(end + " <= " + Long.MAX_VALUE) // those beyond are told by whoever reads them
             .orderBy(functions.expr(end).desc())
-            .selectExpr(kind.offsetColumns().toArray(String[]::new))
-            .takeAsList(1);
+            .selectExpr(kind.offsetColumns().toArray(String[]::new));
+    List<Row> last = run(byEnd, operator, rows -> rows.takeAsList(1));
     long[] place = new long[kind.rank()];
     for (int axis = 0; axis < place.length && !last.isEmpty(); axis++) {
       place[axis] = last.get(0).getLong(axis);

@@ -23,6 +23,7 @@ import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 
@@ -91,12 +92,16 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
       Missing missing,
       Function<LogicalPlan, Dataset<Row>> asDataset) {
     int rank = first.kind().rank();
-    List<Row> rows =
+    Dataset<Row> summaries =
         asDataset
             .apply(summary(first, asDataset))
             .selectExpr(totals(first, 0))
-            .union(asDataset.apply(summary(second, asDataset)).selectExpr(totals(second, 1)))
-            .collectAsList();
+            .union(asDataset.apply(summary(second, asDataset)).selectExpr(totals(second, 1)));
+    List<Row> rows =
+        EagerQuery.run(
+            summaries,
+            "compares the blocks of two arrays, of which no metadata states the shape",
+            Dataset::collectAsList);
     boolean isInOrder = rows.get(0).getInt(0) == 0;
     Found one = Found.of(rows.get(isInOrder ? 0 : 1), rank);
     Found two = Found.of(rows.get(isInOrder ? 1 : 0), rank);

@@ -26,6 +26,7 @@ import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownOperand;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
@@ -130,15 +131,17 @@ public final class SlicePlans {
     List<Expression> groups =
         List.copyOf(GroupingColumns.of(frame.blocks(), frame.columns(), operator));
     Row found =
-        asDataset
-            .apply(
-                new Aggregate(
-                    ScalaInterop.seq(groups),
-                    ScalaInterop.seq(bounds),
-                    frame.places(asDataset),
-                    ScalaInterop.none()))
-            .selectExpr(all.toArray(String[]::new))
-            .first();
+        EagerQuery.run(
+            asDataset
+                .apply(
+                    new Aggregate(
+                        ScalaInterop.seq(groups),
+                        ScalaInterop.seq(bounds),
+                        frame.places(asDataset),
+                        ScalaInterop.none()))
+                .selectExpr(all.toArray(String[]::new)),
+            operator + " finds where the blocks begin and end",
+            Dataset<Row>::first);
     List<AxisRange> ranges = new ArrayList<>();
     long[] reach = new long[rank];
     for (int axis = 0; axis < rank; axis++) {

@@ -25,6 +25,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorCondition;
@@ -161,7 +162,10 @@ public final class BlockWrite {
       elements = elements.multiply(functions.greatest(size, functions.lit(0)).cast("double"));
     }
     measures.add(functions.sum(elements));
-    Row row = data.select(measures.toArray(new Column[0])).head();
+    Row row =
+        first(
+            data.select(measures.toArray(new Column[0])),
+            "finds the extents, which no metadata states (the option extents does)");
     long[] extents = new long[kind.rank()];
     for (int axis = 0; axis < extents.length; axis++) {
       if (row.isNullAt(axis)) {
@@ -186,6 +190,11 @@ public final class BlockWrite {
         column(schema.offsets().get(axis)), column(schema.sizes().get(axis)).cast("long"));
   }
 
+  private Row first(Dataset<Row> query, String purpose) {
+    return EagerQuery.run(
+        query, "write of " + sink.location().getPath() + " " + purpose, Dataset<Row>::first);
+  }
+
   /**
    * Refuses extents to which a single block far out stretches the array, before a file of that
    * length is made: names the block.
@@ -208,7 +217,9 @@ public final class BlockWrite {
       places.add(column(schema.offsets().get(axis)));
     }
     Row farthest =
-        data.orderBy(end(longest).desc_nulls_last()).select(places.toArray(new Column[0])).head();
+        first(
+            data.orderBy(end(longest).desc_nulls_last()).select(places.toArray(new Column[0])),
+            "finds the block that reaches farthest");
     StringBuilder block = new StringBuilder("block at ");
     for (int axis = 0; axis < kind.rank(); axis++) {
       block

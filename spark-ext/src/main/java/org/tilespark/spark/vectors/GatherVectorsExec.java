@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.cache.CachedRows;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.PartitionTask;
@@ -151,7 +152,14 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   private synchronized Places places() {
     if (places == null) {
       int partitions = Input.of(child).count();
-      places = new Places(partitions == 1 ? new long[] {spec.rows()} : counts(partitions));
+      places =
+          new Places(
+              partitions == 1
+                  ? new long[] {spec.rows()}
+                  : EagerQuery.run(
+                      sparkContext(),
+                      spec.operator() + " counts the rows of each partition",
+                      () -> counts(partitions)));
       checkTotal(places.total());
     }
     return places;

@@ -30,6 +30,7 @@ import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.RowOptions;
@@ -120,7 +121,7 @@ public final class VectorPlans {
     int length = length(vector, form);
     boolean skips = options.toMap().containsValue(RowPolicy.SKIP.toString());
     boolean isCheap = LogicalBlockNode.coordinatesAreCheap(optimized);
-    long rows = isCheap && !skips ? execution(withoutColumns()).toRdd().count() : -1;
+    long rows = isCheap && !skips ? countRows() : -1;
     GatherSpec spec =
         new GatherSpec(
             form,
@@ -148,6 +149,14 @@ public final class VectorPlans {
         order.columns().isEmpty() && isCheap && !skips
             ? ScalaInterop.<LogicalPlan>seq(withoutColumns())
             : ScalaInterop.emptySeq());
+  }
+
+  private long countRows() {
+    QueryExecution rows = execution(withoutColumns());
+    return EagerQuery.run(
+        rows.sparkSession().sparkContext(),
+        operator + " counts rows",
+        () -> (Long) rows.toRdd().count());
   }
 
   private QueryExecution execution(LogicalPlan of) {
@@ -357,7 +366,11 @@ public final class VectorPlans {
         options.ragged() == RowPolicy.ZERO
             ? lengths.selectExpr("max(length) AS length").where("length >= 0")
             : lengths.limit(1);
-    List<Row> found = one.collectAsList();
+    List<Row> found =
+        EagerQuery.run(
+            one,
+            operator + " finds the length of vectors, which cols would state",
+            Dataset<Row>::collectAsList);
     if (found.isEmpty()) {
       throw new IllegalArgumentException(
           ("%s: the table has no row, or only rows with NULL in column %s; a matrix has at least"

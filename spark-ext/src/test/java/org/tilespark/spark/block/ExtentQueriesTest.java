@@ -3,6 +3,7 @@ package org.tilespark.spark.block;
 import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -34,7 +35,8 @@ import org.tilespark.spark.testing.SparkTest;
 
 /**
  * What each operator runs while its query is made: where the extents are stated, nothing; else the
- * queries that the tables say, over places only. No value is read before the query runs.
+ * queries that the tables say, over places only, with descriptions that say what for. No value is
+ * read before the query runs.
  */
 class ExtentQueriesTest extends SparkTest {
   private static final AtomicLong READS = new AtomicLong(); // of values, in all tasks
@@ -367,22 +369,30 @@ class ExtentQueriesTest extends SparkTest {
 
   private static int count(Supplier<?> body) {
     Set<String> queries = ConcurrentHashMap.newKeySet();
+    Set<String> purposes = ConcurrentHashMap.newKeySet();
     SparkListener listener =
         new SparkListener() {
           @Override
           public void onJobStart(SparkListenerJobStart job) {
             String query = job.properties().getProperty("spark.sql.execution.id");
             queries.add(query == null ? "job " + job.jobId() : query);
+            purposes.add(job.properties().getProperty("spark.job.description", "none"));
           }
         };
     await();
     spark.sparkContext().addSparkListener(listener);
+    spark.sparkContext().setJobDescription("nightly");
     try {
       assertNotNull(body.get());
+      assertEquals("nightly", spark.sparkContext().getLocalProperty("spark.job.description"));
       await();
     } finally {
       spark.sparkContext().removeSparkListener(listener);
+      spark.sparkContext().setJobDescription(null);
     }
+    assertTrue(
+        purposes.stream().allMatch(text -> text.matches("nightly: .*(finds|counts|compares) .*")),
+        () -> queries + " " + purposes);
     return queries.size();
   }
 

@@ -1,0 +1,38 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/** A query that runs while a user's own query is made; Spark's UI says what it is for. */
+public final class EagerQuery {
+  private static final String DESCRIPTION = "spark.job.description";
+
+  private EagerQuery() {}
+
+  /**
+   * Runs an action of a DataFrame under a description.
+   *
+   * @param purpose as below
+   */
+  public static <T> T run(Dataset<Row> query, String purpose, Function<Dataset<Row>, T> action) {
+    return run(query.sparkSession().sparkContext(), purpose, () -> action.apply(query));
+  }
+
+  /**
+   * Runs a query of this thread under a description.
+   *
+   * @param purpose follows the user's own description of jobs, if there is one
+   */
+  public static <T> T run(SparkContext context, String purpose, Supplier<T> query) {
+    String usersOwn = context.getLocalProperty(DESCRIPTION);
+    context.setJobDescription(usersOwn == null ? purpose : usersOwn + ": " + purpose);
+    try {
+      return query.get();
+    } finally {
+      context.setJobDescription(usersOwn);
+    }
+  }
+}
