@@ -18,13 +18,17 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.DataFrameWriter;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -207,6 +211,43 @@ class NpySinkTest extends SparkTest {
             .putInt(6)
             .array();
     assertArrayEquals(expected, Files.readAllBytes(target));
+  }
+
+  /** In Spark's UI one row under the user's own words, and below it what it ran. */
+  @Test
+  void aWriteIsOneExecution() throws Exception {
+    List<SparkListenerSQLExecutionStart> started = new CopyOnWriteArrayList<>();
+    SparkListener listener =
+        new SparkListener() {
+          @Override
+          public void onOtherEvent(SparkListenerEvent event) {
+            if (event instanceof SparkListenerSQLExecutionStart start) {
+              started.add(start);
+            }
+          }
+        };
+    spark.sparkContext().listenerBus().waitUntilEmpty(60_000);
+    spark.sparkContext().addSparkListener(listener);
+    spark.sparkContext().setJobDescription("nightly");
+    try {
+      save(blocks("INT", "(0, 0, 1, 2, array(1, 2))"));
+      spark.sparkContext().listenerBus().waitUntilEmpty(60_000);
+    } finally {
+      spark.sparkContext().setJobDescription(null);
+      spark.sparkContext().removeSparkListener(listener);
+    }
+    assertEquals(
+        1,
+        started.stream().map(SparkListenerSQLExecutionStart::rootExecutionId).distinct().count(),
+        started::toString);
+    assertEquals(
+        List.of(
+            "nightly",
+            "nightly: write of "
+                + target
+                + " finds the extents, which no metadata states (the option extents does)",
+            "nightly"),
+        started.stream().map(SparkListenerSQLExecutionStart::description).toList());
   }
 
   @Test
