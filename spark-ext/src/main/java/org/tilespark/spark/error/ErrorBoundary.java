@@ -21,9 +21,9 @@ import org.tilespark.kernels.device.DeviceOutOfMemoryException;
  *   Spark's own code threw
  *   <td>itself
  * <tr><td>{@link IllegalArgumentException}
- *   <td>the boundary's condition, or that of an {@link InvalidInputException}; with its trace
+ *   <td>the boundary's condition, or that of an {@link InvalidInputException}; with its trace, shortened
  * <tr><td>{@link UnsupportedOperationException}
- *   <td>UNSUPPORTED, with its trace
+ *   <td>UNSUPPORTED, with its trace, shortened
  * <tr><td>host or device memory that ran out; another {@link ResourceException} or {@link
  *   CudaFailure}; {@link IOException}; any other {@link RuntimeException}
  *   <td>OUT_OF_MEMORY; DEVICE; IO; INTERNAL; with it as the cause
@@ -126,6 +126,7 @@ public enum ErrorBoundary {
   private Exception badInput(Exception failure) {
     boolean knows = failure instanceof InvalidInputException;
     if (knows && this == CALLS) {
+      failure.setStackTrace(ShortTrace.of(failure.getStackTrace()));
       return failure;
     }
     ErrorCondition condition = knows ? ((InvalidInputException) failure).condition() : badInput;
@@ -175,9 +176,9 @@ public enum ErrorBoundary {
         : "unexpected " + failure + "; please report it with the trace";
   }
 
-  /** The new exception, which tells where the old one was thrown. */
+  /** The new exception, which tells in a {@link ShortTrace} where the old one was thrown. */
   private static <E extends Exception> E inPlaceOf(Exception old, E exception) {
-    exception.setStackTrace(old.getStackTrace());
+    exception.setStackTrace(ShortTrace.of(old.getStackTrace()));
     for (Throwable suppressed : old.getSuppressed()) {
       exception.addSuppressed(suppressed);
     }

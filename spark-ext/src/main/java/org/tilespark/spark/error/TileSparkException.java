@@ -26,6 +26,13 @@ public final class TileSparkException extends QueryExecutionException
     this.reason = reason;
   }
 
+  /** Sets a trace, shortened where the user's request is wrong: Spark appends its callers to it. */
+  @Override
+  public void setStackTrace(StackTraceElement[] trace) {
+    boolean isRequests = condition.isWrongInput() || condition == ErrorCondition.UNSUPPORTED;
+    super.setStackTrace(isRequests ? ShortTrace.of(trace) : trace);
+  }
+
   @Override
   public ErrorCondition condition() {
     return condition;

@@ -19,6 +19,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Iterator;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -63,11 +64,62 @@ class ErrorBoundaryTest {
           boundary == ErrorBoundary.CALLS ? InvalidInputException.class : TileSparkException.class;
       Exception left = boundary.replaced(bad);
       check(messages.get(boundary), type, left);
-      assertEquals(List.of(bad.getStackTrace()), List.of(left.getStackTrace()));
+      assertEquals(bad.getStackTrace()[0], left.getStackTrace()[0]);
       assertSame(bad.getCause(), left.getCause());
       assertEquals(List.of(bad.getSuppressed()), List.of(left.getSuppressed()));
       check(file, type, boundary.replaced(knows));
     }
+  }
+
+  /** The trace of bad input has a few frames of ours and the user's; a defect's trace is whole. */
+  @Test
+  void tracesOfBadInputAreShort() {
+    List<String> whole =
+        List.of(
+            "java.util.Objects",
+            "org.tilespark.spark.rows.BlockCheck",
+            "org.tilespark.spark.stage.ArraySource",
+            "scala.collection.Iterator",
+            "org.tilespark.spark.stage.MovedRows",
+            "org.tilespark.spark.catalyst.PartitionBoundary",
+            "org.tilespark.spark.exchange.SortedRows",
+            "org.apache.spark.rdd.RDD",
+            "com.example.Job",
+            "org.apache.spark.deploy.SparkSubmit",
+            "java.lang.Thread");
+    List<String> kept =
+        List.of(
+            "org.tilespark.spark.rows.BlockCheck",
+            "org.tilespark.spark.stage.ArraySource",
+            "org.tilespark.spark.stage.MovedRows",
+            "org.tilespark.spark.catalyst.PartitionBoundary",
+            "com.example.Job");
+    for (ErrorBoundary boundary : ErrorBoundary.values()) {
+      for (RuntimeException bad :
+          List.of(
+              new IllegalArgumentException("rows is 0"),
+              new InvalidInputException(ErrorCondition.INVALID_FILE, "rows is 0"),
+              new UnsupportedOperationException("no such device"))) {
+        assertEquals(kept, classes(boundary.replaced(traced(bad, whole))));
+      }
+      Exception defect = traced(new IllegalStateException("a piece is left"), whole);
+      assertEquals(whole, classes((Exception) boundary.replaced(defect).getCause()));
+      List<String> sparks = List.of("java.util.Objects", "org.apache.spark.rdd.RDD");
+      assertEquals(
+          sparks, classes(boundary.replaced(traced(new IllegalArgumentException("no"), sparks))));
+    }
+  }
+
+  private static <E extends Exception> E traced(E exception, List<String> classes) {
+    exception.setStackTrace(
+        classes.stream()
+            .map(name -> new StackTraceElement(name, "run", null, 1))
+            .toArray(StackTraceElement[]::new));
+    return exception;
+  }
+
+  private static List<String> classes(Exception exception) {
+    return Arrays.stream(exception.getStackTrace()).map(StackTraceElement::getClassName).toList();
   }
 
   @Test
