@@ -160,7 +160,7 @@ struct VectorTile {
   }
 
 // The first of a width is the planner's choice where tiles cover a problem equally well; the others win
-// somewhere, as the tuner finds out (docs/benchmarks-kernels.md).
+// somewhere, as the tuner finds out (docs/decisions/transposes-that-lost.md).
 TRANSPOSE_VECTOR(1, 128, 256, 128)
 TRANSPOSE_VECTOR(1, 256, 128, 128)
 TRANSPOSE_VECTOR(1, 128, 128, 64)

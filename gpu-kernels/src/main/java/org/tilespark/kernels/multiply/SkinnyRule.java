@@ -30,7 +30,7 @@ final class SkinnyRule {
 
   /**
    * Columns of doubles, or rows, up to which these are about as fast as cuBLAS in one call or
-   * faster (docs/benchmarks-kernels.md); of floats they are up to all 16.
+   * faster (docs/benchmarks/earlier); of floats they are up to all 16.
    */
   private static final long MOST_DOUBLES = 8;
 

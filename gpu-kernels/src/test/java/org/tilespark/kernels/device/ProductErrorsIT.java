@@ -32,7 +32,7 @@ class ProductErrorsIT extends MultiplyWays {
 
   /**
    * The largest errors of cuBLAS's SGEMM at 1024 x 512 x 1024 on an H200, by the order of the terms
-   * (docs/benchmarks-kernels.md): FLOAT on the tensor cores is for no larger ones.
+   * (docs/benchmarks/earlier): FLOAT on the tensor cores is for no larger ones.
    */
   private static final double[] SGEMM = {2.5e-7, 1.5e-6, 8.5e-7, 5.2e-9, 1.5e-7};
 

@@ -17,11 +17,11 @@ import org.tilespark.layout.PieceCursor;
 record PartitionPlanner(int cores) {
   /**
    * Seconds for which the driver is busy with one task. 201 tasks that had nothing to do took 0.13
-   * of the 0.20 s of a 64^3 transform on 16 cores (docs/benchmarks.md).
+   * of the 0.20 s of a 64^3 transform on 16 cores (docs/benchmarks/earlier).
    */
   static final double TASK_SECONDS = 0.65e-3;
 
-  /** Bytes of pieces that a task reads and assembles in a second (docs/benchmarks.md). */
+  /** Bytes of pieces that a task reads and assembles in a second (docs/benchmarks/earlier). */
   static final double BYTES_PER_SECOND = 1e9;
 
   /** Seconds for a block of any size: reading its mark, sorting and making its row. */

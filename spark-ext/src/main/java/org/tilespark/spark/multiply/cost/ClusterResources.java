@@ -67,17 +67,17 @@ public record ClusterResources(
 
     /**
      * The exchange in memory: tasks of a 1024^3 transform write and read 8 GiB in 15 and 11 s of a
-     * core, and in 37 and 22 through Spark's shuffle (docs/benchmarks.md, H100).
+     * core, and in 37 and 22 through Spark's shuffle (docs/benchmarks/earlier, H100).
      */
     private static final double SHUFFLE_IN_MEMORY = SHUFFLE_OF_SPARK * (37 + 22) / (15 + 11);
 
     /**
      * The driver collects, serializes, compresses and sends: 35 MB took 0.47 s of a core in local
-     * mode, which counts as two times as many bytes (docs/benchmarks.md, <em>An exchange</em>).
+     * mode, which counts as two times as many bytes (docs/benchmarks/earlier/an-exchange-1.csv).
      */
     private static final double BROADCAST = 0.15e9;
 
-    /** Pinned copies reach 55 GB/s (docs/benchmarks.md), 50 with some loss. */
+    /** Pinned copies reach 55 GB/s (docs/benchmarks/earlier), 50 with some loss. */
     private static final double PCIE = 50e9;
 
     /**

@@ -1,0 +1,211 @@
+"""Claims of docs/benchmarks*.md: measured, drawn and written; dev/reproduce --help."""
+
+import csv
+import datetime
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIGURES = ROOT / "docs" / "benchmarks"
+MOST_CLAIMS = 12  # of a page
+PEERS = "MLlib|numpy|scipy|torch|Triton|copy|reading|Spark|through"
+COLUMNS = ["case", "median", "least", "most", "commit"]
+PAGES = {
+    "claims": (
+        "benchmarks.md",
+        """\
+# Benchmarks
+
+Each claim has one chart, its machine and commit, and a command that measures it again. Medians; lines on bars reach from the
+least to the most. The figures are [CSV files](benchmarks), beside those of [earlier versions](benchmarks/earlier). Where
+others are faster, the text says so. Kernels alone: [benchmarks-kernels.md](benchmarks-kernels.md).
+""",
+    ),
+    "kernels": (
+        "benchmarks-kernels.md",
+        """\
+# Kernels, measured
+
+Times are medians by CUDA events after a warm-up, over random data, with kernel and peer in turns in one process. Kernel and
+peer rotate over so many buffers that at least 1 GiB is touched before one is used again. What was tried and did not win:
+[transposes](decisions/transposes-that-lost.md), [products](decisions/kernels-that-stay.md); products and transforms on the
+CPU: [products](decisions/products-on-the-cpu.md), [transforms](decisions/transforms-on-the-cpu.md). All tables of earlier
+versions are [CSV files](benchmarks/earlier).
+""",
+    ),
+}
+
+
+class Claim:
+    """A table of claims.toml, with the figures of its CSV."""
+
+    def __init__(self, name, table, machines):
+        self.name = name
+        self.page = table.get("page", "claims")
+        self.title = table["title"]
+        self.text = " ".join(table["text"].split())
+        self.machine = machines[table["machine"]]
+        self.unit = table["unit"]
+        self.commands = table["commands"]
+        self.patterns = table["cases"]
+        self.file = FIGURES / f"{name}.csv"
+        self.date, self.rows = self._read()
+
+    def _read(self):
+        if not self.file.exists():
+            return "", {}
+        with open(self.file, encoding="utf-8", newline="") as lines:
+            date = next(lines).strip("# \n")
+            return date, {row["case"]: row for row in csv.DictReader(lines)}
+
+    def measure(self):
+        """Runs the commands; keeps the figures that no command gives."""
+        output = ""
+        for command in self.commands:
+            command = command.replace("{python}", sys.executable)
+            print(f"$ {command}", flush=True)
+            run = subprocess.run(shlex.split(command), cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
+            print(run.stdout, flush=True)
+            output += run.stdout
+        commit = git("rev-parse", "--short=8", "HEAD") + ("+" if git("status", "--porcelain") else "")
+        for case, pattern in self.patterns.items():
+            if not pattern:
+                continue
+            found = re.search(pattern, output)
+            if found is None:
+                sys.exit(f"dev/reproduce: the output has no figure for '{case}' of {self.name}: no match of {pattern}")
+            figures = dict(zip(["median", "least", "most"], found.groups() + ("", "")))
+            self.rows[case] = {"case": case, **figures, "commit": commit}
+        self.date = datetime.date.today().isoformat()
+        with open(self.file, "w", encoding="utf-8", newline="") as out:
+            out.write(f"# {self.date}\n")
+            writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows[case] for case in self.patterns)
+
+    def _figure(self, case):
+        """A median, or the extremes where only these were noted."""
+        row = self.rows[case]
+        return row["median"] or f"{row['least']} to {row['most']}"
+
+    def _number(self, case):
+        row = self.rows[case]
+        return float(row["median"] or row["least"])
+
+    def prose(self):
+        """The text, with figures in place of cases in braces."""
+
+        def filled(match):
+            cases = match.group(1).split("/")
+            if len(cases) == 1:
+                return f"{self._figure(cases[0])} {self.unit}"
+            ratio = self._number(cases[0]) / self._number(cases[1])
+            return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+        return re.sub(r"\{([^}]+)\}", filled, self.text)
+
+    def section(self):
+        """Its part of the page."""
+        commits = ", ".join(dict.fromkeys(row["commit"] for row in self.rows.values()))
+        again = f"`dev/reproduce {self.name}`" if any(self.patterns.values()) else "no command writes its CSV again yet"
+        lines = [f"## {self.title}", ""]
+        lines += textwrap.wrap(self.prose(), 120, break_on_hyphens=False)
+        lines += ["", f"![{self.title}, {self.unit}](benchmarks/{self.name}.svg)", ""]
+        lines += textwrap.wrap(f"{self.machine}; {self.date}, {commits}; {again}.", 120, break_on_hyphens=False)
+        return "\n".join(lines) + "\n"
+
+    def draw(self):
+        """Horizontal bars, readable on light and on dark pages."""
+        import matplotlib
+
+        matplotlib.use("svg")
+        from matplotlib import pyplot
+
+        grey = "#808080"
+        pyplot.rcParams.update({"svg.hashsalt": self.name, "svg.fonttype": "none", "font.size": 11})
+        pyplot.rcParams.update(dict.fromkeys(["text.color", "axes.labelcolor", "xtick.color", "ytick.color"], grey))
+        cases = list(self.rows)[::-1]
+        figure, axes = pyplot.subplots(figsize=(7.5, 0.7 + 0.42 * len(cases)), layout="constrained")
+        ours = [not re.match(PEERS, case) for case in cases]
+        colors = ["#2a7fd4" if mine else "#b0b0b0" for mine in ours]
+        values = [self._number(case) for case in cases]
+        axes.barh(cases, values, color=colors, height=0.62)
+        ends = []
+        for place, case in enumerate(cases):
+            row = self.rows[case]
+            ends.append(max(values[place], float(row["most"] or 0)))
+            if row["least"] and row["most"]:
+                axes.plot([float(row["least"]), float(row["most"])], [place, place], color=grey, linewidth=2)
+            label = f"  {self._figure(case)} {self.unit}"
+            axes.text(ends[-1], place, label, va="center", color=grey)
+        axes.set_xlim(0, 1.25 * max(ends))
+        axes.set_xlabel(self.unit)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(grey)
+        figure.savefig(FIGURES / f"{self.name}.svg", transparent=True, metadata={"Date": None})
+        pyplot.close(figure)
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+def claims():
+    tables = tomllib.loads((FIGURES / "claims.toml").read_text(encoding="utf-8"))
+    machines = tables.pop("machines")
+    found = {name: Claim(name, table, machines) for name, table in tables.items()}
+    return found
+
+
+def pages(all_claims):
+    """The pages' texts by their files."""
+    texts = {}
+    for key, (name, introduction) in PAGES.items():
+        sections = [claim.section() for claim in all_claims.values() if claim.page == key]
+        if len(sections) > MOST_CLAIMS:
+            sys.exit(f"dev/reproduce: {len(sections)} claims; {name} has room for {MOST_CLAIMS}")
+        texts[ROOT / "docs" / name] = "\n".join([introduction, *sections])
+    return texts
+
+
+def check(all_claims):
+    """Fails if a figure has no case, a chart is missing, or the page is another one."""
+    for claim in all_claims.values():
+        if list(claim.rows) != list(claim.patterns):
+            sys.exit(f"dev/reproduce: {claim.file} has {list(claim.rows)}; expected {list(claim.patterns)}")
+        if not (FIGURES / f"{claim.name}.svg").exists():
+            sys.exit(f"dev/reproduce: {claim.name} has no picture; dev/reproduce --page draws it")
+    for file, text in pages(all_claims).items():
+        if file.read_text(encoding="utf-8") != text:
+            sys.exit(f"dev/reproduce: {file} is not what docs/benchmarks/*.csv say; dev/reproduce --page writes it")
+
+
+def main(arguments):
+    all_claims = claims()
+    if not arguments:
+        for claim in all_claims.values():
+            print(f"{claim.name:16} {claim.title} ({claim.machine})")
+            for command in claim.commands:
+                print(f"{'':16}   {command}")
+    elif arguments == ["--check"]:
+        check(all_claims)
+    else:
+        if arguments != ["--page"]:
+            claim = all_claims.get(arguments[0])
+            if claim is None or len(arguments) > 1:
+                sys.exit(f"dev/reproduce: no claim '{' '.join(arguments)}'; expected one of {', '.join(all_claims)}")
+            if not any(claim.patterns.values()):
+                sys.exit(f"dev/reproduce: no command writes the CSV of {claim.name} yet; look at {claim.commands}")
+            claim.measure()
+        for claim in all_claims.values():
+            claim.draw()
+        for file, text in pages(all_claims).items():
+            file.write_text(text, encoding="utf-8")
+
+
+main(sys.argv[1:])
