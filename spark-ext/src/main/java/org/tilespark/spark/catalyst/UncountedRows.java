@@ -1,11 +1,9 @@
 package org.tilespark.spark.catalyst;
 
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
-import scala.collection.immutable.Seq;
 
 /**
  * Gives its child's rows, and states no bound of their count. It stands above a node that
@@ -17,28 +15,16 @@ import scala.collection.immutable.Seq;
  * from it. There is no physical node: {@link PhysicalBlockNode#setLogicalLink} leaves the child's
  * physical node with the child.
  */
-public final class UncountedRows extends LogicalBlockNode {
-  private final LogicalPlan child;
-
+public final class UncountedRows extends SameRows {
   /** The node over a plan. */
   public UncountedRows(LogicalPlan child) {
-    this.child = child;
-  }
-
-  /** Where the rows come from. */
-  public LogicalPlan child() {
-    return child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child.output();
+    super(child);
   }
 
   /** What the child's node estimates, also where stages stand in its place. */
   @Override
   public Statistics stats() {
-    return child instanceof LogicalQueryStage stage ? stage.logicalPlan().stats() : child.stats();
+    return child() instanceof LogicalQueryStage stage ? stage.logicalPlan().stats() : super.stats();
   }
 
   @Override
@@ -48,6 +34,6 @@ public final class UncountedRows extends LogicalBlockNode {
 
   @Override
   protected List<Object> fields() {
-    return List.of(child);
+    return List.of(child());
   }
 }

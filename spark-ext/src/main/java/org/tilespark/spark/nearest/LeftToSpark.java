@@ -1,21 +1,17 @@
 package org.tilespark.spark.nearest;
 
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Statistics;
-import org.tilespark.spark.catalyst.LogicalBlockNode;
-import scala.collection.immutable.Seq;
+import org.tilespark.spark.catalyst.SameRows;
 
 /** Says above a join of nearest vectors that Spark plans why we do not. Gives its child's rows. */
-public final class LeftToSpark extends LogicalBlockNode {
+public final class LeftToSpark extends SameRows {
   private final String reason;
-  private final LogicalPlan child;
 
   /** The node over a join, or over what Spark makes of it. */
   public LeftToSpark(String reason, LogicalPlan child) {
+    super(child);
     this.reason = reason;
-    this.child = child;
   }
 
   /** Why Spark plans the join. */
@@ -23,23 +19,8 @@ public final class LeftToSpark extends LogicalBlockNode {
     return reason;
   }
 
-  /** The join. */
-  public LogicalPlan child() {
-    return child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Statistics stats() {
-    return child.stats();
-  }
-
   @Override
   protected List<Object> fields() {
-    return List.of(reason, child);
+    return List.of(reason, child());
   }
 }
