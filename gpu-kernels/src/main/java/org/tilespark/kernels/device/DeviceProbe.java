@@ -49,7 +49,7 @@ public record DeviceProbe(int count, String description) {
 
   static Availability<DeviceProbe> look(IndexSource index) {
     try {
-      return lookUnguarded(index.read());
+      return lookUnguarded(index);
     } catch (IOException e) {
       return Availability.not(
           ("cannot unpack JCuda's native library into '%s' (%s); set -Djava.io.tmpdir to"
@@ -62,7 +62,7 @@ public record DeviceProbe(int count, String description) {
     }
   }
 
-  private static Availability<DeviceProbe> lookUnguarded(KernelIndex index) throws IOException {
+  private static Availability<DeviceProbe> lookUnguarded(IndexSource source) throws IOException {
     String os = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
     String arch = System.getProperty("os.arch", "").toLowerCase(Locale.ROOT);
     if (!os.contains("linux") || !(arch.equals("amd64") || arch.equals("x86_64"))) {
@@ -97,6 +97,7 @@ public record DeviceProbe(int count, String description) {
               ? "the NVIDIA driver shows no device (check CUDA_VISIBLE_DEVICES)"
               : "cuDeviceGetCount failed with " + CUresult.stringFor(code));
     }
+    KernelIndex index = source.read(); // a long text that only a device needs
     if (index.isEmpty()) {
       return Availability.not(
           "this jar has no device kernels; 'mvn -DskipTests package' builds it with them");
