@@ -23,13 +23,11 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.cache.BlockCacheSerializer;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
-import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.runtime.ExecutorReport;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.ExecutorStatus;
-import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.StatusSender;
 import org.tilespark.spark.shuffle.LocalExecutor;
 import org.tilespark.spark.shuffle.TileShuffleManager;
@@ -170,28 +168,13 @@ public final class TileSparkPlugin implements SparkPlugin {
       exitOnLostDevice =
           !isLocal
               && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
-      Availability<DeviceProbe> probe = DeviceProbe.run();
       ResourceInformation gpus = plugin.resources().get("gpu");
       runtime =
           ExecutorRuntime.start(Optional.of(gpus == null ? List.of() : List.of(gpus.addresses())));
+      runtime.openAhead();
       if (!isLocal) {
         ExecutorMetrics.register(plugin.metricRegistry(), runtime);
-      }
-      Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(plugin.conf()));
-      long deviceBytes = 0;
-      Availability<Integer> devices = runtime.usableDevices();
-      if (devices.isPresent() && backend != Backend.CPU) {
-        deviceBytes = openDevice(runtime, backend);
-      }
-      try {
-        plugin.send(
-            new ExecutorReport(
-                plugin.executorID(),
-                devices.thing().orElse(0),
-                devices.isPresent() ? probe.get().description() : devices.whyNot(),
-                deviceBytes));
-      } catch (Exception e) { // the interface declares it; a report is worth no executor
-        LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
+        report(plugin);
       }
       boolean shown = Boolean.parseBoolean(extraConf.get(SHOWN));
       if (shown || !isLocal) {
@@ -230,20 +213,20 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * Opens the device, which takes about a second that the first task need not wait for. If that
-     * fails, so do tasks, and their job says why; an executor that failed would be started again
-     * without end.
-     *
-     * @return what tasks may hold of its memory together; 0 if it could not be opened
+     * Tells the driver what devices there are. It looks for them in step, since the first query may
+     * be planned as soon as the executor is known; in local mode the planner looks for itself.
      */
-    private static long openDevice(ExecutorRuntime runtime, Backend backend) {
+    private void report(PluginContext plugin) {
+      Availability<Integer> devices = runtime.usableDevices();
       try {
-        Optional<Gpu> gpu = runtime.gpu(backend, null);
-        var ignored = runtime.memory(gpu);
-        return gpu.map(open -> open.governor().limitBytes()).orElse(0L);
-      } catch (RuntimeException e) {
-        LOG.warn("Could not open the GPU; tasks will try again", e);
-        return 0;
+        plugin.send(
+            new ExecutorReport(
+                plugin.executorID(),
+                devices.thing().orElse(0),
+                devices.isPresent() ? DeviceProbe.run().get().description() : devices.whyNot(),
+                runtime.deviceBytes()));
+      } catch (Exception e) { // send declares it; a report is worth no executor
+        LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
       }
     }
 

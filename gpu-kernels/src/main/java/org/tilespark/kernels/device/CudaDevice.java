@@ -118,7 +118,8 @@ public final class CudaDevice implements AutoCloseable {
     }
   }
 
-  private static void requireSuccess(int code, String call, int ordinal) {
+  /** Throws the failure of a call that needs no context, unless {@code code} is success. */
+  static void requireSuccess(int code, String call, int ordinal) {
     if (code != CUresult.CUDA_SUCCESS) {
       throw CudaFailure.of(call, code, "", "device " + ordinal);
     }

@@ -38,6 +38,21 @@ public record DeviceProbe(int count, String description) {
     return run().thing().map(DeviceProbe::count).orElse(0);
   }
 
+  /**
+   * All memory of a device, in bytes; opens none.
+   *
+   * @param ordinal of a device that the driver shows
+   * @throws CudaFailure if there is none of that number
+   */
+  public static long totalBytes(int ordinal) {
+    CUdevice device = new CUdevice();
+    CudaDevice.requireSuccess(JCudaDriver.cuDeviceGet(device, ordinal), "cuDeviceGet", ordinal);
+    long[] bytes = new long[1];
+    CudaDevice.requireSuccess(
+        JCudaDriver.cuDeviceTotalMem(bytes, device), "cuDeviceTotalMem", ordinal);
+    return bytes[0];
+  }
+
   private static final class Once {
     static final Availability<DeviceProbe> RESULT = look(KernelIndex::ofThisJar);
   }

@@ -91,8 +91,9 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
 
   /** What tasks may hold of a device together; 0 if no executor has said. */
   private long deviceBytes() {
-    long reported = ExecutorReports.current().map(ExecutorReports::deviceBytes).orElse(0L);
-    return reported == 0 && context.isLocal() ? ExecutorRuntime.openDeviceBytes() : reported;
+    return context.isLocal()
+        ? ExecutorRuntime.current().deviceBytes()
+        : ExecutorReports.current().map(ExecutorReports::deviceBytes).orElse(0L);
   }
 
   private int devices() {

@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntFunction;
+import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
 import org.apache.spark.resource.ResourceInformation;
@@ -192,6 +193,15 @@ final class DeviceRegistry implements AutoCloseable {
     return usable(Backend.AUTO).map(TaskDevices::count);
   }
 
+  /** What tasks may hold of the first device together; 0 without one. Opens none. */
+  long limitBytes() {
+    UnaryOperator<String> settings = TileSparkConf.application(conf);
+    return usable(Backend.AUTO)
+        .thing()
+        .map(usable -> Gpu.limitBytes(DeviceProbe.totalBytes(usable.first()), settings))
+        .orElse(0L);
+  }
+
   /**
    * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
    *
@@ -236,6 +246,11 @@ final class DeviceRegistry implements AutoCloseable {
 
   private Gpu open(int number) {
     Slot slot = slots.computeIfAbsent(number, key -> new Slot());
+    Gpu known = slot.gpu;
+    if (known != null) {
+      requireOpen();
+      return known; // though another thread may look for cuFFT under the lock
+    }
     synchronized (slot) {
       requireOpen(); // close sets its mark before it looks at the slots
       if (slot.gpu == null) {

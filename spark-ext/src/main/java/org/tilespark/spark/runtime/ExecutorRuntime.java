@@ -34,6 +34,7 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.ConfigKey;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.StoppedException;
 
@@ -62,15 +63,15 @@ public final class ExecutorRuntime implements AutoCloseable {
   private static WeakReference<SparkEnv> stopped = new WeakReference<>(null);
 
   private final SparkEnv env;
-  private final HostMemoryPools hostMemory;
   private final DeviceRegistry devices;
   private final GpuTurns turns;
   private final ExecutorTelemetry telemetry = new ExecutorTelemetry();
   private final HostTransposer hostTransposer = new HostTransposer();
   private final HostProducts hostProducts;
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
-  private final StoreBudget storeBudget;
   private final Uses uses; // by this runtime until it is closed, by tasks and by allocations
+  private final Object memoryLock = new Object();
+  private HostMemoryPools hostMemory; // null until asked for; guarded by memoryLock
   // Guarded by itself.
   private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by what it belongs to
   private boolean closed; // guarded by kept
@@ -80,24 +81,12 @@ public final class ExecutorRuntime implements AutoCloseable {
     SparkConf conf = env.conf();
     boolean local = env.executorId().equals(LOCAL_EXECUTOR);
     UnaryOperator<String> settings = TileSparkConf.application(conf);
+    TileSparkConf.all().stream()
+        .filter(key -> key.reach() == ConfigKey.Reach.EXECUTOR)
+        .forEach(key -> key.read(settings)); // a wrong one fails here, not in each task
     this.hostProducts = new HostProducts(settings);
     this.uses = new Uses("The runtime of executor " + env.executorId(), this::free);
     this.devices = new DeviceRegistry(env.executorId(), conf, local, gpuAddresses);
-    boolean usesDevice =
-        TileSparkConf.BACKEND.read(settings) != Backend.CPU && usableDevices().isPresent();
-    HostBudget budget = HostBudget.of(conf, usesDevice, HostBudget.Machine.here());
-    budget.log();
-    this.storeBudget = new StoreBudget(budget.storeBytes());
-    this.hostMemory =
-        new HostMemoryPools(
-            settings,
-            budget,
-            uses,
-            storeBudget::spareBytes,
-            () ->
-                usesDevice
-                    ? devices.gpu(Backend.AUTO, TaskContext.get()).map(Gpu::device)
-                    : Optional.empty());
     this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(settings), devices::deviceNumber);
   }
 
@@ -142,17 +131,6 @@ public final class ExecutorRuntime implements AutoCloseable {
     return new StoppedException(
         "The Spark application of this task has stopped, so there is no memory and no device for"
             + " it any more. Start a new SparkContext to go on");
-  }
-
-  /** What tasks of this process may hold of a device together; 0 if none is open. */
-  public static long openDeviceBytes() {
-    ExecutorRuntime runtime;
-    synchronized (LOCK) {
-      runtime = current;
-    }
-    return runtime == null
-        ? 0
-        : runtime.gpus().stream().mapToLong(gpu -> gpu.governor().limitBytes()).min().orElse(0);
   }
 
   /**
@@ -202,6 +180,44 @@ public final class ExecutorRuntime implements AutoCloseable {
     return devices.usableDevices();
   }
 
+  /** What tasks may hold of the first device together; 0 without one. Opens none. */
+  public long deviceBytes() {
+    return devices.limitBytes();
+  }
+
+  /**
+   * Begins to open what the first tasks would wait for, on a thread of its own: the first device,
+   * pinned memory, cuBLAS and cuFFT; on the CPU it only looks for a device. A task that needs one
+   * of them meanwhile waits until it is open, or opens it. What fails is left to tasks, and their
+   * job says why: an executor that failed would be started again without end.
+   *
+   * @throws StoppedException if the application has stopped
+   */
+  public void openAhead() {
+    var ignored =
+        kept(
+            Ahead.class,
+            runtime ->
+                Ahead.begin(
+                    List.of(
+                        new Ahead.Step("host memory", runtime::hostMemory),
+                        new Ahead.Step("the device", runtime::openFirst),
+                        new Ahead.Step(
+                            "pinned memory",
+                            () -> gpus().forEach(gpu -> hostMemory().pinAhead(gpu.device()))),
+                        new Ahead.Step(
+                            "cuBLAS", () -> gpus().forEach(gpu -> gpu.multiplier().cublas())),
+                        new Ahead.Step(
+                            "cuFFT", () -> gpus().forEach(gpu -> devices.fourier(gpu.device()))))));
+  }
+
+  private void openFirst() {
+    Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(env.conf()));
+    if (backend != Backend.CPU && usableDevices().isPresent()) {
+      devices.gpu(backend, null);
+    }
+  }
+
   /**
    * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
    *
@@ -221,19 +237,46 @@ public final class ExecutorRuntime implements AutoCloseable {
     return devices.open();
   }
 
+  /**
+   * Host memory, shared out when it is first asked for: how depends on whether there is a device,
+   * and to look for one takes a while.
+   */
+  private HostMemoryPools hostMemory() {
+    synchronized (memoryLock) {
+      if (hostMemory == null) {
+        UnaryOperator<String> settings = TileSparkConf.application(env.conf());
+        boolean usesDevice =
+            TileSparkConf.BACKEND.read(settings) != Backend.CPU && usableDevices().isPresent();
+        HostBudget budget = HostBudget.of(env.conf(), usesDevice, HostBudget.Machine.here());
+        budget.log();
+        hostMemory =
+            new HostMemoryPools(
+                settings,
+                budget,
+                uses,
+                () ->
+                    usesDevice
+                        ? devices.gpu(Backend.AUTO, TaskContext.get()).map(Gpu::device)
+                        : Optional.empty());
+      }
+      return hostMemory;
+    }
+  }
+
   /** Arrow memory for blocks: pinned if {@code gpu} is present, else plain. */
   public ArrowMemory memory(Optional<Gpu> gpu) {
-    return gpu.map(each -> hostMemory.pinned(each.device())).orElseGet(hostMemory::plain);
+    HostMemoryPools pools = hostMemory();
+    return gpu.map(each -> pools.pinned(each.device())).orElseGet(pools::plain);
   }
 
   /** Plain Arrow memory, for what no device will read. */
   public ArrowMemory memory() {
-    return hostMemory.plain();
+    return hostMemory().plain();
   }
 
   /** Each task's part of the pool of pinned memory, when as many use a device as may. */
   public long pinnedShareBytes() {
-    return hostMemory.pinnedShareBytes();
+    return hostMemory().pinnedShareBytes();
   }
 
   /** The host twin. */
@@ -356,17 +399,17 @@ public final class ExecutorRuntime implements AutoCloseable {
 
   /** Host memory now. */
   public HostStatus hostStatus() {
-    return hostMemory.status(hostWork());
+    return hostMemory().status(hostWork());
   }
 
   /** Bytes of Arrow buffers alive in this executor, pinned and plain; 0 when nothing runs. */
   public long liveArrowBytes() {
-    return hostMemory.liveBytes();
+    return hostMemory().liveBytes();
   }
 
   /** Bytes of host memory kept for reuse, pinned and plain. */
   public long keptHostBytes() {
-    return hostMemory.keptBytes();
+    return hostMemory().keptBytes();
   }
 
   /** Bytes of device memory alive in this executor; 0 when nothing runs. */
@@ -376,17 +419,17 @@ public final class ExecutorRuntime implements AutoCloseable {
 
   /** Memory for blocks that outlive a task: pinned where a device is used, else plain. */
   public HostMemorySource storeMemory() {
-    return hostMemory.stores();
+    return hostMemory().stores();
   }
 
   /** What limits it: for outputs of map tasks and cached blocks together. */
   public StoreBudget storeBudget() {
-    return storeBudget;
+    return hostMemory().storeBudget();
   }
 
   /** Memory whose buffers a device can copy from; empty until a device is used. */
   public Optional<ArrowMemory> pinnedMemory() {
-    return hostMemory.pinned();
+    return hostMemory().pinned();
   }
 
   /**
@@ -449,7 +492,7 @@ public final class ExecutorRuntime implements AutoCloseable {
       owned = new ArrayList<>(kept.values());
       kept.clear();
     }
-    owned.add(() -> hostMemory.shut(lostDevice().isPresent()));
+    owned.add(() -> hostMemory().shut(lostDevice().isPresent()));
     owned.add(uses::release);
     Closing.all(owned);
     if (liveArrowBytes() > 0) {

@@ -111,17 +111,25 @@ public record Gpu(
         .resolve("tilespark");
   }
 
-  private static MemoryGovernor governor(long totalBytes, UnaryOperator<String> conf) {
+  /** What tasks may hold together of a device with {@code totalBytes}; 0 if that is nothing. */
+  static long limitBytes(long totalBytes, UnaryOperator<String> conf) {
     long reserve = TileSparkConf.DEVICE_RESERVE.read(conf);
-    double share = TileSparkConf.DEVICE_FRACTION.read(conf) * (totalBytes - reserve);
-    if (share < 1) {
+    return (long) Math.max(0, TileSparkConf.DEVICE_FRACTION.read(conf) * (totalBytes - reserve));
+  }
+
+  private static MemoryGovernor governor(long totalBytes, UnaryOperator<String> conf) {
+    long limit = limitBytes(totalBytes, conf);
+    if (limit == 0) {
       throw new ResourceException(
           ("The device has %s bytes of memory, and %s takes %s of them: nothing is"
                   + " left for tasks. Lower it")
-              .formatted(totalBytes, TileSparkConf.DEVICE_RESERVE.name(), reserve));
+              .formatted(
+                  totalBytes,
+                  TileSparkConf.DEVICE_RESERVE.name(),
+                  TileSparkConf.DEVICE_RESERVE.read(conf)));
     }
     return new MemoryGovernor(
-        (long) share,
+        limit,
         new AllocationFaults(
             TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.read(conf), ExecutorRuntime.FAULT_SEED),
         "Use smaller blocks, or raise %s, or lower %s"

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
@@ -20,6 +19,7 @@ import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.memory.Uses;
 import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -36,7 +36,7 @@ final class HostMemoryPools {
   private final UnaryOperator<String> conf;
   private final HostBudget budget;
   private final Uses uses;
-  private final LongSupplier spareBytes;
+  private final StoreBudget storeBudget;
   private final Supplier<Optional<CudaDevice>> device;
   private final AtomicBoolean triedDevice = new AtomicBoolean();
   private final NativeMemorySource plainSource;
@@ -53,7 +53,6 @@ final class HostMemoryPools {
    * Pools that keep what {@code budget} says.
    *
    * @param uses of the runtime that this memory belongs to
-   * @param spareBytes of what stores do not use now, which may be kept for them too
    * @param device opens the executor's device, if it has one, for stores that are used first: what
    *     they keep is to be pinned
    */
@@ -61,20 +60,25 @@ final class HostMemoryPools {
       UnaryOperator<String> conf,
       HostBudget budget,
       Uses uses,
-      LongSupplier spareBytes,
       Supplier<Optional<CudaDevice>> device) {
     this.device = device;
     this.conf = conf;
     this.budget = budget;
     this.uses = uses;
-    this.spareBytes = spareBytes;
+    this.storeBudget = new StoreBudget(budget.storeBytes());
     this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
-    this.plainSource.keepsMore(() -> isPinning ? 0 : spareBytes.getAsLong(), budget.storeBytes());
+    // What stores do not use now may be kept for them too.
+    this.plainSource.keepsMore(() -> isPinning ? 0 : storeBudget.spareBytes(), budget.storeBytes());
     this.plainMemory =
         FaultyMemorySource.of(
             new Counted(GuardedMemorySource.isWanted() ? new GuardedMemorySource() : plainSource),
             faults());
     this.plain = new ArrowMemory(plainMemory);
+  }
+
+  /** What stores may hold together. */
+  StoreBudget storeBudget() {
+    return storeBudget;
   }
 
   /** Plain memory. */
@@ -89,13 +93,25 @@ final class HostMemoryPools {
     }
     if (pinned == null) {
       pinnedPool = device.newPinnedPool(budget.pinnedPoolBytes());
-      pinnedPool.keepsMore(spareBytes, budget.storeBytes());
+      pinnedPool.keepsMore(storeBudget::spareBytes, budget.storeBytes());
       isPinning = true;
       pinnedMemory =
           FaultyMemorySource.of(new Counted(new PinnedMemorySource(pinnedPool)), faults());
       pinned = new ArrowMemory(pinnedMemory);
     }
     return pinned;
+  }
+
+  /** Pins the memory that the first task on {@code device} takes. */
+  void pinAhead(CudaDevice device) {
+    PinnedPool pool;
+    synchronized (this) {
+      var ignored = pinned(device);
+      pool = pinnedPool;
+    }
+    if (budget.pinnedPoolBytes() > 0) { // else nothing stays pinned
+      pool.take(1).close();
+    }
   }
 
   /** Pinned memory, if a device is used. */

@@ -1,0 +1,80 @@
+package org.tilespark.spark.runtime;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.error.StoppedException;
+
+/**
+ * Steps that are taken ahead of need, one after the other on a thread of its own. The first one
+ * that fails is said in the log, and ends them: whoever needs its result tries again, and fails
+ * where that is expected.
+ */
+final class Ahead implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Ahead.class);
+
+  /** Steps take a second or two; a driver that never answers must not keep an application alive. */
+  private static final long MOST_WAIT_MILLIS = 30_000;
+
+  private final List<Step> steps;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /**
+   * One step.
+   *
+   * @param what it makes ready, for the log
+   */
+  record Step(String what, Runnable work) {}
+
+  private Ahead(List<Step> steps) {
+    this.steps = List.copyOf(steps);
+    this.thread = new Thread(this::take, "tilespark-ahead");
+    thread.setDaemon(true);
+  }
+
+  /** Begins with the first step and returns at once. */
+  static Ahead begin(List<Step> steps) {
+    Ahead begun = new Ahead(steps);
+    begun.thread.start();
+    return begun;
+  }
+
+  private void take() {
+    for (Step step : steps) {
+      if (closed) {
+        return;
+      }
+      long start = System.nanoTime();
+      try {
+        step.work().run();
+        LOG.debug(
+            "{} ready after {} ms",
+            step.what(),
+            TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
+      } catch (StoppedException e) {
+        return;
+      } catch (Throwable e) { // one that left this thread would end an executor
+        LOG.warn("Could not open {} ahead; tasks will try again", step.what(), e);
+        return;
+      }
+    }
+  }
+
+  /** Takes no further step, and waits for the one under way. May be called twice. */
+  @Override
+  public void close() {
+    closed = true;
+    try {
+      thread.join(MOST_WAIT_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (thread.isAlive()) {
+      LOG.warn(
+          "The executor ends while its device is being opened, which has taken {} s",
+          TimeUnit.MILLISECONDS.toSeconds(MOST_WAIT_MILLIS));
+    }
+  }
+}
