@@ -275,23 +275,20 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       tellPassed();
       return onHost(epilogue, zeros);
     }
-    DeviceBuffer from = finished();
-    if (epilogue.isEmpty()) {
-      return fetched(from);
-    }
-    if (!epilogue.stream().allMatch(each -> elementwise.check(each).isPresent())) {
-      return onHost(epilogue, fetched(from));
-    }
+    boolean onDevice = epilogue.stream().allMatch(each -> elementwise.check(each).isPresent());
+    HostMemory result;
     try (DeviceClock clock = new DeviceClock(kernels)) {
-      List<At> tiles = List.of(new At(from, 0));
-      for (ElementwiseProgram each : epilogue) {
-        elementwise.run(each, tile.shape(), new long[2], List.of(), tiles, tiles, kernels);
+      DeviceBuffer from = finished(clock);
+      if (onDevice && !epilogue.isEmpty()) {
+        List<At> tiles = List.of(new At(from, 0));
+        for (ElementwiseProgram each : epilogue) {
+          elementwise.run(each, tile.shape(), new long[2], List.of(), tiles, tiles, kernels);
+        }
+        clock.ended(Phase.KERNELS);
       }
-      clock.ended(Phase.KERNELS);
-      clock.synchronize();
-      place.listener().computed(clock.times().kernels());
+      result = fetched(from, clock);
     }
-    return fetched(from);
+    return onDevice ? result : onHost(epilogue, result);
   }
 
   private HostMemory onHost(List<ElementwiseProgram> epilogue, HostMemory result) {
@@ -304,14 +301,16 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (granted == null || !selector.supports(tile.panel().type())) {
       return new HostSelection(selection, finish());
     }
-    DeviceBuffer from = finished();
+    settle();
     SelectionPlan plan = plan(tile);
     HostMemory bounds = slots[0].a.gathered(plan.boundsBytes()); // panels are done with
     plan.putBounds(selection, bounds);
     At onDevice = new At(granted.resource().workspace, 0);
     At found = new At(granted.resource().workspace, plan.boundsBytes());
     HostMemory head = pinned.memory(plan.foundBytes()).slice(0, plan.headBytes());
+    DeviceBuffer from;
     try (DeviceClock clock = new DeviceClock(kernels)) {
+      from = finished(clock);
       kernels.upload(bounds, onDevice.buffer(), 0);
       clock.ended(Phase.COPY_UP);
       selector.select(selection, plan, new At(from, 0), onDevice, found, kernels);
@@ -321,7 +320,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     }
     long count = SelectionPlan.count(head);
     if (count > plan.capacity()) {
-      return new HostSelection(selection, fetched(from));
+      try (DeviceClock clock = new DeviceClock(kernels)) {
+        return new HostSelection(selection, fetched(from, clock));
+      }
     }
     HostMemory all = pinned.memory(plan.headBytes() + count * Integer.BYTES);
     if (count > 0) {
@@ -356,36 +357,29 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     return (isPinned() ? pinned : plain).memory(tile.bytes());
   }
 
-  /** The tile on the device, when what was queued is done and its sums are whole. */
-  private DeviceBuffer finished() {
-    settle();
+  /** The tile on the device, behind what is queued on the kernels' stream; its sums are whole. */
+  private DeviceBuffer finished(DeviceClock clock) {
     OnDevice memories = granted.resource();
     if (memories.totals == null) {
       return memories.c;
     }
-    try (DeviceClock clock = new DeviceClock(kernels)) {
-      addPartials();
-      clock.ended(Phase.KERNELS);
-      clock.synchronize();
-      place.listener().computed(clock.times().kernels());
-    }
+    addPartials();
+    clock.ended(Phase.KERNELS);
     return memories.totals;
   }
 
-  /** Brings the tile down, and gives the device's memory up. */
-  private HostMemory fetched(DeviceBuffer from) {
+  /** Brings the tile down behind what is queued, waits, and gives the device's memory up. */
+  private HostMemory fetched(DeviceBuffer from, DeviceClock clock) {
     HostMemory result = result();
-    try (DeviceClock clock = new DeviceClock(kernels)) {
-      if (isPinned()) {
-        kernels.download(from, 0, result);
-      } else {
-        downloadInPieces(from, result);
-      }
-      clock.ended(Phase.COPY_DOWN);
-      place.awaitResults(clock::synchronize);
-      place.listener().copiedDown(clock.times().copyDown());
-      place.listener().moved(0, tile.bytes());
+    if (isPinned()) {
+      kernels.download(from, 0, result);
+    } else {
+      downloadInPieces(from, result);
     }
+    clock.ended(Phase.COPY_DOWN);
+    place.awaitResults(clock::synchronize);
+    clock.times().tell(place.listener());
+    place.listener().moved(0, tile.bytes());
     giveUp();
     tellPassed();
     return result;
@@ -400,10 +394,11 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   }
 
   /**
-   * Downloads through the panels' pinned memory, which is free by now: while one piece comes down,
-   * the one before is copied to its place.
+   * Downloads through the panels' pinned memory, once that is free: while one piece comes down, the
+   * one before is copied to its place.
    */
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
+    settle();
     long most = Math.min(PIECE_BYTES, to.bytes());
     place.listener().staged(to.bytes());
     HostMemory[] staging = {slots[0].a.gathered(most), slots[1].a.gathered(most)};
