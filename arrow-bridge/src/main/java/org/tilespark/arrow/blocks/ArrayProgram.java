@@ -262,6 +262,8 @@ public record ArrayProgram(
     private final Compositions compositions = new Compositions();
     private long[] sizes; // of the part before; null before the first
     private BlockProgram bound; // to that
+    private List<Box> lastParts = List.of(); // without a trend
+    private Part last; // of these
 
     private Binding(ArrayProgram program) {
       this.program = program;
@@ -305,7 +307,14 @@ public record ArrayProgram(
      *     slice is not whole along an axis along which a later step needs it whole
      */
     public Part on(List<Box> parts, double[] trend) {
-      return on(parts.iterator(), trend);
+      if (trend != null) {
+        return on(parts.iterator(), trend);
+      }
+      if (!parts.equals(lastParts)) {
+        last = on(parts.iterator(), null);
+        lastParts = List.copyOf(parts);
+      }
+      return last;
     }
 
     private Part on(Iterator<Box> parts, double[] trend) {

@@ -70,8 +70,11 @@ public interface BlockPipeline extends AutoCloseable {
     void requirePlanes(List<Plane> planes, State state) {
       requireInside(state.shape());
       long bytes = elements() * state.type().bytes();
-      if (planes.size() != state.planes()
-          || planes.stream().anyMatch(plane -> plane.values().bytes() != bytes)) {
+      boolean fits = planes.size() == state.planes();
+      for (Plane plane : planes) {
+        fits &= plane.values().bytes() == bytes;
+      }
+      if (!fits) {
         throw new IllegalArgumentException(
             "A part of size %s of a %s array with planes of %s bytes; expected %s of %s"
                 .formatted(
@@ -90,9 +93,11 @@ public interface BlockPipeline extends AutoCloseable {
      */
     List<HostMemory> requireRoom(List<HostMemory> room, State state) {
       long bytes = elements() * state.type().bytes();
-      if (!room.isEmpty()
-          && (room.size() != state.planes()
-              || room.stream().anyMatch(plane -> plane.bytes() != bytes))) {
+      boolean fits = room.isEmpty() || room.size() == state.planes();
+      for (HostMemory plane : room) {
+        fits &= plane.bytes() == bytes;
+      }
+      if (!fits) {
         throw new IllegalArgumentException(
             "A room of "
                 + room.stream().map(HostMemory::bytes).toList()

@@ -16,8 +16,12 @@ public interface BlockStep extends ArrayStep {
     return List.of();
   }
 
-  /** Does this step on the CPU. */
-  void onHost(HostArray array);
+  /**
+   * This step on the CPU.
+   *
+   * @param before the arrays that it is made ready for
+   */
+  HostStep onHost(State before);
 
   /**
    * This step on {@code count} arrays that lie behind each other, as one step on one array with a

@@ -119,13 +119,20 @@ public record ElementwiseBlock(
 
   /** Computes a block from blocks that are ready. */
   void run(
-      HostElementwise host, Shape shape, List<List<HostMemory>> inputs, List<HostMemory> output) {
-    host.run(program, shape, place(), vectors, inputs, List.of(output));
+      HostElementwise host,
+      Shape shape,
+      long[] place,
+      List<List<HostMemory>> inputs,
+      List<HostMemory> output) {
+    host.run(program, shape, place, vectors, inputs, List.of(output));
   }
 
   @Override
-  public void onHost(HostArray array) {
-    array.elementwise(this, after(array.state()));
+  public HostStep onHost(State before) {
+    State after = after(before);
+    List<List<HostStep>> firsts = otherBlocks.stream().map(HostProgram::steps).toList();
+    long[] place = place();
+    return array -> array.elementwise(this, place, firsts, after);
   }
 
   @Override

@@ -96,8 +96,10 @@ public record Fourier(
   }
 
   @Override
-  public void onHost(HostArray array) {
-    array.transform(problem(array.state()), scale, after(array.state()));
+  public HostStep onHost(State before) {
+    FourierProblem problem = problem(before);
+    State after = after(before);
+    return array -> array.transform(problem, scale, after);
   }
 
   @Override

@@ -18,7 +18,6 @@ import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
-import org.tilespark.layout.Permutation;
 
 /**
  * An array on the CPU that steps change. It lies in buffers of its own, one per plane, or for a
@@ -68,9 +67,13 @@ public final class HostArray implements AutoCloseable {
    * {@link #settle}, unless it has an owner, which is retained.
    */
   static HostArray reading(Machine machine, State state, List<Plane> planes) {
-    List<ArrowBuf> owners = planes.stream().flatMap(plane -> plane.owner().stream()).toList();
+    List<ArrowBuf> owners = new ArrayList<>();
+    List<HostMemory> values = new ArrayList<>();
+    for (Plane plane : planes) {
+      plane.owner().ifPresent(owners::add);
+      values.add(plane.values());
+    }
     owners.forEach(owner -> owner.getReferenceManager().retain());
-    List<HostMemory> values = planes.stream().map(Plane::values).toList();
     return new HostArray(machine, state, values, List.of(), owners);
   }
 
@@ -105,12 +108,12 @@ public final class HostArray implements AutoCloseable {
    * @param others arrays that steps take, in this order
    * @param room where the result goes, one memory per plane; none: into buffers of its own
    */
-  void run(List<BlockStep> steps, Queue<HostArray> others, List<HostMemory> room) {
+  void run(List<HostStep> steps, Queue<HostArray> others, List<HostMemory> room) {
     waiting = others;
     int last = steps.size() - 1;
     for (int i = 0; i <= last; i++) {
       target = i == last ? room : List.of();
-      steps.get(i).onHost(this);
+      steps.get(i).on(this);
     }
     target = room;
     if (target.isEmpty() ? buffers.isEmpty() : planes != target) {
@@ -118,21 +121,26 @@ public final class HostArray implements AutoCloseable {
     }
   }
 
-  /** Computes each element from this array and from others that wait. */
-  void elementwise(ElementwiseBlock step, State after) {
+  /**
+   * Computes each element from this array and from others that wait.
+   *
+   * @param place of the first element in the whole array
+   * @param firsts what becomes of each of the others first
+   */
+  void elementwise(ElementwiseBlock step, long[] place, List<List<HostStep>> firsts, State after) {
     List<HostArray> others = new ArrayList<>();
     try {
-      for (BlockProgram program : step.otherBlocks()) {
+      for (List<HostStep> first : firsts) {
         HostArray other = waiting.remove();
         others.add(other);
         other.waiting = waiting;
-        program.steps().forEach(first -> first.onHost(other));
+        first.forEach(each -> each.on(other));
       }
       BiConsumer<List<HostMemory>, List<HostMemory>> work =
           (from, to) -> {
             List<List<HostMemory>> inputs = new ArrayList<>(List.of(from));
             others.forEach(other -> inputs.add(other.planes));
-            step.run(machine.elementwise(), after.shape(), inputs, to);
+            step.run(machine.elementwise(), after.shape(), place, inputs, to);
           };
       if (after.planes() <= state.planes() && after.planeBytes() == state.planeBytes()) {
         update(after, work);
@@ -144,9 +152,9 @@ public final class HostArray implements AutoCloseable {
     }
   }
 
-  /** Takes a step of several passes. */
-  void calculate(Calculation calculation, State after) {
-    into(after, (from, to) -> HostCalculation.run(calculation, machine, from, to));
+  /** What its pipeline shares. */
+  Machine machine() {
+    return machine;
   }
 
   private static void copyAll(List<HostMemory> from, List<HostMemory> to) {
@@ -216,14 +224,12 @@ public final class HostArray implements AutoCloseable {
   }
 
   /** Reorders its axes. */
-  void permute(Permutation permutation, State after) {
-    TransposeProblem problem =
-        new TransposeProblem(state.shape(), permutation, state.type().bytes());
+  void permute(HostTransposer.Ready transpose, State after) {
     into(
         after,
         (from, to) -> {
           for (int p = 0; p < to.size(); p++) {
-            machine.transposer().transpose(problem, from.get(p), to.get(p));
+            machine.transposer().transpose(transpose, from.get(p), to.get(p));
           }
         });
   }

@@ -31,11 +31,12 @@ public final class HostBlockPipeline implements BlockPipeline {
 
   private final HostArray.Machine machine;
   private final PipelineListener listener;
-  private BlockProgram program; // of the array being started; null if there is none
-  private List<State> inputs; // of that program
+  private HostProgram program; // of the last array that began; null before the first
+  private boolean isFilling; // between begin and run
   private final List<HostArray> filling = new ArrayList<>(); // inputs; null before they are put
   private final Deque<Result> done = new ArrayDeque<>();
   private long doneBytes; // of these
+  private int unplaced; // of these
 
   /** A pipeline in memory of {@code allocator}; borrows all three. */
   public HostBlockPipeline(
@@ -74,17 +75,19 @@ public final class HostBlockPipeline implements BlockPipeline {
 
   @Override
   public void begin(BlockProgram newProgram) {
-    if (program != null) {
+    if (isFilling) {
       throw new IllegalStateException("The array before was not run");
     }
-    program = newProgram;
-    inputs = newProgram.inputs();
-    filling.addAll(Collections.nCopies(inputs.size(), null));
+    if (program == null || !program.program().equals(newProgram)) {
+      program = HostProgram.of(newProgram);
+    }
+    isFilling = true;
+    filling.addAll(Collections.nCopies(program.inputs().size(), null));
   }
 
   @Override
   public void put(int input, Part part, List<Plane> planes) {
-    State state = inputs.get(input);
+    State state = program.inputs().get(input);
     part.requirePlanes(planes, state);
     HostArray array = filled(input);
     Move move = BoxMoves.put(part, state.shape());
@@ -96,42 +99,44 @@ public final class HostBlockPipeline implements BlockPipeline {
   /** An input to which parts are put, or zeros where none were. */
   private HostArray filled(int input) {
     if (filling.get(input) == null) {
-      filling.set(input, HostArray.zero(machine, inputs.get(input)));
+      filling.set(input, HostArray.zero(machine, program.inputs().get(input)));
     }
     return filling.get(input);
   }
 
   @Override
   public void putWhole(int input, List<Plane> planes) {
-    State state = inputs.get(input);
-    Part.whole(state.shape()).requirePlanes(planes, state);
+    State state = program.inputs().get(input);
+    program.wholes().get(input).requirePlanes(planes, state);
     filling.set(input, HostArray.reading(machine, state, planes));
   }
 
   @Override
   public void run(List<Part> outputs, Rooms rooms) {
     State output = program.output();
-    outputs.forEach(part -> part.requireInside(output.shape()));
+    boolean isWhole = outputs.size() == 1 && outputs.get(0).equals(program.whole());
+    if (!isWhole) {
+      outputs.forEach(part -> part.requireInside(output.shape()));
+    }
     Deque<HostArray> waiting = new ArrayDeque<>();
-    for (int input = 0; input < inputs.size(); input++) {
+    for (int input = 0; input < program.inputs().size(); input++) {
       waiting.add(filled(input));
     }
     HostArray array = waiting.remove();
     // Rooms are asked for in the order of results: not before those of earlier ones.
-    boolean isPlaced =
-        outputs.equals(List.of(Part.whole(output.shape())))
-            && done.stream().allMatch(result -> result.isPlaced);
+    boolean isPlaced = isWhole && unplaced == 0;
     List<HostMemory> room = isPlaced ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
     long start = System.nanoTime();
     array.run(program.steps(), waiting, room);
     listener.computed(System.nanoTime() - start);
-    program = null;
+    isFilling = false;
     filling.clear();
     if (outputs.isEmpty()) {
       array.close();
     } else {
       done.add(new Result(array, outputs, rooms, isPlaced));
       doneBytes += output.bytes();
+      unplaced += isPlaced ? 0 : 1;
     }
   }
 
@@ -155,7 +160,7 @@ public final class HostBlockPipeline implements BlockPipeline {
   }
 
   private void remove(HostArray array) {
-    done.remove();
+    unplaced -= done.remove().isPlaced ? 0 : 1;
     doneBytes -= array.state().bytes();
   }
 
@@ -185,7 +190,7 @@ public final class HostBlockPipeline implements BlockPipeline {
     done.forEach(result -> all.add(result.array));
     done.clear();
     filling.clear();
-    program = null;
+    isFilling = false;
     Closing.all(all);
   }
 }

@@ -1,52 +1,39 @@
 package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.Calculation.At;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Runs a {@link Calculation} on the CPU. Arrays between the first and the result have memory from
- * the first pass that mentions them to the last.
+ * A {@link Calculation} made ready for the CPU. Arrays between the first and the result have memory
+ * from the first pass that mentions them to the last.
  */
-final class HostCalculation implements Calculation.Twin, AutoCloseable {
-  private final HostArray.Machine machine;
+final class HostCalculation implements HostStep, Calculation.Twin {
   private final Calculation calculation;
-  private final List<List<HostMemory>> planes = new ArrayList<>(); // empty without memory
-  private final List<List<ArrowBuf>> buffers = new ArrayList<>(); // likewise
+  private final State after;
+  private final List<Consumer<Run>> work = new ArrayList<>(); // passes, and what ends with them
 
-  private HostCalculation(HostArray.Machine machine, Calculation calculation) {
-    this.machine = machine;
-    this.calculation = calculation;
-  }
+  /** Part of each plane of an array. */
+  private record Range(int array, long start, long bytes) {}
 
   /**
-   * Runs one.
+   * Makes one ready.
    *
-   * @param from the planes that are taken
-   * @param to the planes of the result, apart from those
+   * @param after what an array is after it
    */
-  static void run(
-      Calculation calculation,
-      HostArray.Machine machine,
-      List<HostMemory> from,
-      List<HostMemory> to) {
-    try (HostCalculation run = new HostCalculation(machine, calculation)) {
-      for (int array = 0; array < calculation.arrays().size(); array++) {
-        run.planes.add(array == 0 ? from : array == calculation.result() ? to : List.of());
-        run.buffers.add(List.of());
-      }
-      run.all();
-    }
-  }
-
-  private void all() {
-    int[] lastUse = new int[planes.size()];
+  HostCalculation(Calculation calculation, State after) {
+    this.calculation = calculation;
+    this.after = after;
+    int[] lastUse = new int[calculation.arrays().size()];
     List<Calculation.Pass> passes = calculation.passes();
     for (int i = 0; i < passes.size(); i++) {
       for (At place : passes.get(i).places()) {
@@ -55,81 +42,132 @@ final class HostCalculation implements Calculation.Twin, AutoCloseable {
     }
     for (int i = 0; i < passes.size(); i++) {
       int now = i;
-      passes.get(i).places().forEach(place -> allocate(place.array()));
       passes.get(i).on(this);
-      passes.get(i).places().stream()
-          .map(At::array)
+      IntStream.range(0, lastUse.length)
           .filter(array -> lastUse[array] == now)
-          .forEach(this::free);
+          .forEach(array -> work.add(run -> run.free(array)));
     }
   }
 
-  private void allocate(int array) {
-    if (planes.get(array).isEmpty()) {
-      State state = calculation.arrays().get(array);
-      buffers.set(array, Buffers.allocate(machine.allocator(), state.planes(), state.planeBytes()));
-      planes.set(
-          array,
-          buffers.get(array).stream()
-              .map(buffer -> Buffers.memory(buffer, 0, state.planeBytes()))
-              .toList());
-    }
-  }
-
-  private void free(int array) {
-    Closing.all(buffers.set(array, List.of()));
+  @Override
+  public void on(HostArray array) {
+    array.into(
+        after,
+        (from, to) -> {
+          try (Run run = new Run(array.machine(), from, to)) {
+            work.forEach(each -> each.accept(run));
+          }
+        });
   }
 
   @Override
   public void map(Calculation.Map map) {
-    machine
-        .elementwise()
-        .run(
-            map.program(),
-            map.shape(),
-            new long[map.shape().rank()],
-            List.of(),
-            IntStream.range(0, map.inputs().size())
-                .mapToObj(
-                    i ->
-                        memory(
-                            map.inputs().get(i),
-                            map.program().inputs().get(i).shape(map.shape()).elements()))
-                .toList(),
-            map.outputs().stream().map(at -> memory(at, map.shape().elements())).toList());
+    long[] origin = new long[map.shape().rank()];
+    List<Range> inputs = new ArrayList<>();
+    for (int i = 0; i < map.inputs().size(); i++) {
+      long elements = map.program().inputs().get(i).shape(map.shape()).elements();
+      inputs.add(range(map.inputs().get(i), elements));
+    }
+    List<Range> outputs =
+        map.outputs().stream().map(at -> range(at, map.shape().elements())).toList();
+    work.add(
+        run ->
+            run.machine
+                .elementwise()
+                .run(
+                    map.program(),
+                    map.shape(),
+                    origin,
+                    List.of(),
+                    run.memory(inputs),
+                    run.memory(outputs)));
   }
 
   @Override
   public void fold(Calculation.Fold fold) {
-    machine
-        .reducer()
-        .reduce(
-            fold.problem(),
-            memory(fold.in(), fold.problem().shape().elements()).get(0),
-            memory(fold.out(), fold.problem().outputShape().elements()).get(0));
+    Range in = range(fold.in(), fold.problem().shape().elements());
+    Range out = range(fold.out(), fold.problem().outputShape().elements());
+    work.add(
+        run ->
+            run.machine
+                .reducer()
+                .reduce(fold.problem(), run.memory(in).get(0), run.memory(out).get(0)));
   }
 
   @Override
   public void move(Calculation.Move move) {
     long elements = move.problem().shape().elements();
-    machine
-        .transposer()
-        .transpose(
-            move.problem(),
-            memory(move.in(), elements).get(0),
-            memory(move.out(), elements).get(0));
+    Range in = range(move.in(), elements);
+    Range out = range(move.out(), elements);
+    HostTransposer.Ready transpose = HostTransposer.ready(move.problem());
+    work.add(
+        run ->
+            run.machine
+                .transposer()
+                .transpose(transpose, run.memory(in).get(0), run.memory(out).get(0)));
   }
 
-  /** Elements of each plane of an array. */
-  private List<HostMemory> memory(At at, long elements) {
+  private Range range(At at, long elements) {
     int width = calculation.arrays().get(at.array()).type().bytes();
-    return planes.get(at.array()).stream()
-        .map(plane -> plane.slice(at.element() * width, elements * width))
-        .toList();
+    return new Range(at.array(), at.element() * width, elements * width);
   }
 
-  @Override
-  public void close() {
-    buffers.forEach(Closing::all);
+  /** The memory of one run. */
+  private final class Run implements AutoCloseable {
+    final HostArray.Machine machine;
+    private final List<List<HostMemory>> planes; // empty without memory
+    private final List<List<ArrowBuf>> buffers; // likewise
+
+    /**
+     * No memory but that of two arrays.
+     *
+     * @param from the planes that are taken
+     * @param to the planes of the result, apart from those
+     */
+    Run(HostArray.Machine machine, List<HostMemory> from, List<HostMemory> to) {
+      this.machine = machine;
+      int arrays = calculation.arrays().size();
+      planes = new ArrayList<>(Collections.nCopies(arrays, List.of()));
+      buffers = new ArrayList<>(Collections.nCopies(arrays, List.of()));
+      planes.set(calculation.result(), to);
+      planes.set(0, from);
+    }
+
+    List<List<HostMemory>> memory(List<Range> ranges) {
+      List<List<HostMemory>> all = new ArrayList<>();
+      for (Range range : ranges) {
+        all.add(memory(range));
+      }
+      return all;
+    }
+
+    List<HostMemory> memory(Range range) {
+      if (planes.get(range.array).isEmpty()) {
+        allocate(range.array);
+      }
+      List<HostMemory> parts = new ArrayList<>();
+      for (HostMemory plane : planes.get(range.array)) {
+        parts.add(plane.slice(range.start, range.bytes));
+      }
+      return parts;
+    }
+
+    private void allocate(int array) {
+      State state = calculation.arrays().get(array);
+      List<ArrowBuf> all =
+          Buffers.allocate(machine.allocator(), state.planes(), state.planeBytes());
+      buffers.set(array, all);
+      planes.set(
+          array, all.stream().map(each -> Buffers.memory(each, 0, state.planeBytes())).toList());
+    }
+
+    void free(int array) {
+      Closing.all(buffers.set(array, List.of()));
+    }
+
+    @Override
+    public void close() {
+      buffers.forEach(Closing::all);
+    }
   }
 }

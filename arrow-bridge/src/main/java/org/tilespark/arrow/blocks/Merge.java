@@ -53,8 +53,8 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
   }
 
   @Override
-  public void onHost(HostArray array) {
-    array.calculate(calculation(array.state()), after(array.state()));
+  public HostStep onHost(State before) {
+    return new HostCalculation(calculation(before), after(before));
   }
 
   @Override

@@ -52,8 +52,10 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
   }
 
   @Override
-  public void onHost(HostArray array) {
-    array.move(List.of(BoxMoves.pad(array.state().shape(), this)), true, after(array.state()));
+  public HostStep onHost(State before) {
+    State after = after(before);
+    List<BoxMoves.Move> moves = List.of(BoxMoves.pad(before.shape(), this));
+    return array -> array.move(moves, true, after);
   }
 
   @Override

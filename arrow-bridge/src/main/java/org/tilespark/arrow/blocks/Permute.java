@@ -2,6 +2,8 @@ package org.tilespark.arrow.blocks;
 
 import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
+import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
 
@@ -47,8 +49,12 @@ public record Permute(Permutation permutation) implements BlockStep {
   }
 
   @Override
-  public void onHost(HostArray array) {
-    array.permute(permutation, after(array.state()));
+  public HostStep onHost(State before) {
+    State after = after(before);
+    HostTransposer.Ready transpose =
+        HostTransposer.ready(
+            new TransposeProblem(before.shape(), permutation, before.type().bytes()));
+    return array -> array.permute(transpose, after);
   }
 
   @Override

@@ -43,8 +43,8 @@ record ReduceBlock(
   }
 
   @Override
-  public void onHost(HostArray array) {
-    array.calculate(calculation(array.state()), after(array.state()));
+  public HostStep onHost(State before) {
+    return new HostCalculation(calculation(before), after(before));
   }
 
   @Override

@@ -51,11 +51,12 @@ public record Roll(List<Long> shifts) implements BlockStep {
   }
 
   @Override
-  public void onHost(HostArray array) {
-    State before = array.state();
-    if (!BoxMoves.isIdentity(before.shape(), this)) {
-      array.move(BoxMoves.roll(before.shape(), this), false, before);
+  public HostStep onHost(State before) {
+    if (BoxMoves.isIdentity(before.shape(), this)) {
+      return array -> {};
     }
+    List<BoxMoves.Move> moves = BoxMoves.roll(before.shape(), this);
+    return array -> array.move(moves, false, before);
   }
 
   @Override

@@ -138,11 +138,13 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
   }
 
   @Override
-  public void onHost(HostArray array) {
-    State before = array.state();
-    if (!sliced(before).isEmpty()) {
-      array.move(List.of(BoxMoves.slice(before.shape(), this)), false, after(before));
+  public HostStep onHost(State before) {
+    if (sliced(before).isEmpty()) {
+      return array -> {};
     }
+    State after = after(before);
+    List<BoxMoves.Move> moves = List.of(BoxMoves.slice(before.shape(), this));
+    return array -> array.move(moves, false, after);
   }
 
   @Override

@@ -1,11 +1,11 @@
 package org.tilespark.arrow.memory;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.memory.HostMemory;
 
 /** Several buffers that are made together, and the memory of buffers. */
@@ -14,9 +14,16 @@ public final class Buffers {
 
   /** {@code count} buffers of {@code bytes} bytes, or none at all if one cannot be had. */
   public static List<ArrowBuf> allocate(BufferAllocator allocator, int count, long bytes) {
-    return TaskScope.opening(
-        scope ->
-            IntStream.range(0, count).mapToObj(i -> scope.own(allocator.buffer(bytes))).toList());
+    ArrowBuf[] buffers = new ArrowBuf[count];
+    try {
+      for (int i = 0; i < count; i++) {
+        buffers[i] = allocator.buffer(bytes);
+      }
+      return List.of(buffers);
+    } catch (Throwable t) {
+      Closing.all(Arrays.stream(buffers).filter(Objects::nonNull).toList());
+      throw t;
+    }
   }
 
   /**

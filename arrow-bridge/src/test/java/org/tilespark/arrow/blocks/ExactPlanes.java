@@ -41,6 +41,7 @@ final class ExactPlanes {
     step.run(
         new HostElementwise(),
         before.shape(),
+        step.place(),
         arrays.stream().map(ExactPlanes::memories).toList(),
         memories(result));
     return result;

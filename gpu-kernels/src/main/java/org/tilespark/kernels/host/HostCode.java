@@ -37,6 +37,7 @@ final class HostCode {
 
   private final ElementwiseProgram program;
   private final FusedAxes axes;
+  private final List<ElementType> outputTypes;
   private final List<Step> steps = new ArrayList<>();
   // What lies in memory as bytes or shorts, on its way.
   private final byte[] bytes = new byte[CHUNK];
@@ -82,7 +83,8 @@ final class HostCode {
       this.inputs = inputs;
       this.outputs = outputs;
       extents = axes.extents(shape);
-      strides = program.inputs().stream().map(each -> axes.strides(each, extents)).toList();
+      strides = new ArrayList<>();
+      program.inputs().forEach(each -> strides.add(axes.strides(each, extents)));
       index = new long[extents.length];
     }
 
@@ -108,7 +110,14 @@ final class HostCode {
   HostCode(ElementwiseProgram program) {
     this.program = program;
     axes = FusedAxes.of(program);
+    List<ElementType> types = program.types();
+    outputTypes = program.outputs().stream().map(output -> types.get(output.real())).toList();
     new Compiler().compile();
+  }
+
+  /** The type of an output's numbers. */
+  ElementType outputType(int output) {
+    return outputTypes.get(output);
   }
 
   /** Runs it on a block that is not empty; parameters as in {@link HostElementwise#run}. */

@@ -1,6 +1,8 @@
 package org.tilespark.kernels.host;
 
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
@@ -21,6 +23,7 @@ public final class HostElementwise {
   private static final int PROGRAMS = 16;
 
   private final PlanCache<ElementwiseProgram, HostCode> codes = new PlanCache<>(PROGRAMS);
+  private final Map<ElementwiseProgram, HostCode> met = new IdentityHashMap<>(); // to hash no code
 
   /**
    * Runs a program on one block.
@@ -49,24 +52,32 @@ public final class HostElementwise {
       requireCount(
           "numbers of vector " + v, shape.extent(program.vectors().get(v)), vectors.get(v).length);
     }
+    HostCode code = code(program);
     for (int i = 0; i < inputs.size(); i++) {
       ElementwiseProgram.Input input = program.inputs().get(i);
-      long elements = input.shape(shape).elements();
-      requirePlanes("input " + i, inputs.get(i), input.isComplex(), elements, input.type());
+      long elements =
+          input.broadcast().isEmpty() ? shape.elements() : input.shape(shape).elements();
+      requirePlanes("input", i, inputs.get(i), input.isComplex(), elements, input.type());
     }
-    List<ElementType> types = program.types();
     for (int i = 0; i < outputs.size(); i++) {
-      ElementwiseProgram.Output output = program.outputs().get(i);
-      requirePlanes(
-          "output " + i,
-          outputs.get(i),
-          output.isComplex(),
-          shape.elements(),
-          types.get(output.real()));
+      boolean isComplex = program.outputs().get(i).isComplex();
+      requirePlanes("output", i, outputs.get(i), isComplex, shape.elements(), code.outputType(i));
     }
     if (shape.elements() > 0) {
-      codes.get(program, HostCode::new).run(shape, origin, vectors, inputs, outputs);
+      code.run(shape, origin, vectors, inputs, outputs);
     }
+  }
+
+  private HostCode code(ElementwiseProgram program) {
+    HostCode code = met.get(program);
+    if (code == null) {
+      if (met.size() == PROGRAMS) {
+        met.clear();
+      }
+      code = codes.get(program, HostCode::new);
+      met.put(program, code);
+    }
+    return code;
   }
 
   /**
@@ -90,13 +101,23 @@ public final class HostElementwise {
   }
 
   private static void requirePlanes(
-      String what, List<HostMemory> planes, boolean isComplex, long elements, ElementType type) {
+      String side,
+      int number,
+      List<HostMemory> planes,
+      boolean isComplex,
+      long elements,
+      ElementType type) {
     long bytes = Math.multiplyExact(elements, (long) type.bytes());
     int count = isComplex ? 2 : 1;
-    if (planes.size() != count || planes.stream().anyMatch(plane -> plane.bytes() != bytes)) {
+    boolean fits = planes.size() == count;
+    for (HostMemory plane : planes) {
+      fits &= plane.bytes() == bytes;
+    }
+    if (!fits) {
       throw new IllegalArgumentException(
-          "Planes of %s have %s bytes; expected %s of %s"
-              .formatted(what, planes.stream().map(HostMemory::bytes).toList(), count, bytes));
+          "Planes of %s %s have %s bytes; expected %s of %s"
+              .formatted(
+                  side, number, planes.stream().map(HostMemory::bytes).toList(), count, bytes));
     }
   }
 }

@@ -3,6 +3,7 @@ package org.tilespark.kernels.host;
 import java.util.ArrayList;
 import java.util.List;
 import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.HostLoop;
@@ -18,7 +19,9 @@ import sun.misc.Unsafe;
  *
  * <p>Sequences are taken several side by side where they are short or do not lie along the
  * innermost axis: a tile has a column for each sequence and a row for each of its numbers, so that
- * the additions of a tree are one loop over half a tile. Safe for several threads.
+ * the additions of a tree are one loop over half a tile.
+ *
+ * <p>For one thread at a time; it keeps tiles for the problems that it has met.
  */
 public final class HostReducer {
   /** Numbers of a tile with several columns: one of doubles stays in the second-level cache. */
@@ -33,8 +36,12 @@ public final class HostReducer {
   /** Longer sequences along the innermost axis are taken one at a time. */
   private static final int SHORT = 64;
 
+  private static final int PROBLEMS = 4;
+
   private static final long BASE = Unsafe.ARRAY_BYTE_BASE_OFFSET; // of arrays of every type
   private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  private final PlanCache<ReductionProblem, Run> runs = new PlanCache<>(PROBLEMS);
 
   /**
    * Reduces an array.
@@ -47,7 +54,7 @@ public final class HostReducer {
     requireBytes("array", problem.shape().elements(), problem.type(), in);
     requireBytes("results", problem.outputShape().elements(), problem.outputType(), out);
     if (out.bytes() > 0) {
-      new Run(problem, in, out).all();
+      runs.get(problem, Run::new).all(in, out);
     }
   }
 
@@ -60,11 +67,9 @@ public final class HostReducer {
     }
   }
 
-  /** One reduction under way. */
+  /** A reduction made ready for one array after another. */
   private static final class Run {
     private final ReductionProblem problem;
-    private final HostMemory in;
-    private final HostMemory out;
     private final ReducedAxes axes;
     private final long length; // of a sequence
     private final boolean alongRows; // sequences lie along the innermost axis
@@ -78,11 +83,11 @@ public final class HostReducer {
     private final Object branches; // sums of the branches of a tree
     private final Object others; // for what is combined with the first half of a tile
     private final List<Object> pieces = new ArrayList<>(); // of each level above tiles, a row each
+    private HostMemory in; // of the array under way
+    private HostMemory out;
 
-    Run(ReductionProblem problem, HostMemory in, HostMemory out) {
+    Run(ReductionProblem problem) {
       this.problem = problem;
-      this.in = in;
-      this.out = out;
       axes = ReducedAxes.of(problem);
       length = problem.shape().elements() == 0 ? 0 : ReducedAxes.count(axes.reduced());
       alongRows = axes.isInnermost(axes.reduced());
@@ -113,7 +118,9 @@ public final class HostReducer {
       }
     }
 
-    void all() {
+    void all(HostMemory from, HostMemory to) {
+      in = from;
+      out = to;
       long results = ReducedAxes.count(axes.kept());
       int columns;
       for (long first = 0; first < results; first += columns) {

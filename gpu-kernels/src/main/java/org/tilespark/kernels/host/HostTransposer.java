@@ -57,31 +57,63 @@ public final class HostTransposer implements Transposer {
 
   private final Queue<long[]> stages = new ConcurrentLinkedQueue<>();
 
-  @Override
-  public void transpose(TransposeProblem problem, HostMemory in, HostMemory out) {
-    problem.requireBytes(in.bytes(), out.bytes());
-    if (in.bytes() == 0) {
-      return;
+  /** How the elements of a problem are moved. */
+  private enum Way {
+    NOTHING,
+    COPY,
+    RUNS,
+    TILES
+  }
+
+  /** A transpose made ready: its simplest form, and the way to do it. Safe for several threads. */
+  public static final class Ready {
+    private final TransposeProblem problem;
+    private final Way way;
+    private final long width; // bytes of a run, or of an element of tiles
+    private final long inBytes;
+    private final long outBytes;
+    private final long inStartBytes;
+    // In bytes per axis, outermost first; the innermost axes of a run are left out.
+    private final long[] extents;
+    private final long[] inStrides;
+    private final long[] outStrides;
+
+    private Ready(
+        TransposeProblem problem, Way way, long width, int elementBytes, List<Axis> axes) {
+      this.problem = problem;
+      this.way = way;
+      this.width = width;
+      this.inBytes = problem.inBytes();
+      this.outBytes = problem.outBytes();
+      this.inStartBytes = problem.inStartBytes();
+      extents = axes.stream().mapToLong(Axis::extent).toArray();
+      inStrides = axes.stream().mapToLong(axis -> axis.inStride() * elementBytes).toArray();
+      outStrides = axes.stream().mapToLong(axis -> axis.outStride() * elementBytes).toArray();
+    }
+  }
+
+  /** A transpose made ready for as many arrays as there are. */
+  public static Ready ready(TransposeProblem problem) {
+    if (problem.bytes() == 0) {
+      return new Ready(problem, Way.NOTHING, 0, 0, List.of());
     }
     Move move = Move.of(problem);
     if (move.isCopy()) {
-      in.copyTo(out);
-      return;
+      return new Ready(problem, Way.COPY, 0, 0, List.of());
     }
     for (OptionalInt found = move.runAxis(); found.isPresent(); found = move.runAxis()) {
       int run = found.getAsInt();
       long runBytes = move.axes().get(run).extent() * move.elementBytes();
       if (runBytes > 16 || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
-        new Work(move, move.without(run), in, problem.inStartBytes(), out).copyRuns(runBytes);
-        return;
+        return new Ready(problem, Way.RUNS, runBytes, move.elementBytes(), move.without(run));
       }
       move = move.absorb(run);
     }
     OptionalInt innermostOut = move.outInnermost();
     OptionalInt innermostIn = move.inInnermost();
+    int bytes = move.elementBytes();
     if (innermostOut.isEmpty() || innermostIn.isEmpty()) {
-      new Work(move, move.axes(), in, problem.inStartBytes(), out).copyRuns(move.elementBytes());
-      return;
+      return new Ready(problem, Way.RUNS, bytes, bytes, move.axes());
     }
     int rows = innermostOut.getAsInt();
     int cols = innermostIn.getAsInt();
@@ -89,11 +121,31 @@ public final class HostTransposer implements Transposer {
     List<Axis> axes = move.without(rows, cols);
     axes.add(move.axes().get(cols));
     axes.add(move.axes().get(rows));
-    long[] stage = takeStage();
-    try {
-      new Work(move, axes, in, problem.inStartBytes(), out).transposeTiles(stage);
-    } finally {
-      stages.add(stage);
+    return new Ready(problem, Way.TILES, bytes, bytes, axes);
+  }
+
+  @Override
+  public void transpose(TransposeProblem problem, HostMemory in, HostMemory out) {
+    transpose(ready(problem), in, out);
+  }
+
+  /** As {@link #transpose(TransposeProblem, HostMemory, HostMemory)}. */
+  public void transpose(Ready ready, HostMemory in, HostMemory out) {
+    if (in.bytes() != ready.inBytes || out.bytes() != ready.outBytes) {
+      ready.problem.requireBytes(in.bytes(), out.bytes()); // says what is wrong
+    }
+    switch (ready.way) {
+      case NOTHING -> {}
+      case COPY -> in.copyTo(out);
+      case RUNS -> new Work(ready, in, out).copyRuns(ready.width);
+      case TILES -> {
+        long[] stage = takeStage();
+        try {
+          new Work(ready, in, out).transposeTiles(stage);
+        } finally {
+          stages.add(stage);
+        }
+      }
     }
   }
 
@@ -125,20 +177,19 @@ public final class HostTransposer implements Transposer {
     private final long inStart;
     private final Object outBase;
     private final long outStart;
-    // Per axis, outermost first; the innermost axes of a run are left out.
     private final long[] extents;
     private final long[] inStrides;
     private final long[] outStrides;
 
-    Work(Move move, List<Axis> axes, HostMemory in, long inStartBytes, HostMemory out) {
-      width = move.elementBytes();
+    Work(Ready ready, HostMemory in, HostMemory out) {
+      width = (int) ready.width;
       inBase = in.base();
-      inStart = in.offset() + inStartBytes;
+      inStart = in.offset() + ready.inStartBytes;
       outBase = out.base();
       outStart = out.offset();
-      extents = axes.stream().mapToLong(Axis::extent).toArray();
-      inStrides = axes.stream().mapToLong(axis -> axis.inStride() * width).toArray();
-      outStrides = axes.stream().mapToLong(axis -> axis.outStride() * width).toArray();
+      extents = ready.extents;
+      inStrides = ready.inStrides;
+      outStrides = ready.outStrides;
     }
 
     /** A tile's columns: the input's innermost axis. */

@@ -1,0 +1,46 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.arrow.blocks.BlockPipeline.Part;
+import org.tilespark.arrow.blocks.BlockProgram.State;
+
+/**
+ * A program made ready for the CPU: what arrays of equal programs have in common is found out once.
+ * For one thread.
+ *
+ * @param inputs all arrays that are put
+ * @param wholes all of each of these
+ * @param steps first to last
+ * @param whole all of the result
+ */
+record HostProgram(
+    BlockProgram program,
+    List<State> inputs,
+    List<Part> wholes,
+    List<HostStep> steps,
+    State output,
+    Part whole) {
+
+  static HostProgram of(BlockProgram program) {
+    List<State> inputs = program.inputs();
+    State output = program.output();
+    return new HostProgram(
+        program,
+        inputs,
+        inputs.stream().map(input -> Part.whole(input.shape())).toList(),
+        steps(program),
+        output,
+        Part.whole(output.shape()));
+  }
+
+  /** The steps of a program, each ready for what the one before gives. */
+  static List<HostStep> steps(BlockProgram program) {
+    List<State> states = program.states();
+    List<HostStep> steps = new ArrayList<>();
+    for (int i = 0; i < program.steps().size(); i++) {
+      steps.add(program.steps().get(i).onHost(states.get(i)));
+    }
+    return List.copyOf(steps);
+  }
+}
