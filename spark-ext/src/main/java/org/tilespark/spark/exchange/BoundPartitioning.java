@@ -61,10 +61,9 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
         && hash.semanticEquals(over(columns));
   }
 
-  /** The partition of a row with these columns, by Spark's own expression. */
+  /** The partition of a row with these columns. */
   public ToIntFunction<InternalRow> partitionOf() {
-    Expression number = bound.partitionIdExpression();
-    return row -> (Integer) number.eval(row);
+    return Exchange.partitionOf(bound);
   }
 
   /** Count of partitions. */

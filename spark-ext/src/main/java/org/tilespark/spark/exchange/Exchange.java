@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkContext;
@@ -14,6 +15,7 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
@@ -37,6 +39,7 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.Bytes;
@@ -414,6 +417,45 @@ public final class Exchange {
       hash = Murmur3_x86_32.hashLong(key, hash);
     }
     return hash;
+  }
+
+  /**
+   * The partition of a row, by Spark's own expression, or by what that computes of BIGINT and INT.
+   *
+   * @param bound over {@link BoundReference}s
+   */
+  static ToIntFunction<InternalRow> partitionOf(HashPartitioning bound) {
+    int partitions = bound.numPartitions();
+    List<Expression> columns = ScalaInterop.list(bound.expressions());
+    boolean areNumbers =
+        columns.stream()
+            .allMatch(
+                column ->
+                    column instanceof BoundReference
+                        && (column.dataType().equals(DataTypes.LongType)
+                            || column.dataType().equals(DataTypes.IntegerType)));
+    if (!areNumbers) {
+      Expression number = bound.partitionIdExpression();
+      return row -> (Integer) number.eval(row);
+    }
+    int[] ordinals =
+        columns.stream().mapToInt(column -> ((BoundReference) column).ordinal()).toArray();
+    boolean[] isLong = new boolean[ordinals.length];
+    for (int i = 0; i < isLong.length; i++) {
+      isLong[i] = columns.get(i).dataType().equals(DataTypes.LongType);
+    }
+    return row -> {
+      int hash = HASH_SEED;
+      for (int i = 0; i < ordinals.length; i++) {
+        if (!row.isNullAt(ordinals[i])) {
+          hash =
+              isLong[i]
+                  ? Murmur3_x86_32.hashLong(row.getLong(ordinals[i]), hash)
+                  : Murmur3_x86_32.hashInt(row.getInt(ordinals[i]), hash);
+        }
+      }
+      return Math.floorMod(hash, partitions);
+    };
   }
 
   /** The partition to which a shuffle by one INT column sends a key. */

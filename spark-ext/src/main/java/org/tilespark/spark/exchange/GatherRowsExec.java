@@ -114,9 +114,13 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
         columns().stream()
             .filter(key -> Attributes.indexOf(ScalaInterop.list(places), key) < 0)
             .toList();
+    List<Attribute> given = ScalaInterop.list(child.output());
     return new GatheredRows(
-            Attributes.schema(ScalaInterop.list(child.output())),
-            BoundPartitioning.of(Exchange.by(columns(), tasks), ScalaInterop.list(child.output())),
+            Attributes.schema(given),
+            BoundPartitioning.of(Exchange.by(columns(), tasks), given),
+            further.isEmpty()
+                ? ScalaInterop.none()
+                : Option.apply(BoundPartitioning.of(Exchange.by(further, tasks), given)),
             grid,
             ChildColumns.ordinals(this, child, places),
             ChildColumns.ordinals(this, child, ScalaInterop.seq(further)))

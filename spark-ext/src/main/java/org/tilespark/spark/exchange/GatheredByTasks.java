@@ -26,6 +26,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 record GatheredByTasks(
     List<LogicalPlan> plans, List<List<Attribute>> keys, int tasks, String reason)
     implements Meeting {
+  /** Rows for each task from which hashes share them out about evenly. */
+  private static final int EVEN_ROWS = 64;
+
   /** Copies the lists. */
   GatheredByTasks {
     plans = List.copyOf(plans);
@@ -56,6 +59,14 @@ record GatheredByTasks(
         bytes.orElseGet(
             () -> frames.stream().mapToLong(each -> each.stats().sizeInBytes().toLong()).sum());
     int tasks = Exchange.partitions(context, all, cells);
+    int cores = context.defaultParallelism();
+    boolean areMany =
+        frames.stream()
+            .map(each -> each.stats().rowCount())
+            .allMatch(rows -> rows.isDefined() && rows.get().toLong() >= (long) EVEN_ROWS * cores);
+    if (areMany && !Exchange.isAsked()) {
+      tasks = Math.min(tasks, cores); // each task looks at all rows
+    }
     return Optional.of(new GatheredByTasks(plans, keys, tasks, "cached blocks are read in place"));
   }
 

@@ -17,10 +17,12 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * Takes, of all rows, those of one task, and checks the blocks of all.
+ * Takes, of all rows, those of one task, and checks the blocks of whole arrays: of the only one in
+ * every task, of each of several in one.
  *
  * @param schema of the rows
  * @param shares which task takes a row
+ * @param checks which task checks a row's array; none if each checks all
  * @param grid the tiling that the blocks of each array must be; none if nothing is checked
  * @param places ordinals of offsets, then of sizes; none without {@code grid}
  * @param further ordinals of the columns that tell arrays apart
@@ -28,6 +30,7 @@ import scala.Option;
 record GatheredRows(
     StructType schema,
     BoundPartitioning shares,
+    Option<BoundPartitioning> checks,
     Option<GridCheck> grid,
     List<Integer> places,
     List<Integer> further)
@@ -51,19 +54,21 @@ record GatheredRows(
     private final ToIntFunction<InternalRow> taskOf = shares.partitionOf();
     private final RowKeys keys = RowKeys.at(schema, further);
     private final TreeMap<UnsafeRow, BoxList> arrays = new TreeMap<>(keys::compare);
+    private final ToIntFunction<InternalRow> checkerOf;
     private InternalRow next; // null before it is looked for
     private boolean isChecked; // all of them
 
     OfTask(int task, Iterator<InternalRow> all) {
       this.task = task;
       this.all = all;
+      this.checkerOf = checks.isEmpty() ? row -> task : checks.get().partitionOf();
     }
 
     @Override
     public boolean hasNext() {
       while (next == null && all.hasNext()) {
         InternalRow row = all.next();
-        if (grid.isDefined()) {
+        if (grid.isDefined() && checkerOf.applyAsInt(row) == task) {
           check(row);
         }
         next = taskOf.applyAsInt(row) == task ? row : null;

@@ -6,16 +6,19 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.RowProjections;
+import scala.collection.immutable.Seq;
+import scala.math.Ordering;
 
 /** The columns of rows by which they belong together. Used by one thread. */
 public final class RowKeys {
   private final UnsafeProjection keyOf;
-  private final InterpretedOrdering order;
+  private final Ordering<InternalRow> order;
 
   /** Keys of the columns at these ordinals of rows of a schema. */
   public static RowKeys at(StructType schema, List<Integer> ordinals) {
@@ -29,7 +32,8 @@ public final class RowKeys {
     List<Expression> ofKey = new ArrayList<>();
     columns.forEach(column -> ofKey.add(new BoundReference(ofKey.size(), column.dataType(), true)));
     this.keyOf = RowProjections.of(columns);
-    this.order = new InterpretedOrdering(Attributes.ascending(ofKey));
+    Seq<SortOrder> ascending = Attributes.ascending(ofKey);
+    this.order = RowOrder.of(ascending, () -> new InterpretedOrdering(ascending));
   }
 
   /** The key of a row; valid until the next is asked for. */

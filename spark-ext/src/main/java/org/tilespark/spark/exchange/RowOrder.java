@@ -3,6 +3,7 @@ package org.tilespark.spark.exchange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BaseOrdering;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -68,14 +69,22 @@ final class RowOrder extends BaseOrdering {
    * @param order ascending, over bound columns
    */
   static Ordering<InternalRow> of(Seq<SortOrder> order) {
+    return of(order, () -> RowOrdering$.MODULE$.create(order, ScalaInterop.emptySeq()));
+  }
+
+  /**
+   * As {@link #of(Seq)}.
+   *
+   * @param ofOthers the order where columns of other types are in it
+   */
+  static Ordering<InternalRow> of(
+      Seq<SortOrder> order, Supplier<? extends Ordering<InternalRow>> ofOthers) {
     List<SortOrder> all = ScalaInterop.list(order);
     List<Column> columns = new ArrayList<>();
     for (SortOrder each : all) {
       Column.of(each.child()).filter(column -> isPlain(each)).ifPresent(columns::add);
     }
-    return columns.size() == all.size()
-        ? new RowOrder(columns)
-        : RowOrdering$.MODULE$.create(order, ScalaInterop.emptySeq());
+    return columns.size() == all.size() ? new RowOrder(columns) : ofOthers.get();
   }
 
   /** True of ascending with nulls first, which is what {@link Attributes#ascending} makes. */

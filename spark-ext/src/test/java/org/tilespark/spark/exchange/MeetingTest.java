@@ -286,6 +286,43 @@ class MeetingTest extends SparkTest {
         "row 0, col 21");
   }
 
+  /** Each of several arrays is checked by one of the tasks. */
+  @Test
+  void aHoleOfAnyOfSeveralArraysIsFound() {
+    Dataset<Row> blocks =
+        spark
+            .range(0, 28, 1, 3)
+            .selectExpr(
+                "id div 4 AS array",
+                "(id div 2 % 2) * 20 AS row",
+                "(id % 2) * 20 AS col",
+                "20 AS rows",
+                "20 AS cols",
+                "transform(sequence(1, 400), i -> CAST(i + id AS DOUBLE)) AS values");
+    Dataset<Row> whole = cached(stated(blocks, Shape.of(40, 40), Shape.of(20, 20)));
+    asked(
+        "3",
+        () -> {
+          assertEquals(List.of("3 tasks", "3 tasks"), tasksOf(zip(whole, whole)));
+          assertEquals(28, zip(whole, whole).where("size(values) = 400").count());
+        });
+    for (int array = 0; array < 7; array++) {
+      Dataset<Row> holed =
+          cached(
+              stated(
+                  blocks.where("array != " + array + " OR row != 20 OR col != 0"),
+                  Shape.of(40, 40),
+                  Shape.of(20, 20)));
+      asked(
+          "3",
+          () -> {
+            String reason = reasonOf(() -> write(zip(holed, holed)));
+            assertTrue(reason.contains("no block at row 20, col 0"), reason);
+          });
+      holed.unpersist(true);
+    }
+  }
+
   /** Both arrays have the defect, so that only the check of all blocks can see it. */
   private static void assertDefect(UnaryOperator<Dataset<Row>> broken, String place) {
     Dataset<Row> good = stated(numbers(3));
