@@ -1,13 +1,16 @@
 package org.tilespark.spark.rows;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.IntFunction;
+import java.util.stream.Stream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.block.BlockSchema;
@@ -42,13 +45,13 @@ public final class PendingRows implements AutoCloseable {
    *
    * @param row valid until this is closed
    * @param planes where the values of each plane go, outside the heap
-   * @param buffer what holds the row; empty if an exchange does
+   * @param end of the use of what holds the row
    */
-  public record PendingRow(UnsafeRow row, List<HostMemory> planes, Optional<ArrowBuf> buffer)
+  public record PendingRow(UnsafeRow row, List<HostMemory> planes, Runnable end)
       implements AutoCloseable {
     @Override
     public void close() {
-      buffer.ifPresent(ArrowBuf::close);
+      end.run();
     }
   }
 
@@ -71,7 +74,7 @@ public final class PendingRows implements AutoCloseable {
     UnsafeRow made = builder.row();
     UnsafeRow row = new UnsafeRow(made.numFields());
     row.pointTo(made.getBaseObject(), made.getBaseOffset(), made.getSizeInBytes());
-    return new PendingRow(row, planes, memory.taken());
+    return new PendingRow(row, planes, memory.end());
   }
 
   /** Ends the use of the exchange's memory. */
@@ -81,11 +84,15 @@ public final class PendingRows implements AutoCloseable {
   }
 
   private static final class Memory implements RowAllocator {
+    private static final Runnable NOTHING = () -> {};
+
     private final boolean isExchanged = ExchangeInput.isOpening();
     private final BufferAllocator allocator;
     private RowSink.Room sink; // of the rows; null before the first that it takes
     private Runnable hold; // of its memory; null as long
     private ArrowBuf buffer; // of the row begun last; null if an exchange has it
+    private ArrowBuf spare; // of a row that was closed; null if there is none
+    private boolean isClosed;
 
     private Memory(BufferAllocator allocator) {
       this.allocator = allocator;
@@ -107,7 +114,7 @@ public final class PendingRows implements AutoCloseable {
       Optional<RowSink.Room> now = isFinal ? sink() : Optional.empty();
       long address = now.isPresent() ? now.get().room(size, row.numFields()) : 0;
       if (address == 0) {
-        buffer = allocator.buffer(size);
+        buffer = buffer(size);
         address = buffer.memoryAddress();
       } else if (hold == null) {
         sink = now.get();
@@ -116,18 +123,41 @@ public final class PendingRows implements AutoCloseable {
       row.pointTo(null, address, size);
     }
 
-    private Optional<ArrowBuf> taken() {
-      Optional<ArrowBuf> taken = Optional.ofNullable(buffer);
+    /** The spare buffer, if it is of that size: many rows have one size. */
+    private ArrowBuf buffer(int size) {
+      ArrowBuf kept = spare;
+      spare = null;
+      if (kept != null && kept.capacity() >= size && kept.capacity() / 2 < size) {
+        return kept;
+      }
+      if (kept != null) {
+        kept.close();
+      }
+      return allocator.buffer(size);
+    }
+
+    /** Ends the use of the buffer of the row begun last, when it is run. */
+    private Runnable end() {
+      ArrowBuf used = buffer;
       buffer = null;
-      return taken;
+      return used == null ? NOTHING : () -> end(used);
+    }
+
+    private void end(ArrowBuf used) {
+      if (spare == null && !isClosed && used.refCnt() == 1) {
+        spare = used;
+      } else {
+        used.close();
+      }
     }
 
     private void close() {
+      isClosed = true;
+      List<ArrowBuf> unused = Stream.of(buffer, spare).filter(Objects::nonNull).toList();
+      buffer = null; // of a row that could not be made
+      spare = null;
       try {
-        if (buffer != null) { // of a row that could not be made
-          buffer.close();
-          buffer = null;
-        }
+        Closing.all(unused);
       } finally {
         if (hold != null) {
           hold.run();

@@ -89,6 +89,8 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   private final ArrayProgram.Binding binding;
   private final BlockPipeline pipeline;
   private final int trendOrdinal;
+  private ArrayProgram.Part wholePart; // the last one that left whole
+  private List<Part> whole = List.of(); // all of its result
   private int underWay; // parts that were run and not taken
   private boolean exhausted;
 
@@ -135,20 +137,33 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
         exhausted = true;
         return;
       }
-      if (binding.keeps(arrays.boxes().get(0))) {
-        runArray();
+      List<Box> boxes = arrays.boxes();
+      if (binding.keeps(boxes.get(0))) {
+        runArray(boxes);
       } else {
         arrays.check();
       }
     }
   }
 
-  private void runArray() {
-    ArrayProgram.Part part = part();
+  private void runArray(List<Box> boxes) {
+    ArrayProgram.Part part = part(boxes);
     List<Label> labels = labels(part.place(), carried.kept(arrays.row()));
     begin(part);
     arrays.put(pipeline);
     underWay += labels.size();
+    pipeline.run(outputs(part, labels), rooms(labels));
+  }
+
+  private List<Part> outputs(ArrayProgram.Part part, List<Label> labels) {
+    if (output.pieces() == null) { // whole, and mostly as large as the one before
+      if (part != wholePart) {
+        long[] sizes = part.place().sizes();
+        whole = List.of(Part.at(new long[sizes.length], sizes));
+        wholePart = part;
+      }
+      return whole;
+    }
     long[] low = part.place().offset();
     List<Part> outputs = new ArrayList<>();
     for (Label label : labels) {
@@ -158,17 +173,17 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
       }
       outputs.add(Part.at(local, label.place().sizes()));
     }
-    pipeline.run(outputs, rooms(labels));
+    return outputs;
   }
 
-  private ArrayProgram.Part part() {
+  private ArrayProgram.Part part(List<Box> boxes) {
     try {
-      return binding.on(arrays.boxes(), trend());
+      return binding.on(boxes, trend());
     } catch (IllegalArgumentException e) { // it is not whole after a slice
       throw new IllegalArgumentException(
           "%s: %s; the column metadata %s says that it has; %s (in %s)"
               .formatted(
-                  spec.out().kind().describe(arrays.boxes().get(0).offset()),
+                  spec.out().kind().describe(boxes.get(0).offset()),
                   e.getMessage(),
                   ArrayMetadata.BLOCK_SHAPE,
                   StaleMetadata.HELP,
