@@ -141,6 +141,39 @@ public final class PythonPeer implements AutoCloseable {
           print({"make": make, "multiply": multiply, "transform": transform, "permute": permute, "copy": copy, "difference": difference}[name](*words), flush=True)
       """;
 
+  /** Answers what an operation on many small arrays takes: seconds, and those on cores. */
+  private static final String ARRAYS =
+      """
+      import sys, time
+      import numpy as np, scipy, scipy.fft as fft
+      state = {}
+      def make(count, dtype, *shape):
+          size = (int(count),) + tuple(map(int, shape))
+          state["a"] = np.random.default_rng(1).random(size, dtype=dtype) - np.array(0.5, dtype)
+          state["b"] = np.random.default_rng(2).random(size, dtype=dtype)
+          return "made"
+      def cov(a):
+          c = a - a.mean(axis=1, keepdims=True)
+          return c.swapaxes(1, 2) @ c / (a.shape[1] - 1)
+      kinds = {
+          "transpose": lambda a, b: np.ascontiguousarray(a.transpose((0,) + tuple(range(a.ndim - 1, 0, -1)))),
+          "map": lambda a, b: a * 2 + 1,
+          "zip": lambda a, b: a * b + 1,
+          "sum": lambda a, b: a.sum(axis=1, keepdims=True, dtype="f8").astype(a.dtype),
+          "fft": lambda a, b: fft.rfftn(a, axes=tuple(range(1, a.ndim))),
+          "gram": lambda a, b: a.swapaxes(1, 2) @ a,
+          "cov": lambda a, b: cov(a),
+      }
+      def run(kind):
+          start, cpu = time.perf_counter(), time.process_time()
+          kinds[kind](state["a"], state["b"])
+          return "%.6f %.6f" % (time.perf_counter() - start, time.process_time() - cpu)
+      print("numpy %s, scipy %s" % (np.__version__, scipy.__version__), flush=True)
+      for line in sys.stdin:
+          name, *words = line.split()
+          print({"make": make, "run": run}[name](*words), flush=True)
+      """;
+
   private final Process process;
   private final BufferedReader answers;
   private final PrintStream requests;
@@ -154,6 +187,11 @@ public final class PythonPeer implements AutoCloseable {
   /** One that computes from files to a file, on some threads. */
   public static PythonPeer ofFiles(String python, int threads) throws IOException {
     return new PythonPeer(python, FILES, threads);
+  }
+
+  /** One that computes with many small arrays, on some threads. */
+  public static PythonPeer ofArrays(String python, int threads) throws IOException {
+    return new PythonPeer(python, ARRAYS, threads);
   }
 
   /** One with numpy's products. */
