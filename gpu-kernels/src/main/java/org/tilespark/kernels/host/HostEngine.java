@@ -2,6 +2,7 @@ package org.tilespark.kernels.host;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
 
@@ -18,16 +19,19 @@ public enum HostEngine {
    * What multiplies.
    *
    * @param directories where to look for OpenBLAS when the system's loader does not know it
+   * @param declined gets the reason why OpenBLAS is not used, if {@link #AUTO} does without it
    * @return the multiplier, which the caller closes; or why OpenBLAS, which was asked for, is not
    *     there, and what helps
    */
-  public Availability<Multiplier> multiplier(List<Path> directories) {
+  public Availability<Multiplier> multiplier(List<Path> directories, Consumer<String> declined) {
     if (this == OWN) {
       return Availability.of(new HostMultiplier());
     }
     Availability<OpenblasMultiplier> found = OpenblasMultiplier.find(directories);
-    return !found.isPresent() && this == AUTO
-        ? Availability.of(new HostMultiplier())
-        : found.map(Multiplier.class::cast);
+    if (!found.isPresent() && this == AUTO) {
+      declined.accept(found.whyNot());
+      return Availability.of(new HostMultiplier());
+    }
+    return found.map(Multiplier.class::cast);
   }
 }

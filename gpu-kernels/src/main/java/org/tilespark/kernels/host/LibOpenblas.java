@@ -3,6 +3,7 @@ package org.tilespark.kernels.host;
 import com.sun.jna.NativeLibrary;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.tilespark.kernels.launch.Availability;
@@ -53,13 +54,10 @@ final class LibOpenblas {
     if (!file.isPresent()) {
       return Availability.not(file.whyNot());
     }
-    // A library that uses OpenMP counts threads for each caller, and one without threads may have
-    // no locks.
-    if (openblas_get_parallel() != BY_THREADS && !"1".equals(System.getenv("OMP_NUM_THREADS"))) {
-      return Availability.not(
-          file.get()
-              + " is built without threads or with OpenMP; a build with pthreads serves,"
-              + " or one with OpenMP where OMP_NUM_THREADS=1");
+    Optional<String> refusal =
+        refusal(file.get(), openblas_get_parallel(), System.getenv("OMP_NUM_THREADS"));
+    if (refusal.isPresent()) {
+      return Availability.not(refusal.get());
     }
     openblas_set_num_threads(1);
     String configuration = openblas_get_config();
@@ -69,6 +67,22 @@ final class LibOpenblas {
             file.get(),
             openblas_get_corename(),
             most.find() ? Integer.parseInt(most.group(1)) : 1));
+  }
+
+  /**
+   * The reason why a library does not serve; empty if it does. One that uses OpenMP counts threads
+   * for each caller, and one without threads may have no locks.
+   *
+   * @param parallel what {@code openblas_get_parallel} says
+   * @param ompThreads the environment's OMP_NUM_THREADS; null if it has none
+   */
+  static Optional<String> refusal(String file, int parallel, String ompThreads) {
+    return parallel == BY_THREADS || "1".equals(ompThreads)
+        ? Optional.empty()
+        : Optional.of(
+            file
+                + " is built without threads or with OpenMP; a build with pthreads serves,"
+                + " or one with OpenMP where OMP_NUM_THREADS=1");
   }
 
   /**

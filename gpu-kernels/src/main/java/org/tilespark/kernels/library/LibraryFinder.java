@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -80,6 +81,7 @@ public final class LibraryFinder {
   private final Map<String, ?> options;
   private final List<Release> releases;
   private String bound; // guarded by this; null until then
+  private final Map<List<Path>, String> misses = new HashMap<>(); // guarded by this
 
   /**
    * A finder that has not looked yet.
@@ -118,7 +120,9 @@ public final class LibraryFinder {
   }
 
   /**
-   * Finds and binds the library; once that succeeded, later calls do nothing.
+   * Finds and binds the library; once that succeeded, later calls do nothing. A process looks into
+   * the same directories once: a failed search opens files and directories, and planners ask for
+   * each query.
    *
    * @param directories where to look when the system's loader does not know it, in this order
    * @return the file that was bound, or why there is none, and what helps
@@ -127,6 +131,18 @@ public final class LibraryFinder {
     if (bound != null) {
       return Availability.of(bound);
     }
+    String missed = misses.get(directories);
+    if (missed != null) {
+      return Availability.not(missed);
+    }
+    Availability<String> found = search(directories);
+    if (!found.isPresent()) {
+      misses.put(List.copyOf(directories), found.whyNot());
+    }
+    return found;
+  }
+
+  private Availability<String> search(List<Path> directories) {
     List<String> tried = new ArrayList<>();
     for (Release release : releases) {
       if (!release.isPattern() && isBoundTo(release.file(), tried)) {

@@ -32,6 +32,10 @@ class LibraryFinderTest {
     static native double fabs(double x);
   }
 
+  private static final class Late {
+    static native double fabs(double x);
+  }
+
   private static final class Lacking {
     static native double tilesparkHasNoSuchFunction(double x);
   }
@@ -103,6 +107,24 @@ class LibraryFinderTest {
             "); install it, or name the directory that holds libtilespark-x.so.4 and"
                 + " libtilespark-y.so.4 with gpu.libraryPath or LD_LIBRARY_PATH"),
         reason);
+  }
+
+  /** Planners ask for each query; what was not there is not looked for again. */
+  @Test
+  void aSearchThatFailedIsNotMadeAgain() throws IOException {
+    LibraryFinder finder =
+        new LibraryFinder(
+            "Mathematics",
+            "gpu.libraryPath",
+            Late.class,
+            new Release("libtilespark-late.so.3"));
+    String reason = finder.bind(List.of(directory)).whyNot();
+    Files.createSymbolicLink(directory.resolve("libtilespark-late.so.3"), mathematics());
+    assertEquals(reason, finder.bind(List.of(directory)).whyNot());
+    // Other directories are another search.
+    Path same = directory.resolve(".");
+    assertEquals(
+        same.resolve("libtilespark-late.so.3").toString(), finder.bind(List.of(same)).get());
   }
 
   /** Another release than was bound against: a function is missing, so it will not do. */

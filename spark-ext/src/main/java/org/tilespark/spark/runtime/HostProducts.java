@@ -1,5 +1,6 @@
 package org.tilespark.spark.runtime;
 
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,7 +34,9 @@ final class HostProducts implements AutoCloseable {
    */
   synchronized Multiplier multiplier() {
     if (multiplier == null) {
-      multiplier = find(settings).orElseThrow(UnsupportedRequestException::new);
+      multiplier =
+          find(settings, why -> LOG.info("Products on the CPU do without OpenBLAS: {}", why))
+              .orElseThrow(UnsupportedRequestException::new);
       LOG.info(
           "Products on the CPU: {}{}",
           multiplier,
@@ -44,9 +47,14 @@ final class HostProducts implements AutoCloseable {
 
   /** One for these settings, which the caller closes; or why there is none. */
   static Availability<Multiplier> find(UnaryOperator<String> settings) {
+    return find(settings, why -> {});
+  }
+
+  private static Availability<Multiplier> find(
+      UnaryOperator<String> settings, Consumer<String> declined) {
     return TileSparkConf.CPU_ENGINE
         .read(settings)
-        .multiplier(TileSparkConf.CPU_LIBRARY_PATH.read(settings));
+        .multiplier(TileSparkConf.CPU_LIBRARY_PATH.read(settings), declined);
   }
 
   @Override
