@@ -17,7 +17,9 @@ class LongListsTest {
             "LibCudaTensor.cuTensorMapEncodeTiled",
             "LibCufft.cufftMakePlanMany64",
             "LibOpenblas.cblas_dgemm",
-            "LibOpenblas.cblas_sgemm"),
+            "LibOpenblas.cblas_dsyrk",
+            "LibOpenblas.cblas_sgemm",
+            "LibOpenblas.cblas_ssyrk"),
         LongLists.of(KernelIndex.class));
   }
 

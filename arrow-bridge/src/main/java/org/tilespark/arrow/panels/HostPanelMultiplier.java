@@ -34,6 +34,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   private HostMemory partial;
   private HostMemory total; // null where one tile will do
   private TileSums sums;
+  private boolean shared;
   private ElementType type;
   private Shape shape;
   private HostMemory panelA;
@@ -59,6 +60,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   public void begin(Tile tile) {
     type = tile.panel().type();
     shape = tile.shape();
+    shared = tile.shared();
     sums = new TileSums(tile);
     partial = partials.memory(tile.bytes());
     if (!tile.isOverwritten()) {
@@ -102,11 +104,14 @@ public final class HostPanelMultiplier implements PanelMultiplier {
     }
     for (PanelProduct product : products) {
       MultiplyProblem problem = product.problem();
-      multiplier.multiply(
-          problem,
-          panelA.slice(product.startA(), problem.bytesA()),
-          panelB.slice(product.startB(), problem.bytesB()),
-          partial.slice(product.startC(), problem.bytesC()));
+      HostMemory a = panelA.slice(product.startA(), problem.bytesA());
+      HostMemory c = partial.slice(product.startC(), problem.bytesC());
+      if (shared && product.startA() == product.startB() && problem.isGram()) {
+        multiplier.multiplyHalf(problem, a, c);
+      } else {
+        multiplier.multiply(
+            problem, a, panelB.slice(product.startB(), problem.bytesB()), c);
+      }
     }
     listener.computed(System.nanoTime() - start);
   }

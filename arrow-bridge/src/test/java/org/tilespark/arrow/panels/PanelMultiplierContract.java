@@ -279,7 +279,13 @@ abstract class PanelMultiplierContract {
             multiplier.multiply(List.of(new PanelProduct(problem(N, k, N, k, k), 0, 0, 0)));
             add(expected, N, a, a, k, 0, N, 0, k, 0, N);
           }
-          assertTile(expected, multiplier.finish());
+          double[] found = new double[N * N];
+          multiplier.finish().copyTo(HostMemory.ofArray(found));
+          for (int at = 0; at < found.length; at++) {
+            if (at / N <= at % N) { // the other half is not defined
+              assertEquals(expected[at], found[at], "element " + at);
+            }
+          }
         });
   }
 

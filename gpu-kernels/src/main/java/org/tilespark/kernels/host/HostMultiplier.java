@@ -77,6 +77,17 @@ public final class HostMultiplier implements Multiplier {
 
   @Override
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
+    multiply(problem, a, b, c, false);
+  }
+
+  @Override
+  public void multiplyHalf(MultiplyProblem problem, HostMemory a, HostMemory c) {
+    Multiplier.requireHalf(problem);
+    multiply(problem, a, a, c, true);
+  }
+
+  private void multiply(
+      MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c, boolean isHalf) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
     if (problem.keepsC()) {
       return;
@@ -90,7 +101,7 @@ public final class HostMultiplier implements Multiplier {
         HostMemory partA = part(a, i * batch.strideA(), each.bytesA(), each.type());
         HostMemory partB = part(b, i * batch.strideB(), each.bytesB(), each.type());
         HostMemory partC = part(c, i * batch.strideC(), each.bytesC(), each.type());
-        TiledProduct.of(each, partA, partB, partC, stage).run();
+        TiledProduct.of(each, partA, partB, partC, isHalf, stage).run();
       }
     } finally {
       stages.add(stage);

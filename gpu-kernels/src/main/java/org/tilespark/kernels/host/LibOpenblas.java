@@ -18,6 +18,7 @@ import org.tilespark.kernels.library.LibraryFinder.Release;
  */
 final class LibOpenblas {
   static final int ROW_MAJOR = 101;
+  static final int UPPER = 121;
   static final int AS_STORED = 111;
   static final int TRANSPOSED = 112;
 
@@ -143,6 +144,32 @@ final class LibOpenblas {
       long leadA,
       long b,
       long leadB,
+      float beta,
+      long c,
+      long leadC);
+
+  static native void cblas_dsyrk(
+      int order,
+      int half,
+      int form,
+      long n,
+      long k,
+      double alpha,
+      long a,
+      long leadA,
+      double beta,
+      long c,
+      long leadC);
+
+  static native void cblas_ssyrk(
+      int order,
+      int half,
+      int form,
+      long n,
+      long k,
+      float alpha,
+      long a,
+      long leadA,
       float beta,
       long c,
       long leadC);

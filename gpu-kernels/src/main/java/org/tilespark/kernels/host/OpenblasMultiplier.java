@@ -23,8 +23,7 @@ import org.tilespark.layout.ElementType;
  * tile it is computed in, on the machine and on the library; the same call gives the same bits.
  *
  * <p>What is not for OpenBLAS goes to {@link HostMultiplier}: matrices on the heap, precisions
- * below full, an operand with itself where C is overwritten (half of the work there), and calls
- * beyond those that the library can take at once.
+ * below full, and calls beyond those that the library can take at once.
  *
  * <p>Safe for several threads. A call with FLOAT that adds to C keeps a copy of {@value #ROWS} rows
  * of C.
@@ -72,32 +71,51 @@ public final class OpenblasMultiplier implements Multiplier {
       return;
     }
     try {
-      MultiplyProblem each = problem.first();
-      MultiplyProblem.Batch batch = problem.batch();
-      long bytes = problem.type().bytes();
-      for (long i = 0; i < batch.count(); i++) {
-        multiplyOne(
-            each,
-            a.offset() + i * batch.strideA() * bytes,
-            b.offset() + i * batch.strideB() * bytes,
-            c.offset() + i * batch.strideC() * bytes);
-      }
+      forEach(problem, a, b, c, this::multiplyOne);
     } finally {
       callers.release();
     }
   }
 
+  @Override
+  public void multiplyHalf(MultiplyProblem problem, HostMemory a, HostMemory c) {
+    Multiplier.requireHalf(problem);
+    problem.requireBytes(a.bytes(), a.bytes(), c.bytes());
+    if (!serves(problem, a, a, c) || !callers.tryAcquire()) {
+      own.multiplyHalf(problem, a, c);
+      return;
+    }
+    try {
+      forEach(problem, a, a, c, (each, ofA, ofB, ofC) -> multiplyOneHalf(each, ofA, ofC));
+    } finally {
+      callers.release();
+    }
+  }
+
+  /** Makes one product of a batch. */
+  @FunctionalInterface
+  private interface One {
+    void multiply(MultiplyProblem problem, long a, long b, long c);
+  }
+
+  private static void forEach(
+      MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c, One one) {
+    MultiplyProblem each = problem.first();
+    MultiplyProblem.Batch batch = problem.batch();
+    long bytes = problem.type().bytes();
+    for (long i = 0; i < batch.count(); i++) {
+      one.multiply(
+          each,
+          a.offset() + i * batch.strideA() * bytes,
+          b.offset() + i * batch.strideB() * bytes,
+          c.offset() + i * batch.strideC() * bytes);
+    }
+  }
+
   private static boolean serves(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
-    boolean isSymmetric =
-        problem.m() == problem.n()
-            && !problem.factors().readsC()
-            && problem.a().transposed() != problem.b().transposed()
-            && problem.a().lead() == problem.b().lead()
-            && a.equals(b);
     return problem.precision() == Precision.FULL
         && problem.readsOperands()
         && !problem.keepsC()
-        && !isSymmetric
         && a.isOffHeap()
         && b.isOffHeap()
         && c.isOffHeap()
@@ -110,7 +128,7 @@ public final class OpenblasMultiplier implements Multiplier {
       return;
     }
     long bytes = problem.type().bytes();
-    long stepA = (problem.a().transposed() ? 1 : problem.a().lead()) * bytes;
+    long stepA = stepA(problem);
     long most = Math.max(1, Math.min(ROWS, MOST_COPIED / problem.n()));
     for (long i = 0; i < problem.m(); i += most) {
       long rows = Math.min(most, problem.m() - i);
@@ -118,56 +136,130 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
+  /** From one row of op(A) to the next, in bytes. */
+  private static long stepA(MultiplyProblem problem) {
+    return (problem.a().transposed() ? 1 : problem.a().lead()) * problem.type().bytes();
+  }
+
+  /** Squares on the diagonal, and what lies to the right of them. */
+  private void multiplyOneHalf(MultiplyProblem problem, long a, long c) {
+    long bytes = problem.type().bytes();
+    long most = Math.min(ROWS, MOST_COPIED / problem.n());
+    for (long i = 0; i < problem.m(); i += most) {
+      long rows = Math.min(most, problem.m() - i);
+      long right = i + rows;
+      long rowOfA = a + i * stepA(problem);
+      long rowOfC = c + i * problem.leadC() * bytes;
+      multiplySquare(problem.withRows(rows).withCols(rows), rowOfA, rowOfC + i * bytes);
+      if (right < problem.n()) {
+        multiplyOne(
+            problem.withRows(rows).withCols(problem.n() - right),
+            rowOfA,
+            a + right * stepA(problem),
+            rowOfC + right * bytes);
+      }
+    }
+  }
+
+  /** A square on the diagonal, and above it. */
+  private void multiplySquare(MultiplyProblem problem, long a, long c) {
+    Runs above = Runs.above(problem, c);
+    Runnable multiply =
+        () -> {
+          if (!problem.factors().readsC()) {
+            above.clear(); // OpenBLAS multiplies what is there by beta: NaN by 0 is NaN
+          }
+          multiplyAbove(problem, a, c);
+        };
+    if (problem.type() == ElementType.FLOAT64) {
+      multiply.run();
+      return;
+    }
+    multiplyFloats(
+        problem,
+        above,
+        multiply,
+        () ->
+            own.multiplyHalf(
+                problem,
+                HostMemory.ofAddress(a, problem.bytesA()),
+                HostMemory.ofAddress(c, problem.bytesC())));
+  }
+
   /** Rows of FLOAT, made again where a sum is not finite. */
   private void multiplyFloats(MultiplyProblem problem, long a, long b, long c) {
+    multiplyFloats(
+        problem,
+        Runs.of(problem, c),
+        () -> multiplyRows(problem, a, b, c),
+        () ->
+            own.multiply(
+                problem,
+                HostMemory.ofAddress(a, problem.bytesA()),
+                HostMemory.ofAddress(b, problem.bytesB()),
+                HostMemory.ofAddress(c, problem.bytesC())));
+  }
+
+  /**
+   * Makes a part of C; again by our own kernels where a sum is not finite.
+   *
+   * @param runs of that part
+   */
+  private void multiplyFloats(
+      MultiplyProblem problem, Runs runs, Runnable multiply, Runnable byOwnKernels) {
     if (!problem.factors().readsC()) {
-      multiplyRows(problem, a, b, c);
-      if (Runs.of(problem, c).hasNotFinite()) {
-        multiplyByOwnKernels(problem, a, b, c);
+      multiply.run();
+      if (runs.hasNotFinite()) {
+        byOwnKernels.run();
       }
       return;
     }
     int length = Math.toIntExact(problem.m() * problem.n());
     float[] kept = copies.poll();
     float[] copy = kept == null || kept.length < length ? new float[length] : kept;
-    Runs runs = Runs.of(problem, c);
     try {
       runs.copy(HostMemory.ofArray(copy), false);
-      multiplyRows(problem, a, b, c);
+      multiply.run();
       if (runs.hasNotFinite()) {
         runs.copy(HostMemory.ofArray(copy), true);
-        multiplyByOwnKernels(problem, a, b, c);
+        byOwnKernels.run();
       }
     } finally {
       copies.add(copy);
     }
   }
 
-  private void multiplyByOwnKernels(MultiplyProblem problem, long a, long b, long c) {
-    own.multiply(
-        problem,
-        HostMemory.ofAddress(a, problem.bytesA()),
-        HostMemory.ofAddress(b, problem.bytesB()),
-        HostMemory.ofAddress(c, problem.bytesC()));
-  }
-
   /**
-   * The floats of C without what lies between its rows.
+   * The elements of C without what lies between its rows.
    *
    * @param count of pieces without a gap
-   * @param bytes of a piece
+   * @param bytes of the first piece
    * @param step from one to the next, in bytes
+   * @param shrink bytes that each has less than the one before
    */
-  private record Runs(long address, long count, long bytes, long step) {
+  private record Runs(long address, long count, long bytes, long step, long shrink) {
     static Runs of(MultiplyProblem problem, long c) {
       long rowBytes = problem.n() * Float.BYTES;
       return problem.leadC() == problem.n()
-          ? new Runs(c, 1, problem.m() * rowBytes, 0)
-          : new Runs(c, problem.m(), rowBytes, problem.leadC() * Float.BYTES);
+          ? new Runs(c, 1, problem.m() * rowBytes, 0, 0)
+          : new Runs(c, problem.m(), rowBytes, problem.leadC() * Float.BYTES, 0);
+    }
+
+    /** What lies on the diagonal of a square C or above. */
+    static Runs above(MultiplyProblem problem, long c) {
+      long width = problem.type().bytes();
+      return new Runs(
+          c, problem.m(), problem.n() * width, (problem.leadC() + 1) * width, width);
     }
 
     private HostMemory get(long run) {
-      return HostMemory.ofAddress(address + run * step, bytes);
+      return HostMemory.ofAddress(address + run * step, bytes - run * shrink);
+    }
+
+    void clear() {
+      for (long run = 0; run < count; run++) {
+        get(run).fill((byte) 0);
+      }
     }
 
     boolean hasNotFinite() {
@@ -182,7 +274,7 @@ public final class OpenblasMultiplier implements Multiplier {
     /** Copies all to memory without gaps, or back from there. */
     void copy(HostMemory dense, boolean back) {
       for (long run = 0; run < count; run++) {
-        HostMemory piece = dense.slice(run * bytes, bytes);
+        HostMemory piece = dense.slice(run * bytes, bytes - run * shrink);
         if (back) {
           piece.copyTo(get(run));
         } else {
@@ -245,6 +337,46 @@ public final class OpenblasMultiplier implements Multiplier {
           factors.beta(),
           c,
           problem.leadC());
+    }
+  }
+
+  /** One call for each chunk of K, which adds to what lies on C's diagonal or above. */
+  private static void multiplyAbove(MultiplyProblem problem, long a, long c) {
+    long chunk = chunk(problem.k());
+    boolean isTransposed = problem.a().transposed();
+    int form = isTransposed ? LibOpenblas.TRANSPOSED : LibOpenblas.AS_STORED;
+    long lead = problem.a().lead();
+    long step = (isTransposed ? lead : 1) * problem.type().bytes();
+    for (long p = 0; p < problem.k(); p += chunk) {
+      long steps = Math.min(chunk, problem.k() - p);
+      long from = a + p * step;
+      if (problem.type() == ElementType.FLOAT32) {
+        LibOpenblas.cblas_ssyrk(
+            LibOpenblas.ROW_MAJOR,
+            LibOpenblas.UPPER,
+            form,
+            problem.n(),
+            steps,
+            1,
+            from,
+            lead,
+            1,
+            c,
+            problem.leadC());
+      } else {
+        LibOpenblas.cblas_dsyrk(
+            LibOpenblas.ROW_MAJOR,
+            LibOpenblas.UPPER,
+            form,
+            problem.n(),
+            steps,
+            1,
+            from,
+            lead,
+            1,
+            c,
+            problem.leadC());
+      }
     }
   }
 

@@ -40,13 +40,6 @@ final class Packing {
     long address(long x, long p) {
       return memory.offset() + (isAlongK ? x * lead + p : p * lead + x) * bytes;
     }
-
-    boolean isSame(Operand other) {
-      return memory.base() == other.memory.base()
-          && memory.offset() == other.memory.offset()
-          && lead == other.lead
-          && isAlongK == other.isAlongK;
-    }
   }
 
   /** A part of an operand: {@code count} of {@code x}, {@code steps} of {@code p}. */

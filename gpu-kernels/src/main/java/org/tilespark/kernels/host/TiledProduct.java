@@ -13,8 +13,7 @@ import org.tilespark.layout.ElementType;
  * which a part of A and one of B are packed and multiplied by micro tiles.
  *
  * <p>C may be its transpose: {@code rowSide} is what its rows come from, whichever operand that is.
- * The product of an operand with itself is symmetric; then only micro tiles that reach the diagonal
- * or lie above are computed, and the others are mirrored.
+ * Of a symmetric C only micro tiles that reach the diagonal or lie above may be asked for.
  *
  * <p>Index letters: {@code i} counts rows of C, {@code j} its columns, {@code p} steps of K.
  */
@@ -29,13 +28,14 @@ final class TiledProduct {
   private final HostMultiplier.Stage stage;
   private final long k; // steps that have a share in C
   private final MultiplyProblem.Factors factors;
-  private final boolean isSymmetric;
+  private final boolean isHalf;
 
   private TiledProduct(
       MultiplyProblem problem,
       Packing.Operand rowSide,
       Packing.Operand colSide,
       ResultMatrix c,
+      boolean isHalf,
       HostMultiplier.Stage stage) {
     this.problem = problem;
     this.rowSide = rowSide;
@@ -47,14 +47,13 @@ final class TiledProduct {
         problem.readsOperands()
             ? problem.factors()
             : new MultiplyProblem.Factors(0, problem.factors().beta());
-    // A C that is added to is written once: what lies on the diagonal would count twice.
-    this.isSymmetric =
-        k > 0 && factors.beta() == 0 && c.rows() == c.cols() && rowSide.isSame(colSide);
+    this.isHalf = isHalf;
   }
 
   /**
    * The product {@code problem} asks for.
    *
+   * @param isHalf true if what lies below C's diagonal stays as it is
    * @param stage the panels and sums to work in
    */
   static TiledProduct of(
@@ -62,6 +61,7 @@ final class TiledProduct {
       HostMemory a,
       HostMemory b,
       HostMemory c,
+      boolean isHalf,
       HostMultiplier.Stage stage) {
     int bytes = problem.type().bytes();
     Packing.Operand left =
@@ -71,8 +71,8 @@ final class TiledProduct {
     ResultMatrix to = ResultMatrix.of(problem, c);
     PackedPanels panels = stage.panels(problem.type());
     return panels.padded(problem.n(), problem.m()) < panels.padded(problem.m(), problem.n())
-        ? new TiledProduct(problem, right, left, to.transposed(), stage)
-        : new TiledProduct(problem, left, right, to, stage);
+        ? new TiledProduct(problem, right, left, to.transposed(), isHalf, stage)
+        : new TiledProduct(problem, left, right, to, isHalf, stage);
   }
 
   void run() {
@@ -82,7 +82,7 @@ final class TiledProduct {
       int cols = (int) Math.min(blocking.tileCols(), c.cols() - j);
       for (long i = 0; i < c.rows(); i += blocking.tileRows()) {
         int rows = (int) Math.min(blocking.tileRows(), c.rows() - i);
-        if (!isSymmetric || i < j + cols) {
+        if (!isHalf || i < j + cols) {
           Area area = new Area(i, rows, j, cols);
           Rest rest = new Rest(area);
           sum(panels, area, blocking.blockRows(), tile -> store(panels, tile, rest));
@@ -162,7 +162,7 @@ final class TiledProduct {
       PackedPanels.Steps steps,
       Summed summed) {
     for (int j = 0; j < area.cols; j += panels.cols) {
-      long reachDiagonal = isSymmetric ? area.j + j + panels.cols - area.i : Long.MAX_VALUE;
+      long reachDiagonal = isHalf ? area.j + j + panels.cols - area.i : Long.MAX_VALUE;
       int end = (int) Math.min(first + rows, reachDiagonal);
       int tiles = Math.max(0, (end - first + panels.rows - 1) / panels.rows);
       if (tiles > 0) {
@@ -191,7 +191,7 @@ final class TiledProduct {
           floats.cols,
           (i, j, at) -> {
             if (Float.isFinite(floats.group[at])) {
-              put(i, j, ScaledSums.sum(floats, at));
+              c.put(i, j, ScaledSums.sum(floats, at), factors);
             } else {
               rest.add(i, j);
             }
@@ -199,11 +199,8 @@ final class TiledProduct {
       return;
     }
     ResultMatrix.Piece piece =
-        new ResultMatrix.Piece(tile.i, tile.rows, tile.j, tile.cols, isSymmetric);
+        new ResultMatrix.Piece(tile.i, tile.rows, tile.j, tile.cols, isHalf);
     c.store(panels, tile.at, piece, factors);
-    if (isSymmetric) {
-      c.transposed().store(panels, tile.at, piece, factors);
-    }
   }
 
   /** What is done with an element of C, given by its row, its column and the index of its sum. */
@@ -212,22 +209,14 @@ final class TiledProduct {
     void store(long i, long j, int at);
   }
 
-  /** All elements of a micro tile; of a symmetric C not those below the diagonal. */
+  /** The elements of a micro tile that are asked for. */
   private void forEach(MicroTile tile, int pitch, Element element) {
     for (int row = 0; row < tile.rows; row++) {
       for (int col = 0; col < tile.cols; col++) {
-        if (!isSymmetric || tile.i + row <= tile.j + col) {
+        if (!isHalf || tile.i + row <= tile.j + col) {
           element.store(tile.i + row, tile.j + col, tile.at + row * pitch + col);
         }
       }
-    }
-  }
-
-  /** Writes one element of FLOAT. */
-  private void put(long i, long j, double sum) {
-    c.put(i, j, sum, factors);
-    if (isSymmetric && i != j) {
-      c.put(j, i, sum, factors);
     }
   }
 
@@ -285,7 +274,7 @@ final class TiledProduct {
                 doubles.cols,
                 (i, j, at) -> {
                   if (rest.has(i, j)) {
-                    put(i, j, ScaledSums.sum(doubles, at));
+                    c.put(i, j, ScaledSums.sum(doubles, at), factors);
                   }
                 }));
   }

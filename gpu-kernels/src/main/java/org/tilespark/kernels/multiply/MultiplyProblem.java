@@ -209,6 +209,12 @@ public record MultiplyProblem(
         new Extents(rows, k(), n()), type, precision, a, b, leadC, factors, batch);
   }
 
+  /** This problem of the first {@code cols} columns of C alone. */
+  public MultiplyProblem withCols(long cols) {
+    return new MultiplyProblem(
+        new Extents(m(), k(), cols), type, precision, a, b, leadC, factors, batch);
+  }
+
   /**
    * Products like this one.
    *
@@ -231,6 +237,18 @@ public record MultiplyProblem(
   /** This one, as exact as asked. */
   public MultiplyProblem withPrecision(Precision asked) {
     return new MultiplyProblem(extents, type, asked, a, b, leadC, factors, batch);
+  }
+
+  /**
+   * True if A may be B as well: C is then symmetric, or what is added to it.
+   *
+   * @see Multiplier#multiplyHalf
+   */
+  public boolean isGram() {
+    return m() == n()
+        && a.transposed() != b.transposed()
+        && a.lead() == b.lead()
+        && batch.strideA() == batch.strideB();
   }
 
   /** True if A and B have a share in the result. */

@@ -16,6 +16,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.multiply.MultiplierContract;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.layout.ElementType;
 
 @Tag("long")
@@ -76,26 +77,27 @@ class HostMultiplierTest extends MultiplierContract {
     assertArrayEquals(new float[] {1.5e38f, Float.POSITIVE_INFINITY}, c);
   }
 
-  /** A matrix times itself is computed by half: the bits are those of two matrices all the same. */
+  /** The half that is made has the bits of the whole, and the other half stays as it is. */
   @Test
-  void productsOfAMatrixWithItself() {
+  void halfOfAProductHasItsBits() {
     SplittableRandom random = new SplittableRandom(11);
     for (int n : new int[] {1, 5, 33, 170}) {
-      for (int k : new int[] {3, 64, 700}) {
-        double[] a = random.doubles((long) n * k).toArray();
-        double[] c = random.doubles((long) n * n).toArray();
-        for (double beta : new double[] {0, 1, -0.5}) {
+      for (int k : new int[] {0, 3, 64, 700}) {
+        for (Factors factors : List.of(Factors.OVERWRITE, Factors.ADD)) {
           for (boolean transposeA : new boolean[] {false, true}) {
             MultiplyProblem problem =
                 MultiplyProblem.dense(n, k, n, ElementType.FLOAT64, transposeA, !transposeA)
-                    .withFactors(new MultiplyProblem.Factors(1.5, beta));
-            double[] twice = c.clone();
-            double[] once = c.clone();
+                    .withFactors(factors);
+            double[] a = random.doubles((long) n * k).toArray();
+            double[] half = random.doubles((long) n * n).toArray();
+            double[] expected = half.clone();
             HostMemory from = HostMemory.ofArray(a);
-            multiplier.multiply(
-                problem, from, HostMemory.ofArray(a.clone()), HostMemory.ofArray(twice));
-            multiplier.multiply(problem, from, from, HostMemory.ofArray(once));
-            assertArrayEquals(twice, once, problem::toString);
+            multiplier.multiply(problem, from, from, HostMemory.ofArray(expected));
+            for (int i = 0; i < n; i++) {
+              System.arraycopy(half, i * n, expected, i * n, i);
+            }
+            multiplier.multiplyHalf(problem, from, HostMemory.ofArray(half));
+            assertArrayEquals(expected, half, problem::toString);
           }
         }
       }

@@ -16,6 +16,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -82,15 +83,24 @@ class OpenblasMultiplierTest extends MultiplierContract {
   private record OffHeap(Multiplier multiplier) implements Multiplier {
     @Override
     public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
-      HostMemory[] given = {a, b, c};
+      outside(taken -> multiplier.multiply(problem, taken[0], taken[1], taken[2]), a, b, c);
+    }
+
+    @Override
+    public void multiplyHalf(MultiplyProblem problem, HostMemory a, HostMemory c) {
+      outside(taken -> multiplier.multiplyHalf(problem, taken[0], taken[1]), a, c);
+    }
+
+    private static void outside(Consumer<HostMemory[]> call, HostMemory... given) {
       HostMemory[] taken = new HostMemory[given.length];
+      int last = given.length - 1;
       try {
         for (int i = 0; i < given.length; i++) {
           taken[i] = outside(given[i]);
         }
-        multiplier.multiply(problem, taken[0], taken[1], taken[2]);
-        if (taken[2] != c) {
-          taken[2].copyTo(c);
+        call.accept(taken);
+        if (taken[last] != given[last]) {
+          taken[last].copyTo(given[last]);
         }
       } finally {
         for (int i = 0; i < given.length; i++) {

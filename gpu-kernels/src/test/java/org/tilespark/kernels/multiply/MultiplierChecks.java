@@ -340,7 +340,7 @@ public abstract class MultiplierChecks {
    * quarter of a unit each, and for those of which a few outweigh all others: then every addition
    * errs by up to a unit, in a random walk of which the largest of many is seen.
    */
-  private double allowed(MultiplyProblem problem, Inputs inputs) {
+  final double allowed(MultiplyProblem problem, Inputs inputs) {
     double bar = allowed(problem);
     if (problem.type() != ElementType.FLOAT64) {
       return bar;
@@ -662,6 +662,13 @@ public abstract class MultiplierChecks {
 
     void run(Multiplier multiplier) {
       multiplier.multiply(problem, a, b, c);
+      Reference.reachabilityFence(keep);
+    }
+
+    /** With A as B. */
+    void runHalf(Multiplier multiplier) {
+      a.copyTo(b);
+      multiplier.multiplyHalf(problem, a, c);
       Reference.reachabilityFence(keep);
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -455,6 +456,84 @@ public abstract class MultiplierContract extends MultiplierChecks {
       }
     } finally {
       UNSAFE.freeMemory(base);
+    }
+  }
+
+  /** What lies on the diagonal of a symmetric product, and above; within the bound of products. */
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void halves(Inputs inputs) {
+    SplittableRandom random = new SplittableRandom(21);
+    for (ElementType type : TYPES) {
+      for (long[] shape : new long[][] {{1, 5}, {7, 0}, {33, 700}, {130, 64}, {1100, 70}}) {
+        for (int which = 0; which < 8; which++) {
+          boolean isTransposed = (which & 1) != 0;
+          long lead = (isTransposed ? shape[0] : Math.max(1, shape[1])) + (which & 2);
+          MultiplyProblem one =
+              new MultiplyProblem(
+                  new Extents(shape[0], shape[1], shape[0]),
+                  type,
+                  Precision.FULL,
+                  new Stored(isTransposed, lead),
+                  new Stored(!isTransposed, lead),
+                  shape[0] + (which & 2),
+                  which < 4 ? Factors.OVERWRITE : Factors.ADD,
+                  Batch.ONE);
+          checkHalf(one, inputs, random);
+        }
+      }
+      MultiplyProblem one = MultiplyProblem.dense(37, 41, 37, type, true, false);
+      checkHalf(batch(one, 3, Lie.BEHIND), inputs, random);
+    }
+  }
+
+  private void checkHalf(MultiplyProblem problem, Inputs inputs, SplittableRandom random) {
+    Sides sides = sides(problem, inputs.source(random));
+    sides.runHalf(multiplier());
+    sides.requireUntouched();
+    for (int sample = 0; sample < 300; sample++) {
+      long product = random.nextLong(problem.batch().count());
+      long i = random.nextLong(problem.m());
+      long j = random.nextLong(i, problem.n());
+      double error = sides.error(product, i, j);
+      assertTrue(
+          error <= allowed(problem, inputs),
+          problem + ": error " + error + " at " + i + ", " + j);
+    }
+  }
+
+  /** NaN and infinity reach the elements of a half that they reach of the whole. */
+  @Test
+  void nanInAHalf() {
+    for (ElementType type : TYPES) {
+      for (Factors factors : List.of(Factors.OVERWRITE, Factors.ADD)) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(600, 9, 600, type, false, true).withFactors(factors);
+        Sides sides = sides(problem);
+        sides.setA(5, 3, Double.NaN);
+        sides.setA(550, 4, Double.POSITIVE_INFINITY);
+        sides.runHalf(multiplier());
+        for (long i = 0; i < 600; i++) {
+          for (long j = i; j < 600; j++) {
+            boolean isFinite = i != 5 && j != 5 && i != 550 && j != 550;
+            assertEquals(isFinite, Double.isFinite(sides.getC(i, j)), i + ", " + j);
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void halvesOfWhatIsNotSymmetricAreRefused() {
+    HostMemory nine = HostMemory.ofArray(new float[9]);
+    for (MultiplyProblem problem :
+        List.of(
+            MultiplyProblem.dense(3, 3, 3, FLOAT, true, true),
+            MultiplyProblem.dense(3, 3, 3, FLOAT, true, false).withFactors(new Factors(2, 0)))) {
+      Exception e =
+          assertThrows(
+              IllegalArgumentException.class, () -> multiplier().multiplyHalf(problem, nine, nine));
+      assertTrue(e.getMessage().startsWith("Half of "), e.getMessage());
     }
   }
 
