@@ -7,13 +7,14 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.BlockAggregate;
+import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
 
 /**
  * The covariances or correlations of a matrix's columns in one pass over blocks that have all
- * columns, computed on the CPU: the values of a square block. A task sends 4 bytes times the square
+ * columns: the values of a square block. A task sends 4 bytes times the square
  * of the columns. The children are the block.
  */
 public final class Covariances extends BlockAggregate<Scatter> {
@@ -21,6 +22,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
   private final int cols;
   private final boolean correlated;
   private final double ddof;
+  private final Backend backend;
 
   /**
    * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
@@ -28,6 +30,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
    * @param cols columns of the matrix
    * @param correlated true for correlations
    * @param ddof of covariances: what is taken off the count of rows before the division by it
+   * @param backend where columns are multiplied
    * @param children the block
    */
   public Covariances(
@@ -35,6 +38,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
       Integer cols,
       Boolean correlated,
       Double ddof,
+      Backend backend,
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
@@ -43,11 +47,12 @@ public final class Covariances extends BlockAggregate<Scatter> {
     this.cols = cols;
     this.correlated = correlated;
     this.ddof = ddof;
+    this.backend = backend;
   }
 
   @Override
   public Scatter createAggregationBuffer() {
-    return new Scatter(arguments.type(), cols);
+    return new Scatter(arguments.type(), cols, backend);
   }
 
   @Override
@@ -75,7 +80,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   public Scatter deserialize(byte[] bytes) {
-    return Scatter.deserialize(arguments.type(), cols, bytes);
+    return createAggregationBuffer().deserialize(bytes);
   }
 
   @Override
@@ -85,6 +90,6 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   protected List<Object> fields() {
-    return List.of(arguments, cols, correlated, ddof);
+    return List.of(arguments, cols, correlated, ddof, backend);
   }
 }

@@ -3,17 +3,16 @@ package org.tilespark.spark.aggregate;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.function.IntToDoubleFunction;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.multiply.Multiplier;
-import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
-import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * How the rows of some blocks of a matrix scatter about their mean: the sums of the products of any
@@ -21,13 +20,17 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * of the columns, and 32 bytes for each block, for the check that all blocks are there. Not for
  * several threads at once.
  *
- * <p>Rows are taken in chunks. A chunk's own means are subtracted from it, so that a product in the
- * elements' type loses nothing by large means, and chunks are joined in double (Chan, Golub and
- * LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+ * <p>Rows are taken in chunks. The means of the rows before are subtracted from a chunk, so that a
+ * product in the elements' type loses nothing by large means, and chunks are joined in double (Chan,
+ * Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
+ * 1979).
  */
 final class Scatter {
   /** Elements of a chunk: 1 MiB of FLOAT. */
   private static final int CHUNK = 1 << 18;
+
+  /** Rows of FLOAT that are summed in FLOAT. */
+  private static final int SUMMED = 16;
 
   /** Sums of squares of FLOAT between these lost nothing to its range. */
   private static final float LEAST_SQUARE = 1e-20f;
@@ -36,6 +39,7 @@ final class Scatter {
 
   private final ElementType type;
   private final int cols;
+  private final TaskGrams grams;
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
   private final double[] means;
   private final double[] products; // (cols, cols) from the diagonal on, row by row
@@ -45,10 +49,12 @@ final class Scatter {
 
   /**
    * @param cols columns of the matrix
+   * @param backend where columns are multiplied
    */
-  Scatter(ElementType type, int cols) {
+  Scatter(ElementType type, int cols, Backend backend) {
     this.type = type;
     this.cols = cols;
+    this.grams = new TaskGrams(backend);
     this.means = new double[cols];
     this.products = new double[Math.toIntExact((long) cols * (cols + 1) / 2)];
   }
@@ -105,62 +111,132 @@ final class Scatter {
     if (pending == 0) {
       return;
     }
-    Multiplier multiplier = ExecutorRuntime.current().hostMultiplier();
-    MultiplyProblem gram = MultiplyProblem.dense(cols, pending, cols, type, true, false);
-    double[] own;
-    double[] ofChunk = new double[products.length];
     HostMemory rowsOfChunk = memory(0, pending);
+    double[] left = new double[cols];
+    double[] scales = new double[cols];
+    Arrays.fill(scales, 1);
+    double[] shift;
+    double[] squares = new double[cols * cols];
     if (chunk instanceof float[] values) {
-      own = center(values);
-      float[] squares = new float[cols * cols];
-      multiplier.multiply(gram, rowsOfChunk, rowsOfChunk, HostMemory.ofArray(squares));
-      int[] exponents = new int[cols];
-      if (scale(values, squares, exponents)) {
-        multiplier.multiply(gram, rowsOfChunk, rowsOfChunk, HostMemory.ofArray(squares));
+      shift = center(values, left);
+      float[] rounded = new float[cols * cols];
+      HostMemory squaresOfFloats = HostMemory.ofArray(rounded);
+      grams.of(rowsOfChunk, pending, cols, type).copyTo(squaresOfFloats);
+      if (scale(values, rounded, scales)) {
+        grams.of(rowsOfChunk, pending, cols, type).copyTo(squaresOfFloats);
       }
-      for (int i = 0, at = 0; i < cols; i++) {
-        for (int j = i; j < cols; j++) {
-          ofChunk[at++] = Math.scalb((double) squares[i * cols + j], exponents[i] + exponents[j]);
-        }
+      for (int i = 0; i < squares.length; i++) {
+        squares[i] = rounded[i];
       }
     } else {
-      own = center((double[]) chunk);
-      double[] squares = new double[cols * cols];
-      multiplier.multiply(gram, rowsOfChunk, rowsOfChunk, HostMemory.ofArray(squares));
-      for (int i = 0, at = 0; i < cols; i++) {
-        System.arraycopy(squares, i * cols + i, ofChunk, at, cols - i);
-        at += cols - i;
+      shift = center((double[]) chunk, left);
+      grams.of(rowsOfChunk, pending, cols, type).copyTo(HostMemory.ofArray(squares));
+    }
+    double[] own = new double[cols];
+    double[] ofChunk = new double[products.length];
+    for (int i = 0, at = 0; i < cols; i++) {
+      own[i] = shift[i] + left[i] / pending;
+      double mean = left[i] / pending;
+      for (int j = i; j < cols; j++) {
+        ofChunk[at++] = squares[i * cols + j] * scales[i] * scales[j] - mean * left[j];
       }
     }
     join(pending, own, ofChunk);
     pending = 0;
   }
 
-  /** Subtracts the means of the chunk's columns; the means. */
-  private double[] center(float[] values) {
-    double[] own = new double[cols];
-    for (int row = 0; row < pending * cols; row += cols) {
-      for (int j = 0; j < cols; j++) {
-        own[j] += values[row + j];
+  /**
+   * What is subtracted of the columns: the means of all rows before, about which rows scatter at
+   * most twice as much as about the means of them all; of the first chunk its own.
+   */
+  private double[] shift(IntToDoubleFunction value) {
+    double[] shift = means.clone();
+    if (rows == 0) {
+      // Apart from the first row, so that of equal numbers nothing is left.
+      for (int row = 0; row < pending * cols; row += cols) {
+        for (int j = 0; j < cols; j++) {
+          shift[j] += value.applyAsDouble(row + j) - value.applyAsDouble(j);
+        }
+      }
+      Arrays.setAll(shift, j -> value.applyAsDouble(j) + shift[j] / pending);
+    }
+    for (int j = 0; j < cols; j++) {
+      shift[j] = Double.isFinite(shift[j]) ? shift[j] : 0;
+    }
+    return shift;
+  }
+
+  /**
+   * Subtracts a shift from each of the chunk's columns.
+   *
+   * @param left takes the sums of what is left; NaN of columns with numbers that are not finite
+   * @return the shift
+   */
+  private double[] center(float[] values, double[] left) {
+    double[] shift = shift(at -> values[at]);
+    float[] rounded = new float[cols];
+    for (int j = 0; j < cols; j++) {
+      rounded[j] = (float) shift[j];
+      shift[j] = rounded[j];
+    }
+    float[] sums = new float[cols];
+    for (int row = 0; row < pending; row++) {
+      subtract(values, row * cols, rounded, sums);
+      if (row % SUMMED == SUMMED - 1 || row == pending - 1) {
+        for (int j = 0; j < cols; j++) {
+          left[j] += sums[j];
+          sums[j] = 0;
+        }
       }
     }
-    Arrays.setAll(own, j -> own[j] / pending);
-    for (int row = 0; row < pending * cols; row += cols) {
-      for (int j = 0; j < cols; j++) {
-        values[row + j] = (float) (values[row + j] - own[j]);
+    for (int j = 0; j < cols; j++) {
+      if (!Double.isFinite(left[j])) { // or FLOAT is too small for a sum
+        left[j] = 0;
+        for (int at = j; at < pending * cols; at += cols) {
+          left[j] += values[at];
+        }
+        left[j] = Double.isFinite(left[j]) ? left[j] : Double.NaN;
       }
     }
-    return own;
+    return shift;
+  }
+
+  /** A row; a method of its own, and a loop over arrays, so that it is compiled to vectors. */
+  private static void subtract(float[] values, int from, float[] shift, float[] sums) {
+    for (int j = 0; j < shift.length; j++) {
+      float left = values[from + j] - shift[j];
+      values[from + j] = left;
+      sums[j] += left;
+    }
+  }
+
+  private double[] center(double[] values, double[] left) {
+    double[] shift = shift(at -> values[at]);
+    for (int row = 0; row < pending; row++) {
+      subtract(values, row * cols, shift, left);
+    }
+    for (int j = 0; j < cols; j++) {
+      left[j] = Double.isFinite(left[j]) ? left[j] : Double.NaN;
+    }
+    return shift;
+  }
+
+  private static void subtract(double[] values, int from, double[] shift, double[] sums) {
+    for (int j = 0; j < shift.length; j++) {
+      double left = values[from + j] - shift[j];
+      values[from + j] = left;
+      sums[j] += left;
+    }
   }
 
   /**
    * Divides the chunk's columns whose squares FLOAT cannot hold by powers of two.
    *
    * @param squares of the chunk's columns
-   * @param exponents takes those of the powers, 0 for columns that stay
+   * @param scales takes those of the powers, of columns that do not stay
    * @return false if all columns stay
    */
-  private boolean scale(float[] values, float[] squares, int[] exponents) {
+  private boolean scale(float[] values, float[] squares, double[] scales) {
     boolean isScaled = false;
     for (int j = 0; j < cols; j++) {
       float square = squares[j * cols + j];
@@ -172,30 +248,15 @@ final class Scatter {
         largest = Math.max(largest, Math.abs(values[at]));
       }
       if (largest > 0 && largest < Float.POSITIVE_INFINITY) {
-        exponents[j] = Math.getExponent(largest);
+        int exponent = Math.getExponent(largest);
+        scales[j] = Math.scalb(1.0, exponent);
         for (int at = j; at < pending * cols; at += cols) {
-          values[at] = Math.scalb(values[at], -exponents[j]);
+          values[at] = Math.scalb(values[at], -exponent);
         }
         isScaled = true;
       }
     }
     return isScaled;
-  }
-
-  private double[] center(double[] values) {
-    double[] own = new double[cols];
-    for (int row = 0; row < pending * cols; row += cols) {
-      for (int j = 0; j < cols; j++) {
-        own[j] += values[row + j];
-      }
-    }
-    Arrays.setAll(own, j -> own[j] / pending);
-    for (int row = 0; row < pending * cols; row += cols) {
-      for (int j = 0; j < cols; j++) {
-        values[row + j] -= own[j];
-      }
-    }
-    return own;
   }
 
   private void join(long others, double[] otherMeans, double[] otherProducts) {
@@ -304,13 +365,12 @@ final class Scatter {
     return buffer.array();
   }
 
-  /** What {@link #serialize} wrote. */
-  static Scatter deserialize(ElementType type, int cols, byte[] bytes) {
+  /** Takes what {@link #serialize} wrote, in place of nothing. */
+  Scatter deserialize(byte[] bytes) {
     ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
-    Scatter scatter = new Scatter(type, cols);
-    scatter.boxes.takeFrom(buffer);
-    scatter.rows = buffer.getLong();
-    buffer.asDoubleBuffer().get(scatter.means).get(scatter.products);
-    return scatter;
+    boxes.takeFrom(buffer);
+    rows = buffer.getLong();
+    buffer.asDoubleBuffer().get(means).get(products);
+    return this;
   }
 }

@@ -18,6 +18,7 @@ import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.vectors.GatherVectors;
@@ -28,8 +29,7 @@ import org.tilespark.spark.vectors.GatherVectors;
  */
 public final class CovariancePlans {
   /**
-   * Columns of which one task adds up the covariances of all others, 1 MiB from each task, and of
-   * which they are computed sooner on the CPU than the rows are read from files.
+   * Columns of which one task adds up the covariances of all others, 1 MiB from each task.
    */
   private static final int MOST_COLUMNS = 512;
 
@@ -93,6 +93,7 @@ public final class CovariancePlans {
                 cols,
                 correlated,
                 ddof,
+                TileSparkConf.BACKEND.read(TileSparkConf.session()),
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,
                 0),

@@ -3,6 +3,7 @@ package org.tilespark.spark.runtime;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.tilespark.kernels.device.CudaFailure;
 
 /**
@@ -15,11 +16,7 @@ record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> 
     implements Iterator<T> {
   @Override
   public boolean hasNext() {
-    try {
-      return results.hasNext();
-    } catch (CudaFailure e) {
-      throw noticed(e);
-    }
+    return during(results::hasNext, runtime);
   }
 
   @Override
@@ -27,19 +24,24 @@ record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> 
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
-    try {
-      T result = results.next();
-      handedOut.accept(result);
-      return result;
-    } catch (CudaFailure e) {
-      throw noticed(e);
-    }
+    return during(
+        () -> {
+          T result = results.next();
+          handedOut.accept(result);
+          return result;
+        },
+        runtime);
   }
 
-  private CudaFailure noticed(CudaFailure failure) {
-    if (failure.isSticky()) {
-      runtime.deviceLost(failure);
+  /** What {@code work} gives, watched likewise. */
+  static <R> R during(Supplier<R> work, ExecutorRuntime runtime) {
+    try {
+      return work.get();
+    } catch (CudaFailure e) {
+      if (e.isSticky()) {
+        runtime.deviceLost(e);
+      }
+      throw e;
     }
-    return failure;
   }
 }

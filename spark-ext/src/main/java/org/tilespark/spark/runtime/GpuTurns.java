@@ -152,6 +152,11 @@ public final class GpuTurns {
     }
   }
 
+  /** Gives the task's turn back until it takes another. */
+  void pass(TaskContext task) {
+    giveBack(turn(task));
+  }
+
   /** How many polls have seen a task wait for the same input. */
   private record Wait(long inputs, int polls) {}
 

@@ -2,6 +2,7 @@ package org.tilespark.spark.runtime;
 
 import java.util.Iterator;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -121,6 +122,18 @@ public record TaskRun(
   /** {@code results}; a device that is lost meanwhile is reported to the executor. */
   public <T> Iterator<T> watched(Iterator<T> results) {
     return new DeviceWatch<>(results, runtime, result -> {});
+  }
+
+  /** What {@code work} gives; a device that is lost meanwhile is reported to the executor. */
+  public <T> T watched(Supplier<T> work) {
+    return DeviceWatch.during(work, runtime);
+  }
+
+  /** Lets another task have the turn of this one, which has nothing on its device now. */
+  public void passTurn() {
+    if (gpu.isPresent()) {
+      runtime.turns().pass(task);
+    }
   }
 
   /** Which of the memory that stays until the task ends its device can read. */
