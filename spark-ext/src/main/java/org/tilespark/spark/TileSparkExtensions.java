@@ -6,6 +6,7 @@ import org.tilespark.spark.block.ReconcileMetadata;
 import org.tilespark.spark.catalyst.HideCounts;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
+import org.tilespark.spark.conf.SessionSettings;
 import org.tilespark.spark.functions.CommonTables;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.multiply.rules.MapProducts;
@@ -33,6 +34,8 @@ public final class TileSparkExtensions
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     SparkVersion.warnIfUntested();
+    SessionSettings.declare();
+    extensions.injectCheckRule(ScalaInterop.function(session -> new SessionSettings()));
     // Analysis: what is known of arrays, and names that SQL knows.
     extensions.injectResolutionRule(ScalaInterop.function(session -> new ReconcileMetadata()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new CommonTables()));

@@ -75,6 +75,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
+      TileSparkConf.check(TileSparkConf.settings(context.conf()));
       isLocal = context.isLocal();
       if (isLocal) {
         LocalExecutor.start();

@@ -120,7 +120,7 @@ class EqualPlansTest extends SparkTest {
     String tile = TileSparkConf.MULTIPLY_TILE_SIZE.name();
     String batch = TileSparkConf.BATCH_SIZE.name();
     spark.conf().set(tile, "16k");
-    spark.conf().set(batch, "128");
+    spark.conf().set(batch, "128b");
     try {
       Dataset<Row> found = MatrixBlocks.knn(a, a, 3, Metric.INNER);
       plan(found).executedPlan();

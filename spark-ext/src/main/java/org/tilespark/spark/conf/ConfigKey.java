@@ -69,7 +69,7 @@ public final class ConfigKey<T> {
   static ConfigKey<Optional<Long>> ofBytesOrAuto(String name, Reach reach, String doc) {
     return new ConfigKey<>(
         name,
-        "auto, or size in bytes, with unit (k, m, g)",
+        "auto, or size in bytes, with unit (b, k, m, g)",
         "auto",
         reach,
         doc,
@@ -83,7 +83,7 @@ public final class ConfigKey<T> {
       String name, String defaultText, long least, Reach reach, String doc) {
     return new ConfigKey<>(
         name,
-        "size in bytes, with unit (k, m, g)",
+        "size in bytes, with unit (b, k, m, g)",
         defaultText,
         reach,
         doc,
@@ -97,7 +97,7 @@ public final class ConfigKey<T> {
         defaultText,
         reach,
         doc,
-        text -> Duration.ofMillis(atLeast(0, JavaUtils.timeStringAsMs(text))));
+        text -> Duration.ofMillis(atLeast(0, JavaUtils.timeStringAsMs(withUnit(text, "ms", "s")))));
   }
 
   static ConfigKey<String> ofPath(String name, String defaultText, Reach reach, String doc) {
@@ -172,6 +172,8 @@ public final class ConfigKey<T> {
     String text = lookup.apply(name);
     try {
       return parser.apply(text == null ? defaultText : text);
+    } catch (MissingUnitException e) {
+      throw invalid(text, e.getMessage() + "; ");
     } catch (ArithmeticException e) {
       throw invalid(text, "that is too large; ");
     } catch (RuntimeException e) {
@@ -216,8 +218,9 @@ public final class ConfigKey<T> {
    * @throws ArithmeticException if it is well written and too large for a long
    */
   private static long bytes(String text) {
+    String size = withUnit(text, "m", "b");
     try {
-      return JavaUtils.byteStringAsBytes(text);
+      return JavaUtils.byteStringAsBytes(size);
     } catch (NumberFormatException e) {
       throw e; // no size
     } catch (IllegalArgumentException e) {
@@ -225,10 +228,34 @@ public final class ConfigKey<T> {
     }
   }
 
+  /**
+   * The text, unless it is a number other than 0 without a unit.
+   *
+   * @param usual the unit that the user probably meant
+   * @param other another unit
+   */
+  private static String withUnit(String text, String usual, String other) {
+    String number = text.strip();
+    if (!number.matches("0*[1-9][0-9]*")) {
+      return number;
+    }
+    throw new MissingUnitException(
+        "a unit is missing, as in %s or %s".formatted(number + usual, number + other));
+  }
+
   private static long atLeast(long least, long value) {
     if (value < least) {
       throw new IllegalArgumentException(value + " is less than " + least);
     }
     return value;
+  }
+
+  /** A number without a unit, where one is needed. */
+  private static final class MissingUnitException extends IllegalArgumentException {
+    private static final long serialVersionUID = 1;
+
+    MissingUnitException(String message) {
+      super(message);
+    }
   }
 }

@@ -2,15 +2,22 @@ package org.tilespark.spark.conf;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
 import org.tilespark.kernels.host.HostEngine;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.spark.conf.ConfigKey.Reach;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.Suggestions;
+import scala.Tuple2;
 
 /**
  * Every configuration key of tilespark. {@code main} prints the table of docs/configuration.md.
@@ -308,6 +315,49 @@ public final class TileSparkConf {
     return name -> conf.get(name, null);
   }
 
+  /** All settings of an application. */
+  public static Map<String, String> settings(SparkConf conf) {
+    return Arrays.stream(conf.getAll()).collect(Collectors.toMap(Tuple2::_1, Tuple2::_2));
+  }
+
+  /**
+   * Checks settings before anything reads them: each that begins with {@code spark.tilespark.} must
+   * be a key of ours, with a value of its type.
+   *
+   * @throws InvalidInputException if one is not
+   */
+  public static void check(Map<String, String> settings) {
+    for (String name : settings.keySet()) {
+      checked(name).ifPresent(key -> key.read(settings::get));
+    }
+  }
+
+  /**
+   * The key of this name.
+   *
+   * @return empty if the name is not one of ours, by its beginning
+   * @throws InvalidInputException if it begins like ours and is unknown
+   */
+  static Optional<ConfigKey<?>> checked(String name) {
+    if (!name.regionMatches(true, 0, PREFIX, 0, PREFIX.length())) {
+      return Optional.empty();
+    }
+    List<String> known = all().stream().map(ConfigKey::name).toList();
+    int found = known.indexOf(name);
+    if (found >= 0) {
+      return Optional.of(all().get(found));
+    }
+    // Whoever leaves the group out, as in spark.tilespark.batchSize, has the last word right.
+    String last = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
+    List<String> alike =
+        known.stream().filter(key -> key.toLowerCase(Locale.ROOT).endsWith(last)).toList();
+    throw new InvalidInputException(
+        ErrorCondition.INVALID_ARGUMENT,
+        name
+            + " is no setting of tilespark"
+            + Suggestions.didYouMean(name, alike.isEmpty() ? known : alike));
+  }
+
   /** The documentation page, in Markdown. */
   public static String markdown() {
     StringBuilder page =
@@ -318,7 +368,9 @@ public final class TileSparkConf {
             Generated from `TileSparkConf` by `dev/generate-docs`. Keys of reach *session* may be
             changed with `SET` or `spark.conf.set` and hold for the queries planned after; keys of
             reach *executor* are read once per executor, those of reach *driver* once by the driver,
-            both from the application's configuration.
+            both from the application's configuration, and `SET` refuses them. A size needs a unit
+            (`64m`), except 0. A key that is not listed here, or a value of another type, is an
+            error: when the application starts with the plugin, else in its first query.
 
             | key | type | default | reach | meaning |
             |---|---|---|---|---|

@@ -144,7 +144,7 @@ class CacheSessionsTest {
   /** What does not fit the stores lies on the heap, and exchanges have their half. */
   @Test
   void theStoresAreSmall() throws InterruptedException {
-    startWithPlugin(Map.of(TileSparkConf.STORE_SIZE.name(), Long.toString(VALUE_BYTES)));
+    startWithPlugin(Map.of(TileSparkConf.STORE_SIZE.name(), VALUE_BYTES + "b"));
     Dataset<Row> frame = cached(StorageLevel.MEMORY_ONLY());
     assertTrue(usedBytes() > 0 && usedBytes() <= VALUE_BYTES / 2, () -> usedBytes() + " bytes");
     assertTrue(stored(RDDInfo::memSize) >= VALUE_BYTES);

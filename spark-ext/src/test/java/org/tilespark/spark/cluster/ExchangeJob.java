@@ -97,7 +97,7 @@ public final class ExchangeJob {
         bytes.readLocally() + bytes.readRemotely(),
         bytes::toString);
     assertTrue(bytes.readLocally() > 0 && bytes.readRemotely() > 0, bytes::toString);
-    boolean hasMemory = !spark.conf().get(TileSparkConf.STORE_SIZE.name(), "").equals("0");
+    boolean hasMemory = !spark.conf().get(TileSparkConf.STORE_SIZE.name(), "auto").equals("0");
     assertEquals(hasMemory, bytes.inMemory() > 0, bytes::toString);
     assertEquals(hasMemory, bytes.inPlace() > 0, bytes::toString);
   }

@@ -83,15 +83,12 @@ class QueryErrorsTest extends SparkTest {
     assertRefuses(
         "MatrixBlocks.transpose: argument df is null; expected a value",
         () -> MatrixBlocks.transpose(null));
-    with(
-        Map.of(TileSparkConf.BATCH_SIZE.name(), "much"),
-        () ->
-            assertThrowsOurs(
-                "TILESPARK_INVALID_ARGUMENT",
-                "22023",
-                "spark.tilespark.memory.batchSize is 'much'; expected size in bytes, with unit (k,"
-                    + " m, g) (default 64m)",
-                () -> MatrixBlocks.transpose(matrix()).collectAsList()));
+    assertThrowsOurs(
+        "TILESPARK_INVALID_ARGUMENT",
+        "22023",
+        "spark.tilespark.memory.batchSize is 'much'; expected size in bytes, with unit (b, k, m, g)"
+            + " (default 64m)",
+        () -> spark.conf().set(TileSparkConf.BATCH_SIZE.name(), "much"));
     assertRefuses(
         "The two DataFrames belong to different Spark sessions; expected one",
         () -> MatrixBlocks.add(matrix(), inAnotherSession()));

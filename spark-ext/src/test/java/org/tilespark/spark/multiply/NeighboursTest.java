@@ -35,7 +35,8 @@ import org.tilespark.spark.testing.TestProduct;
 class NeighboursTest extends SparkTest {
   /** Tasks hold few vectors, so that both sides are cut into several parts. */
   private static final Map<String, String> SMALL_TASKS =
-      Map.of(TileSparkConf.MULTIPLY_TILE_SIZE.name(), "4k", TileSparkConf.BATCH_SIZE.name(), "128");
+      Map.of(
+          TileSparkConf.MULTIPLY_TILE_SIZE.name(), "4k", TileSparkConf.BATCH_SIZE.name(), "128b");
 
   @Test
   void allMetricsTypesAndTilings() {

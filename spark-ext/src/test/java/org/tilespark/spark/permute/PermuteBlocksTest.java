@@ -68,7 +68,7 @@ class PermuteBlocksTest extends SparkTest {
   void oneBlockLargerThanABatch() {
     TestArray array = TestArray.matrix(ElementType.INT32, 50, 40, 50, 40);
     with(
-        Map.of(TileSparkConf.BATCH_SIZE.name(), "16"),
+        Map.of(TileSparkConf.BATCH_SIZE.name(), "16b"),
         () -> array.assertPermuted(TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 1))));
   }
 

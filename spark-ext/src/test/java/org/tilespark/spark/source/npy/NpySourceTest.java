@@ -396,7 +396,7 @@ class NpySourceTest extends SparkTest {
     String path = counting("batches.npy", false, 30, 50);
     List<String> expected = rows(load(path, "blockShape", "7,11").orderBy("row", "col"));
     with(
-        java.util.Map.of("spark.tilespark.memory.batchSize", "1"),
+        java.util.Map.of("spark.tilespark.memory.batchSize", "1b"),
         () -> assertEquals(expected, rows(load(path, "blockShape", "7,11").orderBy("row", "col"))));
   }
 
