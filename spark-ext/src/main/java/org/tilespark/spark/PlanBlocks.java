@@ -22,7 +22,6 @@ import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.CheckedBlocksExec;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.MarkCellsExec;
 import org.tilespark.spark.exchange.Meeting;
@@ -172,7 +171,7 @@ public final class PlanBlocks extends SparkStrategy {
   /** What gives pieces; of a small array, gathered for one task. */
   private SparkPlan pieces(LogicalPlan plan, AssembleSpec spec) {
     return Exchange.isOneTask(plan, spec)
-        ? GatherRowsExec.intoOneTask(planLater(plan))
+        ? Exchange.intoOneTask(plan, this::planLater)
         : planLater(plan);
   }
 

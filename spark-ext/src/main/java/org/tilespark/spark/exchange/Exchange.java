@@ -49,6 +49,7 @@ import org.tilespark.spark.catalyst.UncountedRows;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.shuffle.ExchangeChoice;
 import scala.Option;
 import scala.Tuple2;
@@ -318,9 +319,20 @@ public final class Exchange {
    * @param pieces what gives them
    */
   public static boolean isOneTask(LogicalPlan pieces, AssembleSpec spec) {
-    return spec.predicted().blocks().isDefined()
-        && !spec.predicted().perArray()
-        && isOneTask(spec.predicted().bytes(), List.of(pieces));
+    if (spec.predicted().perArray()) {
+      return false;
+    }
+    if (spec.predicted().blocks().isDefined()) {
+      return isOneTask(spec.predicted().bytes(), List.of(pieces));
+    }
+    // Where blocks may be missing, the array may have any count of zeros.
+    return spec.missing() == Missing.ERROR && !isAsked() && SmallArrays.areFewCached(pieces);
+  }
+
+  /** The rows of {@code pieces}, for which {@link #isOneTask} is true, for that task. */
+  public static SparkPlan intoOneTask(
+      LogicalPlan pieces, Function<LogicalPlan, SparkPlan> planLater) {
+    return GatherRowsExec.intoOneTask(planLater.apply(SmallArrays.inOneTask(pieces)));
   }
 
   /**

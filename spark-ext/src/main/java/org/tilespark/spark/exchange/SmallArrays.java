@@ -1,16 +1,21 @@
 package org.tilespark.spark.exchange;
 
 import java.math.BigInteger;
+import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
@@ -35,7 +40,42 @@ final class SmallArrays {
     return bytes <= MOST_BYTES && isReadAtOnce(pieces);
   }
 
+  /**
+   * True of pieces of an array of few bytes, all of them in caches; its extents need not be known.
+   */
+  static boolean areFewCached(LogicalPlan pieces) {
+    LogicalPlan blocks = pieces instanceof PieceUnion union ? ScalaInterop.<LogicalPlan>list(union.children()).get(0) : pieces;
+    List<LogicalPlan> leaves = ScalaInterop.list(blocks.collectLeaves());
+    return leaves.stream().allMatch(InMemoryRelation.class::isInstance)
+        && isSmall(leaves.stream().mapToLong(SmallArrays::bytes).reduce(0, Bytes::sum), pieces);
+  }
+
+  private static long bytes(LogicalPlan leaf) {
+    return leaf.stats().sizeInBytes().toLong();
+  }
+
+  /** The same pieces, for one task: what finds the extents for marks reads without an exchange. */
+  static LogicalPlan inOneTask(LogicalPlan pieces) {
+    return pieces.transformUp(
+        ScalaInterop.partialFunction(
+            node ->
+                node instanceof MarkCells marks && marks.child() instanceof Aggregate arrays
+                    ? Optional.of(over(marks, over(arrays, inOnePartition(arrays.child()))))
+                    : Optional.empty()));
+  }
+
+  private static LogicalPlan inOnePartition(LogicalPlan rows) {
+    return new Repartition(1, false, rows);
+  }
+
+  private static LogicalPlan over(LogicalPlan node, LogicalPlan child) {
+    return node.withNewChildren(ScalaInterop.<LogicalPlan>seq(child));
+  }
+
   private static boolean isReadAtOnce(LogicalPlan plan) {
+    if (plan instanceof MarkCells marks && marks.child() instanceof Aggregate arrays) {
+      return isReadAtOnce(arrays.child());
+    }
     if (plan instanceof LeafNode) {
       return plan.stats().sizeInBytes().bigInteger().compareTo(MOST_BYTES_READ) <= 0
           && (!(plan instanceof InMemoryRelation cached)

@@ -65,6 +65,36 @@ class FewerTasksTest extends SparkTest {
     }
   }
 
+  /** A cache that is filled says how large the array is; its extents are found in the same task. */
+  @Test
+  void extentsNeedNotBeStated() throws Exception {
+    Dataset<Row> source = matrix(32, 48, 8);
+    Dataset<Row> blocks = cached(source);
+    try {
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () -> {
+              Dataset<Row> other = MatrixBlocks.reblock(blocks, 16, 24);
+              List<String> rows = rows(other);
+              assertEquals(1, gathers(other));
+              assertEquals(0, exchanges(other).size());
+              asked("3", () -> assertEquals(rows, rows(MatrixBlocks.reblock(blocks, 16, 24))));
+              Dataset<Row> zeros = MatrixBlocks.reblock(blocks, 16, 24, Missing.ZERO);
+              assertEquals(0, gathers(zeros), "there may be any count of zeros");
+              assertEquals(rows, rows(zeros));
+            });
+      }
+      assertEquals(1, tasks(() -> MatrixBlocks.reblock(blocks, 16, 24).collectAsList()));
+      Dataset<Row> holed = cached(source.where("row <> 8 OR col <> 0"));
+      assertMissing("row 8, col 0", () -> MatrixBlocks.reblock(holed, 16, 24));
+      holed.unpersist(true);
+    } finally {
+      blocks.unpersist(true);
+    }
+    assertEquals(0, gathers(MatrixBlocks.reblock(source, 16, 24)), "nobody knows how large it is");
+  }
+
   private static void assertExchanged(List<String> rows, Dataset<Row> blocks) {
     Dataset<Row> asked = MatrixBlocks.reblock(blocks, 16, 24);
     assertEquals(rows, rows(asked));
