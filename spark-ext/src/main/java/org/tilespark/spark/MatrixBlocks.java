@@ -909,8 +909,8 @@ public final class MatrixBlocks {
 
   /**
    * The covariances of the columns, divided by the count of rows less 1. Those of the rows are the
-   * covariances of the transposed matrix. Values are read once, on the CPU, where each block is
-   * known to have all columns, as those of {@link #fromRows}, and there are at most 512.
+   * covariances of the transposed matrix. Values are read once where each block is known to have
+   * all columns, as those of {@link #fromRows}, and there are at most 512.
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
    * @return N x N

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.conf.Backend;
@@ -111,38 +112,34 @@ final class Scatter {
     if (pending == 0) {
       return;
     }
-    HostMemory rowsOfChunk = memory(0, pending);
     double[] left = new double[cols];
+    double[] shift =
+        chunk instanceof float[] values ? center(values, left) : center((double[]) chunk, left);
     double[] scales = new double[cols];
     Arrays.fill(scales, 1);
-    double[] shift;
-    double[] squares = new double[cols * cols];
-    if (chunk instanceof float[] values) {
-      shift = center(values, left);
-      float[] rounded = new float[cols * cols];
-      HostMemory squaresOfFloats = HostMemory.ofArray(rounded);
-      grams.of(rowsOfChunk, pending, cols, type).copyTo(squaresOfFloats);
-      if (scale(values, rounded, scales)) {
-        grams.of(rowsOfChunk, pending, cols, type).copyTo(squaresOfFloats);
-      }
-      for (int i = 0; i < squares.length; i++) {
-        squares[i] = rounded[i];
-      }
-    } else {
-      shift = center((double[]) chunk, left);
-      grams.of(rowsOfChunk, pending, cols, type).copyTo(HostMemory.ofArray(squares));
+    HostMemory squares = squaresOfChunk();
+    if (chunk instanceof float[] values && scale(values, squares, scales)) {
+      squares = squaresOfChunk();
     }
     double[] own = new double[cols];
     double[] ofChunk = new double[products.length];
+    double[] row = new double[cols];
+    float[] room = new float[cols];
     for (int i = 0, at = 0; i < cols; i++) {
-      own[i] = shift[i] + left[i] / pending;
+      ArrayValues.read(squares, type, i * cols + i, row, room, cols - i);
       double mean = left[i] / pending;
+      own[i] = shift[i] + mean;
       for (int j = i; j < cols; j++) {
-        ofChunk[at++] = squares[i * cols + j] * scales[i] * scales[j] - mean * left[j];
+        ofChunk[at++] = row[j - i] * scales[i] * scales[j] - mean * left[j];
       }
     }
     join(pending, own, ofChunk);
     pending = 0;
+  }
+
+  /** The products of all columns of the chunk, (cols, cols), from the diagonal on. */
+  private HostMemory squaresOfChunk() {
+    return grams.of(memory(0, pending), pending, cols, type);
   }
 
   /**
@@ -236,10 +233,12 @@ final class Scatter {
    * @param scales takes those of the powers, of columns that do not stay
    * @return false if all columns stay
    */
-  private boolean scale(float[] values, float[] squares, double[] scales) {
+  private boolean scale(float[] values, HostMemory squares, double[] scales) {
     boolean isScaled = false;
+    float[] squareOfOne = new float[1];
     for (int j = 0; j < cols; j++) {
-      float square = squares[j * cols + j];
+      ArrayValues.read(squares, j * cols + j, squareOfOne, 1);
+      float square = squareOfOne[0];
       if (square > LEAST_SQUARE && square < MOST_SQUARE) {
         continue;
       }

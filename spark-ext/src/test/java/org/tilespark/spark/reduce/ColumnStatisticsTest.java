@@ -260,6 +260,49 @@ class ColumnStatisticsTest extends SparkTest {
     }
   }
 
+  /** The first of several chunks lies far from the others, whose squares FLOAT cannot hold. */
+  @Test
+  void chunksThatLieFarApart() {
+    int rows = 3000;
+    Dataset<Row> table =
+        spark
+            .range(0, rows, 1, 1)
+            .selectExpr(
+                "transform(sequence(1, 300), j -> CAST(IF(id < 873, 1, -2) * 1e19D + j * 1e15D * id"
+                    + " AS FLOAT)) AS v");
+    Object[] found =
+        DenseArray.of(MatrixBlocks.cov(MatrixBlocks.fromRows(table, "v")), 300, 300).values();
+    for (int j : new int[] {1, 7, 300}) {
+      double[] numbers = new double[rows];
+      double mean = 0;
+      for (int i = 0; i < rows; i++) {
+        numbers[i] = (float) ((i < 873 ? 1 : -2) * 1e19 + j * 1e15 * i);
+        mean += numbers[i] / rows;
+      }
+      double expected = 0;
+      for (double number : numbers) {
+        expected += (number - mean) * (number - mean) / (rows - 1);
+      }
+      float variance = (float) found[(j - 1) * 301];
+      if (expected > Float.MAX_VALUE) {
+        assertEquals(Float.POSITIVE_INFINITY, variance);
+      } else {
+        assertEquals(1, variance / expected, 1e-5, "column " + j);
+      }
+    }
+  }
+
+  /** A mean that is rounded leaves nothing of numbers that are equal. */
+  @Test
+  void equalNumbersHaveNoVariance() {
+    Dataset<Row> rows = spark.range(0, 1003, 1, 1).selectExpr("array(1e200D, 0.1D) AS v");
+    Object[] found =
+        DenseArray.of(MatrixBlocks.cov(MatrixBlocks.fromRows(rows, "v")), 2, 2).values();
+    for (Object each : found) {
+      assertEquals(0.0, each);
+    }
+  }
+
   @Test
   void correlations() {
     Dataset<Row> varied = MatrixBlocks.slice(matrix(), ":, 0:3");

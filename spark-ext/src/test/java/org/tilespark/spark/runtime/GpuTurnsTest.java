@@ -107,4 +107,26 @@ class GpuTurnsTest extends SparkTest {
     assertEquals(1, most);
     assertEquals(0, turns.held());
   }
+
+  @Test
+  void aTaskTakesATurnAgainThatItPassed() {
+    JavaSparkContext context = new JavaSparkContext(spark.sparkContext());
+    List<Integer> held =
+        context
+            .parallelize(List.of(1, 2, 3, 4), 4)
+            .map(
+                value -> {
+                  TaskContext task = TaskContext.get();
+                  for (int i = 0; i < 20; i++) {
+                    turns.of(task).takeTurn();
+                    turns.pass(task);
+                  }
+                  turns.pass(task); // which has none
+                  turns.of(task).takeTurn();
+                  return turns.held();
+                })
+            .collect();
+    assertEquals(List.of(1, 1, 1, 1), held);
+    assertEquals(0, turns.held());
+  }
 }
