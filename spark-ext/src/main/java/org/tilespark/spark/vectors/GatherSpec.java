@@ -5,8 +5,8 @@ import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.options.RowPolicy;
 
 /**
- * How rows become blocks. The columns that are read are the vector, then the id, if there is one,
- * then the columns in which no two rows may be equal.
+ * How rows become blocks. The columns that are read are those of the vector, then the id, if there
+ * is one, then the columns in which no two rows may be equal.
  *
  * @param vector how a row holds its vector
  * @param length elements of each vector
@@ -27,6 +27,16 @@ public record GatherSpec(
     RowOptions policies,
     String operator)
     implements Serializable {
+  /** The place of the id in the columns that are read. */
+  int idColumn() {
+    return vector.columns();
+  }
+
+  /** The place of the first column of the order. */
+  int firstOrderColumn() {
+    return idColumn() + (hasIds ? 1 : 0);
+  }
+
   /** True if rows may be left out. */
   boolean skips() {
     return policies.nulls() == RowPolicy.SKIP

@@ -2,6 +2,7 @@ package org.tilespark.spark.vectors;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -55,7 +56,7 @@ final class GatherTask<T>
   record Metrics(SQLMetric blocks, SQLMetric rows, SQLMetric skipped) implements Serializable {}
 
   /**
-   * @param inputs the columns that are read: the vector, the id, and those of the order
+   * @param inputs the columns that are read, in the order that the spec has
    * @param ordinals of these columns in the rows of the partition
    */
   GatherTask(
@@ -98,7 +99,12 @@ final class GatherTask<T>
     private Blocks(int partition, BlockCursor cursor) {
       this.partition = partition;
       this.cursor = cursor;
-      this.reader = new VectorReader(spec, ordinals.get(0), inputs.fieldNames()[0]);
+      int columns = spec.vector().columns();
+      this.reader =
+          new VectorReader(
+              spec,
+              ordinals.subList(0, columns),
+              String.join(",", Arrays.asList(inputs.fieldNames()).subList(0, columns)));
       this.ids = new Ids();
       this.order = new Order();
       this.expected = places.count(partition);
@@ -194,7 +200,7 @@ final class GatherTask<T>
 
   /** Checks that no row is equal to the one before it in all columns of the order. */
   private final class Order {
-    private final int begin = spec.hasIds() ? 2 : 1;
+    private final int begin = spec.firstOrderColumn();
     private final UnsafeProjection columns;
     private final LazilyGeneratedOrdering ordering;
     private UnsafeRow previous;
@@ -237,8 +243,8 @@ final class GatherTask<T>
   private final class Ids {
     private final List<Object> ids = new ArrayList<>();
     private long bytes; // of all that is not of fixed width
-    private final int ordinal = spec.hasIds() ? ordinals.get(1) : -1;
-    private final StructField field = spec.hasIds() ? inputs.fields()[1] : null;
+    private final int ordinal = spec.hasIds() ? ordinals.get(spec.idColumn()) : -1;
+    private final StructField field = spec.hasIds() ? inputs.fields()[spec.idColumn()] : null;
     private final UnsafeProjection array = spec.hasIds() ? array() : null;
 
     private UnsafeProjection array() {

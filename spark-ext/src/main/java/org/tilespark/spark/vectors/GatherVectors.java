@@ -69,11 +69,10 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
    */
   public void requireRepeatable() {
     List<Attribute> read = ScalaInterop.list(inputs());
-    int order = read.size() - spec().orderColumns();
     RepeatableRows.require(
         child(),
-        read.subList(order, read.size()),
-        spec().hasIds() ? Optional.of(read.get(1)) : Optional.empty(),
+        read.subList(spec().firstOrderColumn(), read.size()),
+        spec().hasIds() ? Optional.of(read.get(spec().idColumn())) : Optional.empty(),
         spec().operator());
   }
 

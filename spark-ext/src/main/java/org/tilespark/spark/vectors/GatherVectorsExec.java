@@ -96,7 +96,9 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   }
 
   private RDD<InternalRow> gathered(Places known, GatherTask.Metrics counts) {
-    return gathered(Input.of(child), known, counts);
+    // Spark's cache gives numbers faster in its own rows: in place each would be an object.
+    boolean isInPlace = spec.vector().form() != VectorColumn.Form.NUMBER;
+    return gathered(Input.of(child, isInPlace), known, counts);
   }
 
   private <T> RDD<InternalRow> gathered(Input<T> input, Places known, GatherTask.Metrics counts) {
@@ -126,11 +128,15 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
      * The rows of a plan, in batches if it has them; in place where Spark has them in its cache.
      */
     static Input<?> of(SparkPlan plan) {
+      return of(plan, true);
+    }
+
+    static Input<?> of(SparkPlan plan, boolean isInPlace) {
       if (plan.supportsColumnar()) {
         return new Input<>(
             plan.executeColumnar(), BlockCursor::overBatches, batch -> (long) batch.numRows());
       }
-      Optional<CachedRows> cached = CachedRows.of(plan);
+      Optional<CachedRows> cached = isInPlace ? CachedRows.of(plan) : Optional.empty();
       return cached.isPresent()
           ? new Input<>(
               cached.get().batches(), cached.get().source(), batch -> (long) batch.numRows())

@@ -13,12 +13,22 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * How a column holds one vector in each row.
+ * How a row holds its vector.
  *
- * @param isVector true for a Vector of spark.ml or spark.mllib, dense or sparse; false for an array
+ * @param form of its columns
  * @param type of the elements
+ * @param columns of the row that are the vector
  */
-record VectorColumn(boolean isVector, ElementType type) implements Serializable {
+record VectorColumn(Form form, ElementType type, int columns) implements Serializable {
+  /** What a column that holds a vector, or an element of it, is. */
+  enum Form {
+    ARRAY,
+    /** A Vector of spark.ml or spark.mllib, dense or sparse. */
+    VECTOR,
+    /** One number; the vector is in several columns. */
+    NUMBER
+  }
+
   /** Fields of the struct that both VectorUDTs are for Spark. */
   static final List<String> FIELDS = List.of("type", "size", "indices", "values");
 
@@ -30,22 +40,32 @@ record VectorColumn(boolean isVector, ElementType type) implements Serializable 
   /** What the field {@code type} says of a sparse vector. */
   static final int SPARSE = 0;
 
-  /** The form of a column; empty if it holds no vectors. */
+  /** How a column holds vectors; empty if it holds none. */
   static Optional<VectorColumn> of(Attribute column) {
     DataType type = column.dataType();
     if (type instanceof ArrayType array) {
       return BlockSchema.elementType(array.elementType())
-          .map(element -> new VectorColumn(false, element));
+          .map(element -> new VectorColumn(Form.ARRAY, element, 1));
     }
     boolean isVector =
         type instanceof UserDefinedType<?> user
             && user.sqlType() instanceof StructType struct
             && Arrays.asList(struct.fieldNames()).equals(FIELDS);
-    return isVector ? Optional.of(new VectorColumn(true, ElementType.FLOAT64)) : Optional.empty();
+    return isVector
+        ? Optional.of(new VectorColumn(Form.VECTOR, ElementType.FLOAT64, 1))
+        : Optional.empty();
+  }
+
+  boolean isVector() {
+    return form == Form.VECTOR;
   }
 
   @Override
   public String toString() {
-    return isVector ? "vectors" : "arrays of " + type;
+    return switch (form) {
+      case ARRAY -> "arrays of " + type;
+      case VECTOR -> "vectors";
+      case NUMBER -> columns + " columns of " + type;
+    };
   }
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -112,13 +113,12 @@ public final class VectorPlans {
         order.columns().stream().map(column -> output.get(columns.indexOf(column))).toList(),
         id.map(column -> output.get(columns.indexOf(column))),
         operator);
-    NamedExpression vector = vector();
-    Attribute input = vector.toAttribute();
-    VectorColumn form = VectorColumn.of(input).orElseThrow();
-    List<NamedExpression> read = new ArrayList<>(List.of(vector));
+    boolean isMoved = !order.columns().isEmpty() && !order.isThere();
+    VectorColumn form = form(isMoved);
+    List<NamedExpression> read = new ArrayList<>(columns(form));
     id.ifPresent(column -> read.add(Attributes.alias(column, column.name())));
     order.columns().forEach(column -> read.add(Attributes.alias(column, column.name())));
-    int length = length(vector, form);
+    int length = length(form);
     boolean skips = options.toMap().containsValue(RowPolicy.SKIP.toString());
     boolean isCheap = LogicalBlockNode.coordinatesAreCheap(optimized);
     long rows = isCheap && !skips ? countRows() : -1;
@@ -137,7 +137,7 @@ public final class VectorPlans {
     }
     LogicalPlan child = new Project(ScalaInterop.seq(read), table);
     List<Attribute> inputs = read.stream().map(NamedExpression::toAttribute).toList();
-    if (!order.columns().isEmpty() && !order.isThere()) {
+    if (isMoved) {
       List<Attribute> by = inputs.subList(inputs.size() - order.columns().size(), inputs.size());
       child = new Sort(Attributes.ascending(by), true, child, ScalaInterop.none());
     }
@@ -221,24 +221,43 @@ public final class VectorPlans {
     return vectors.size() == 1 && VectorColumn.of(vectors.get(0)).isPresent();
   }
 
-  /** The vector of a row: the only column, or an array of the numbers in several. */
-  private NamedExpression vector() {
-    Attribute first = vectors.get(0);
+  /**
+   * How the rows hold their vectors. A sort moves the numbers of several columns as one array,
+   * which is shorter: in a column of its own each takes 8 bytes.
+   */
+  private VectorColumn form(boolean isMoved) {
     if (isOneVector()) {
-      return Attributes.alias(first, first.name(), first.metadata());
+      return VectorColumn.of(vectors.get(0)).orElseThrow();
     }
     ElementType type = vectors.stream().map(this::number).reduce(VectorPlans::common).orElseThrow();
-    DataType element = BlockSchema.sparkType(type);
-    List<Expression> elements =
+    return isMoved
+        ? new VectorColumn(VectorColumn.Form.ARRAY, type, 1)
+        : new VectorColumn(VectorColumn.Form.NUMBER, type, vectors.size());
+  }
+
+  /** The columns that have this form. */
+  private List<NamedExpression> columns(VectorColumn form) {
+    Attribute first = vectors.get(0);
+    if (isOneVector()) {
+      return List.of(Attributes.alias(first, first.name(), first.metadata()));
+    }
+    DataType type = BlockSchema.sparkType(form.type());
+    List<Expression> numbers =
         vectors.stream()
             .<Expression>map(
                 column ->
-                    column.dataType().equals(element)
+                    column.dataType().equals(type)
                         ? column
-                        : new Cast(column, element, ScalaInterop.none()))
+                        : new Cast(column, type, ScalaInterop.none()))
             .toList();
-    String name = vectors.stream().map(Attribute::name).collect(Collectors.joining(","));
-    return Attributes.alias(new CreateArray(ScalaInterop.<Expression>seq(elements)), name);
+    List<String> names = vectors.stream().map(Attribute::name).toList();
+    return form.form() == VectorColumn.Form.NUMBER
+        ? IntStream.range(0, numbers.size())
+            .<NamedExpression>mapToObj(i -> Attributes.alias(numbers.get(i), names.get(i)))
+            .toList()
+        : List.of(
+            Attributes.alias(
+                new CreateArray(ScalaInterop.<Expression>seq(numbers)), String.join(",", names)));
   }
 
   private ElementType number(Attribute column) {
@@ -322,17 +341,17 @@ public final class VectorPlans {
 
   // ---- sizes
 
-  private int length(NamedExpression vector, VectorColumn form) {
+  private int length(VectorColumn form) {
     Optional<Integer> stated =
         options
             .cols()
             .or(() -> isOneVector() ? Optional.empty() : Optional.of(vectors.size()))
             .or(() -> stated(vectors.get(0).metadata()));
-    int length = stated.orElseGet(() -> found(vector, form));
+    int length = stated.orElseGet(() -> found(form));
     if (length < 1) {
       throw new IllegalArgumentException(
           "%s: the first vector of column %s has no elements; a matrix has at least one column"
-              .formatted(operator, vector.name()));
+              .formatted(operator, vectors.get(0).name()));
     }
     return length;
   }
@@ -349,7 +368,7 @@ public final class VectorPlans {
   }
 
   /** The length of the first vector, or of the longest where shorter ones are filled up. */
-  private int found(NamedExpression vector, VectorColumn form) {
+  private int found(VectorColumn form) {
     if (options.ragged() == RowPolicy.SKIP) {
       throw new IllegalArgumentException(
           "%s: ragged is 'skip', and nothing says which vectors have the right length; state cols"
@@ -375,7 +394,7 @@ public final class VectorPlans {
       throw new IllegalArgumentException(
           ("%s: the table has no row, or only rows with NULL in column %s; a matrix has at least"
                   + " one row, and cols says the length of vectors that are all NULL")
-              .formatted(operator, vector.name()));
+              .formatted(operator, vectors.get(0).name()));
     }
     return found.get(0).getInt(0);
   }

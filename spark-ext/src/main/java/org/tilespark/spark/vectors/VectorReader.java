@@ -1,8 +1,12 @@
 package org.tilespark.spark.vectors;
 
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.host.NanSearch;
 import org.tilespark.kernels.memory.HostMemory;
@@ -18,7 +22,8 @@ final class VectorReader {
   private static final NanSearch NANS = NanSearch.ofThisMachine();
 
   private final GatherSpec spec;
-  private final int ordinal;
+  private final int ordinal; // of the vector, or of its first element
+  private final int[] ordinals; // of the columns of its elements
   private final ElementType type;
   private final RowPolicy nulls;
   private final RowPolicy ragged;
@@ -26,11 +31,12 @@ final class VectorReader {
   private final String name; // of the column, for messages
 
   /**
-   * @param ordinal of the vector in the rows
+   * @param ordinals of the vector's columns in the rows
    */
-  VectorReader(GatherSpec spec, int ordinal, String name) {
+  VectorReader(GatherSpec spec, List<Integer> ordinals, String name) {
     this.spec = spec;
-    this.ordinal = ordinal;
+    this.ordinal = ordinals.get(0);
+    this.ordinals = ordinals.stream().mapToInt(each -> each).toArray();
     this.type = spec.vector().type();
     this.nulls = spec.policies().nulls();
     this.ragged = spec.policies().ragged();
@@ -47,12 +53,14 @@ final class VectorReader {
    * @throws IllegalArgumentException that names the row, if a policy refuses it
    */
   boolean read(BlockCursor cursor, HostMemory to, Supplier<String> row) {
-    if (cursor.row().isNullAt(ordinal)) {
+    if (spec.vector().form() != VectorColumn.Form.NUMBER && cursor.row().isNullAt(ordinal)) {
       return accepts(nulls, "nulls", row, "is NULL") && zeros(to);
     }
-    return spec.vector().isVector()
-        ? vector(cursor.row().getStruct(ordinal, VectorColumn.FIELDS.size()), to, row)
-        : array(cursor, to, row);
+    return switch (spec.vector().form()) {
+      case ARRAY -> array(cursor, to, row);
+      case VECTOR -> vector(cursor.row().getStruct(ordinal, VectorColumn.FIELDS.size()), to, row);
+      case NUMBER -> columns(cursor.row(), to, row);
+    };
   }
 
   /** Copies all elements of a vector; false if the row is left out. */
@@ -81,7 +89,7 @@ final class VectorReader {
         return false;
       }
       zeros(to);
-      copyNumbers(cursor.row().getArray(ordinal), to);
+      copyNumbers(cursor.row().getArray(ordinal), IntStream.range(0, found).toArray(), to);
       return numbers(to, row);
     }
     if (found < spec.length()) {
@@ -118,6 +126,55 @@ final class VectorReader {
       UNSAFE.putDouble(to.base(), to.offset() + 8L * index, values.getDouble(i));
     }
     return numbers(to, row);
+  }
+
+  private boolean columns(InternalRow from, HostMemory to, Supplier<String> row) {
+    if (ordinals.length != spec.length() && !fits(ordinals.length, row)) {
+      return false;
+    }
+    int firstNull = firstNull(from);
+    if (firstNull >= 0 && !accepts(nulls, "nulls", row, "has a NULL at element " + firstNull)) {
+      return false;
+    }
+    if (ordinals.length < spec.length()) {
+      zeros(to);
+    }
+    if (from instanceof UnsafeRow unsafe) {
+      copyFields(unsafe, to); // those that are NULL are 0
+    } else {
+      copyNumbers(from, ordinals, to);
+    }
+    return numbers(to, row);
+  }
+
+  private int firstNull(InternalRow row) {
+    if (row instanceof UnsafeRow unsafe && !unsafe.anyNull()) {
+      return -1;
+    }
+    for (int i = 0; i < ordinals.length; i++) {
+      if (row.isNullAt(ordinals[i])) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** Copies the numbers in columns of a row, each of which is at the start of its 8 bytes. */
+  private void copyFields(UnsafeRow row, HostMemory to) {
+    Object base = row.getBaseObject();
+    long from = row.getBaseOffset() + UnsafeRow.calculateBitSetWidthInBytes(row.numFields());
+    int bytes = type.bytes();
+    long at = to.offset();
+    for (int ordinal : ordinals) {
+      long field = from + 8L * ordinal;
+      switch (bytes) {
+        case 1 -> UNSAFE.putByte(to.base(), at, UNSAFE.getByte(base, field));
+        case 2 -> UNSAFE.putShort(to.base(), at, UNSAFE.getShort(base, field));
+        case 4 -> UNSAFE.putInt(to.base(), at, UNSAFE.getInt(base, field));
+        default -> UNSAFE.putLong(to.base(), at, UNSAFE.getLong(base, field));
+      }
+      at += bytes;
+    }
   }
 
   /** False if the row is left out for its length. */
@@ -172,20 +229,23 @@ final class VectorReader {
     return true;
   }
 
-  /** Copies all elements that are not null. */
-  private void copyNumbers(ArrayData from, HostMemory to) {
-    for (int i = 0; i < from.numElements(); i++) {
-      if (!from.isNullAt(i)) {
-        long at = to.offset() + (long) i * type.bytes();
+  /** Copies the numbers at some places of an array or a row, and 0 for those that are null. */
+  private void copyNumbers(SpecializedGetters from, int[] places, HostMemory to) {
+    long at = to.offset();
+    for (int place : places) {
+      if (from.isNullAt(place)) {
+        UNSAFE.setMemory(to.base(), at, type.bytes(), (byte) 0);
+      } else {
         switch (type) {
-          case INT8 -> UNSAFE.putByte(to.base(), at, from.getByte(i));
-          case INT16 -> UNSAFE.putShort(to.base(), at, from.getShort(i));
-          case INT32 -> UNSAFE.putInt(to.base(), at, from.getInt(i));
-          case INT64 -> UNSAFE.putLong(to.base(), at, from.getLong(i));
-          case FLOAT32 -> UNSAFE.putFloat(to.base(), at, from.getFloat(i));
-          case FLOAT64 -> UNSAFE.putDouble(to.base(), at, from.getDouble(i));
+          case INT8 -> UNSAFE.putByte(to.base(), at, from.getByte(place));
+          case INT16 -> UNSAFE.putShort(to.base(), at, from.getShort(place));
+          case INT32 -> UNSAFE.putInt(to.base(), at, from.getInt(place));
+          case INT64 -> UNSAFE.putLong(to.base(), at, from.getLong(place));
+          case FLOAT32 -> UNSAFE.putFloat(to.base(), at, from.getFloat(place));
+          case FLOAT64 -> UNSAFE.putDouble(to.base(), at, from.getDouble(place));
         }
       }
+      at += type.bytes();
     }
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -441,6 +442,102 @@ class FromRowsTest extends VectorTestBase {
     assertTrue(
         reasonOf(() -> MatrixBlocks.fromRows(comma, List.of("x,y")))
             .contains("a comma ends a name"));
+  }
+
+  /** More than 100 columns are no batches in Spark's cache. */
+  @ParameterizedTest
+  @MethodSource("modes")
+  void numbersInColumnsOfEachSource(Map<String, String> mode) {
+    with(
+        mode,
+        () -> {
+          for (String type : List.of("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")) {
+            for (int extent : new int[] {3, 110}) {
+              List<String> names = IntStream.range(0, extent).mapToObj(j -> "c" + j).toList();
+              List<String> columns =
+                  new ArrayList<>(List.of("concat('r', id) AS name", "7 AS beside"));
+              names.forEach(
+                  name ->
+                      columns.add(
+                          1 + columns.size() / 2,
+                          "CAST(id * 2 + %s AS %s) AS %s"
+                              .formatted(name.substring(1), type, name)));
+              Dataset<Row> made =
+                  spark.range(0, 9, 1, 2).selectExpr(columns.toArray(String[]::new));
+              String file = dir.resolve(type + extent + mode.hashCode()).toString();
+              made.coalesce(1).write().parquet(file);
+              List<String> expected =
+                  IntStream.range(0, 9)
+                      .mapToObj(
+                          i ->
+                              IntStream.range(0, extent)
+                                  .mapToObj(j -> String.valueOf(number(i * 2 + j, type)))
+                                  .toList()
+                                  .toString())
+                      .toList();
+              Dataset<Row> cached = made.persist();
+              Dataset<Row> numbers = made.drop("name").persist();
+              try {
+                assertEquals(9, cached.count());
+                assertEquals(9, numbers.count());
+                assertEquals(expected, rows(MatrixBlocks.fromRows(numbers, names, SMALL)));
+                for (Dataset<Row> table : List.of(made, cached, spark.read().parquet(file))) {
+                  Dataset<Row> blocks = MatrixBlocks.fromRows(table, names, SMALL.withId("name"));
+                  assertEquals(expected, rows(blocks), type + extent);
+                  Dataset<Row> sorted =
+                      MatrixBlocks.fromRows(
+                          table.repartition(3), names, SMALL.withOrderBy("beside", "name"));
+                  assertEquals(expected, rows(sorted));
+                  assertTrue(explained(sorted).contains("array("), () -> explained(sorted));
+                  assertEquals(IntStream.range(0, 9).mapToObj(i -> "r" + i).toList(), ids(blocks));
+                }
+              } finally {
+                cached.unpersist();
+                numbers.unpersist();
+              }
+            }
+          }
+        });
+  }
+
+  @Test
+  void policiesForNumbersInColumns() {
+    Dataset<Row> table =
+        spark
+            .sql(
+                "SELECT * FROM VALUES (0, 1F, 2F), (1, NULL, 4F), (2, 5F, FLOAT('NaN')), (3, 7F, 8F)"
+                    + " AS t(id, a, b)")
+            .coalesce(1);
+    for (Dataset<Row> each : List.of(table, table.persist())) {
+      List<String> names = List.of("a", "b");
+      assertFails(
+          MatrixBlocks.fromRows(each, names, SMALL.withId("id"))::collectAsList,
+          "row 1 of partition 0 (id 1): column a,b has a NULL at element 0",
+          "nulls => 'skip'");
+      RowOptions zeros = SMALL.withNulls(RowPolicy.ZERO);
+      assertFails(
+          MatrixBlocks.fromRows(each, names, zeros)::collectAsList,
+          "row 2 of partition 0: column a,b has NaN at element 1");
+      assertEquals(
+          List.of("[1.0, 2.0]", "[0.0, 4.0]", "[5.0, 0.0]", "[7.0, 8.0]"),
+          rows(MatrixBlocks.fromRows(each, names, zeros.withNan(RowPolicy.ZERO))));
+      assertEquals(
+          List.of("[1.0, 2.0]", "[7.0, 8.0]"),
+          rows(
+              MatrixBlocks.fromRows(
+                  each, names, SMALL.withNulls(RowPolicy.SKIP).withNan(RowPolicy.SKIP))));
+      assertEquals(
+          List.of("[1.0, 2.0, 0.0]", "[0.0, 4.0, 0.0]", "[5.0, NaN, 0.0]", "[7.0, 8.0, 0.0]"),
+          rows(
+              MatrixBlocks.fromRows(
+                  each,
+                  names,
+                  zeros.withNan(RowPolicy.KEEP).withRagged(RowPolicy.ZERO).withCols(3))));
+      assertFails(
+          MatrixBlocks.fromRows(each, names, SMALL.withCols(3))::collectAsList,
+          "has 2 elements; expected 3");
+    }
+    table.unpersist();
   }
 
   // ---- policies

@@ -70,7 +70,7 @@ abstract class VectorTestBase extends SparkTest {
         .toList();
   }
 
-  private static Object number(int value, String type) {
+  static Object number(int value, String type) {
     return switch (type) {
       case "FLOAT" -> (float) value;
       case "DOUBLE" -> (double) value;
