@@ -103,6 +103,33 @@ class ToRowsTest extends VectorTestBase {
         });
   }
 
+  /** The example of docs/rows.md. */
+  @Test
+  void idsComeBackByAJoin() {
+    Dataset<Row> table = table(20, 3, "DOUBLE");
+    Dataset<Row> x = MatrixBlocks.fromRows(table, "features", SMALL.withId("name"));
+    Dataset<Row> ids = MatrixBlocks.rowIds(x);
+    Dataset<Row> mapped =
+        MatrixBlocks.toRows(MatrixBlocks.map(x, "v * 2"), "features").join(ids, "row");
+    Dataset<Row> sliced =
+        MatrixBlocks.toRows(MatrixBlocks.slice(x, "4:15:2"), "features")
+            .withColumn("row", functions.expr("4 + 2 * row"))
+            .join(ids, "row");
+    assertEquals("[row, features, name]", List.of(mapped.columns()).toString());
+    assertEquals(
+        IntStream.range(0, 20).mapToObj(i -> "r%d %.1f".formatted(i, 10.0 * i)).toList(),
+        firsts(mapped));
+    assertEquals(
+        IntStream.of(4, 6, 8, 10, 12, 14).mapToObj(i -> "r%d %.1f".formatted(i, 5.0 * i)).toList(),
+        firsts(sliced));
+  }
+
+  private static List<String> firsts(Dataset<Row> rows) {
+    return rows.sort("row").selectExpr("name || ' ' || features[0]").collectAsList().stream()
+        .map(row -> row.getString(0))
+        .toList();
+  }
+
   @ParameterizedTest
   @MethodSource("modes")
   void blocksThatAreNotWhole(Map<String, String> mode) {
