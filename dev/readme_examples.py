@@ -1,8 +1,8 @@
-"""Runs README's examples; dev/readme-examples describes it.
+"""Runs the examples of README and of some pages of docs; dev/readme-examples describes it.
 
-Each language is a program: README's fences of that language in their order, between a prelude that defines what they name and an
-end that writes what they only compute. A program runs in a directory of its own, which holds its input, and links to the
-repository's examples and spark-ext. Paths that README can only give as placeholders are replaced.
+Each language is a program: the pages' fences of that language in their order, between a prelude that defines what they name and
+an end that writes what they only compute. A program runs in a directory of its own, which holds its input, and links to the
+repository's examples and spark-ext. Paths that the pages can only give as placeholders are replaced.
 """
 
 import os
@@ -32,12 +32,13 @@ VOLUME = _random.standard_normal((12, 10, 8)).astype(np.float32)
 DOCUMENTS = _random.standard_normal((40, 6)).astype(np.float32)
 SCORES = (DOCUMENTS - DOCUMENTS.mean(0)) / DOCUMENTS.std(0)
 
-README = (ROOT / "README.md").read_text("utf-8")
-FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = ("README.md", "docs/install.md", "docs/first-job.md", "docs/files.md", "docs/operators.md")
+TEXT = "\n".join((ROOT / page).read_text("utf-8") for page in PAGES)
+FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
 class Failed(Exception):
-    """An example, or README itself, is not as expected."""
+    """An example, or a page, is not as expected."""
 
 
 def expect(condition: bool, message: str) -> None:
@@ -46,19 +47,19 @@ def expect(condition: bool, message: str) -> None:
 
 
 def fences(language: str, *words: str) -> str:
-    """README's fences of a language; each of the words must occur in them."""
+    """The pages' fences of a language; each of the words must occur in them."""
     text = "".join(body for found, body in FENCES if found == language)
     for word in words:
-        expect(word in text, f"README's examples in {language} do not name {word}; found: {text}")
+        expect(word in text, f"the examples in {language} do not name {word}; found: {text}")
     return text
 
 
 def settings() -> str:
-    """README's settings for spark-defaults.conf, with the user jar."""
-    text = "\n".join(re.findall(r"^    (spark\.(?:jars|plugins) .*)$", README, re.MULTILINE))
+    """The settings for spark-defaults.conf, with the user jar."""
+    text = "\n".join(re.findall(r"^    (spark\.(?:jars|plugins) .*)$", TEXT, re.MULTILINE))
     expect(
         text.count("\n") == 1 and f"/path/to/{JAR_NAME}" in text,
-        f"README has not the two settings with /path/to/{JAR_NAME}; found: {text}",
+        f"docs/install.md has not the two settings with /path/to/{JAR_NAME}; found: {text}",
     )
     return text.replace(f"/path/to/{JAR_NAME}", str(JAR))
 
@@ -117,8 +118,8 @@ def session_calls(sql: str) -> str:
 
 
 def spark_submit(directory: Path) -> None:
-    found = re.search(r"^    (spark-submit .*\\\n(?:    .*\\\n)*    .*)$", README, re.MULTILINE)
-    expect(found is not None and "IN.npy OUT.npy" in found[1], "README has no spark-submit line from IN.npy to OUT.npy")
+    found = re.search(r"^    (spark-submit --master .*\\\n(?:    .*\\\n)*    .*)$", TEXT, re.MULTILINE)
+    expect(found is not None and "IN.npy OUT.npy" in found[1], "no page has a spark-submit line from IN.npy to OUT.npy")
     (directory / "conf" / "spark-defaults.conf").unlink()  # the example jobs need no settings
     (directory / "IN.npy").symlink_to(directory / "in.npy")
     run(directory, ["bash", "-euc", found[1]])
@@ -126,7 +127,8 @@ def spark_submit(directory: Path) -> None:
 
 
 def java(directory: Path) -> None:
-    lines = fences("java", "MatrixBlocks.fromRows", "scores.parquet", "MatrixBlocks.transpose", "VolumeBlocks.permute", "MatrixBlocks.multiply", "VolumeBlocks.ifft").splitlines()
+    names = ("fromRows", "scores.parquet", "MatrixBlocks.transpose", "VolumeBlocks.permute", "multiply", "VolumeBlocks.ifft")
+    lines = fences("java", *names).splitlines()
     imports = [line for line in lines if line.startswith("import ")]
     statements = [line for line in lines if not line.startswith("import ")]
     source = "\n".join(
@@ -135,8 +137,6 @@ def java(directory: Path) -> None:
             "public final class ReadmeExamples {",
             "  public static void main(String[] args) {",
             "    SparkSession spark = SparkSession.builder().getOrCreate();",
-            '    Dataset<Row> a = spark.read().format("npy").load("a.npy");',
-            '    Dataset<Row> b = spark.read().format("npy").load("b.npy");',
             session_calls(documents()),
             '    spark.table("documents").write().parquet("documents.parquet");',
             *statements,
@@ -164,9 +164,15 @@ def java(directory: Path) -> None:
 
 
 def scala(directory: Path) -> None:
-    program = fences("scala", "MatrixBlocks.transpose", "in.npy", "out.npy")
-    output = run(directory, ["spark-shell", "--master", "local[2]"], f"{program}\n:quit\n")
+    program = fences("scala", "MatrixBlocks.fromRows", "scores.parquet", "MatrixBlocks.transpose", "in.npy", "out.npy")
+    begin = session_calls(documents()) + '\nspark.table("documents").write.parquet("documents.parquet")\n'
+    end = (
+        'MatrixBlocks.fromRows(spark.read.parquet("scores.parquet").orderBy("doc_id"), "features")'
+        '.write.format("npy").save("scores.npy")'
+    )
+    output = run(directory, ["spark-shell", "--master", "local[2]"], f"{begin}{program}\n{end}\n:quit\n")
     expect("error:" not in output, f"spark-shell printed an error:\n{output}")
+    close(np.load(directory / "scores.npy"), SCORES, 1e-5, "scores")
     equals(directory, "out.npy", IN.T)
 
 
@@ -205,7 +211,7 @@ def assembled(rows: list[list[str]], rank: int) -> np.ndarray:
 def python(directory: Path) -> None:
     program = fences("python", "ts.from_rows", "scores.parquet", "ts.configure", "to_npy", "matrix_transpose", "in.npy", "out.npy")
     between = 'import os; os.rename("out.npy", "by_package.npy")\nm = spark.read'
-    expect(program.count("m = spark.read") == 1, f"README's second example in Python begins otherwise: {program}")
+    expect(program.count("m = spark.read") == 1, f"the example of PySpark alone begins otherwise: {program}")
     made = session_calls(documents()).replace(";", "") + '\nspark.table("documents").write.parquet("documents.parquet")\n'
     program = program.replace("m = spark.read", between).replace("x = ts.from_rows", made + "x = ts.from_rows", 1)
     end = 'ts.from_rows(spark.read.parquet("scores.parquet"), "features", order_by="doc_id").to_npy("scores.npy")'
@@ -231,7 +237,7 @@ def passes(program: Callable[[Path], None], scratch: Path) -> bool:
     for name, array in (("in", IN), ("a", A), ("b", B), ("volume", VOLUME), ("documents", DOCUMENTS)):
         np.save(directory / f"{name}.npy", array)
     start = time.monotonic()
-    label = f"README's examples with {program.__name__.replace('_', '-')} on Spark {pyspark.__version__}"
+    label = f"the examples with {program.__name__.replace('_', '-')} on Spark {pyspark.__version__}"
     try:
         program(directory)
     except (Failed, subprocess.TimeoutExpired) as reason:
@@ -244,7 +250,7 @@ def passes(program: Callable[[Path], None], scratch: Path) -> bool:
 def main() -> None:
     expect(JAR.is_file(), f"{JAR} is not there; run: mvn -DskipTests package")
     unknown = {language for language, _ in FENCES} - {program.__name__ for program in PROGRAMS}
-    expect(not unknown, f"README has examples in languages that are not known here: {sorted(unknown)}")
+    expect(not unknown, f"there are examples in languages that are not known here: {sorted(unknown)}")
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
         right = list(pool.map(lambda program: passes(program, Path(scratch)), PROGRAMS))
     sys.exit(0 if all(right) else 1)

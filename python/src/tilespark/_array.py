@@ -114,7 +114,7 @@ class BlockArray:
 
     @property
     def df(self) -> DataFrame:
-        """The DataFrame of blocks: one row a block, see README's data model."""
+        """The DataFrame of blocks: one row a block, see docs/operators.md."""
         # Whoever has the DataFrame may read it when this array is gone.
         _escaped.update((id(kept), kept) for kept in (*self._keep, *views_of(self._df)))
         return self._df

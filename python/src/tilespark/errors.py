@@ -18,7 +18,7 @@ SETUP_HELP = (
     " Under spark-submit and over Spark Connect they are settings of the command that starts Spark or its server."
 )
 
-# The JVM's form of a reason, in the text of any Spark exception of any client: docs/reliability.md has it too.
+# The JVM's form of a reason, in the text of any Spark exception of any client: docs/troubleshooting.md has it too.
 _CONDITION = re.compile(
     r"\[(TILESPARK_[A-Z_]+)\] (?!\S+Exception: \[)(.*?)"
     r"(?: SQLSTATE: ([0-9A-Z]{5})|\.\.\.(?=\s*\Z|\s*\n\nJVM stacktrace:))",

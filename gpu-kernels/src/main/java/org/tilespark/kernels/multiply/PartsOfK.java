@@ -9,7 +9,7 @@ import org.tilespark.kernels.launch.KernelIndex;
  *
  * <p>The count of parts follows the count of multiprocessors, so the last bits of these products
  * differ between a card of 132 and one of 114. A count that suits all cards would leave up to half
- * of the larger ones idle; README says which products it concerns.
+ * of the larger ones idle; docs/operators.md says which products it concerns.
  */
 final class PartsOfK {
   /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */

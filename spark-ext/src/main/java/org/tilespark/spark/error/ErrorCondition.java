@@ -5,7 +5,7 @@ import java.util.regex.Pattern;
 /**
  * What can go wrong, by Spark's name for it ({@code TILESPARK_INVALID_BLOCK}) and its SQLSTATE. The
  * text of an exception is {@code [TILESPARK_INVALID_BLOCK] reason SQLSTATE: 22000} in every version
- * of Spark and for every client; docs/reliability.md lists them.
+ * of Spark and for every client; docs/troubleshooting.md lists them.
  */
 public enum ErrorCondition {
   /** An argument, option, setting or column does not fit the operator. */

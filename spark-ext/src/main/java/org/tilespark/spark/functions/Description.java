@@ -1,17 +1,14 @@
 package org.tilespark.spark.functions;
 
 import java.util.Locale;
-import java.util.Map;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.tilespark.spark.options.Parameter;
 
 /**
- * What users read about the table functions: {@code DESCRIBE FUNCTION EXTENDED}, docs/sql.md and
- * the tables of README, all made of the declarations, which {@link TableFunctions} lists, and of
- * the {@link Example}s.
+ * Texts for users of the table functions: {@code DESCRIBE FUNCTION EXTENDED} and docs/sql.md, made
+ * of the declarations, which {@link TableFunctions} lists, and of the {@link Example}s.
  *
  * <p>The section of examples has a fixed form, so that programs can run them: a line that begins
  * with six spaces and {@code "> "} begins a statement, which goes on to the line that ends with a
@@ -19,18 +16,6 @@ import org.tilespark.spark.options.Parameter;
  */
 public final class Description {
   private static final String SINCE = "0.1.0";
-
-  /** What {@code dev/generate-docs} writes, by name: a page, and tables of README. */
-  private static final Map<String, Supplier<String>> TEXTS =
-      Map.of(
-          "sql",
-          Description::page,
-          "operators",
-          Description::operators,
-          "multiply-options",
-          () -> options(TableFunctions.MATRIX_MULTIPLY),
-          "fft-options",
-          () -> options(TableFunctions.VOLUME_FFT));
 
   private Description() {}
 
@@ -85,8 +70,8 @@ public final class Description {
 
   // ---- Markdown
 
-  /** All functions, with arguments and examples: docs/sql.md. */
-  private static String page() {
+  /** All functions, with arguments and examples: docs/sql.md, which dev/generate-docs writes. */
+  public static String page() {
     StringBuilder page =
         new StringBuilder(
             """
@@ -98,7 +83,9 @@ public final class Description {
             Arguments are given by position or by name (`blockShape => '1024,1024'`). A table is `TABLE(name)` or
             `TABLE(SELECT ...)`; all other arguments are constants. Numbers and booleans may be given as texts. The rows below
             a statement are what spark-sql prints; a zero may have either sign.
+
             """);
+    page.append(table());
     for (TableFunctions function : TableFunctions.values()) {
       page.append("\n## ")
           .append(function.sqlName())
@@ -124,25 +111,17 @@ public final class Description {
     return page.toString();
   }
 
-  /** README's table of operators. */
-  private static String operators() {
-    return "| in Java and Scala | in SQL | gives | data moved between tasks |\n|---|---|---|---|\n"
+  /** A line for each function, which leads to its section. */
+  private static String table() {
+    return "| in SQL | in Java and Scala | gives | data moved between tasks |\n|---|---|---|---|\n"
         + Stream.of(TableFunctions.values())
             .map(
                 function ->
                     row(
+                        "[%s](#%s)".formatted(code(function.sqlName()), function.sqlName()),
                         code(function.java()),
-                        code(function.call()),
                         function.operator().doc().split("(?<=\\.) ", 2)[0],
                         function.operator().moves()))
-            .collect(Collectors.joining());
-  }
-
-  /** README's table of the options of one operator. */
-  private static String options(TableFunctions function) {
-    return "| option | default | is |\n|---|---|---|\n"
-        + function.operator().options().stream()
-            .map(parameter -> row(code(parameter.name()), parameter.otherwise(), parameter.doc()))
             .collect(Collectors.joining());
   }
 
@@ -169,17 +148,8 @@ public final class Description {
     return lines.toString();
   }
 
-  /**
-   * Markdown that {@code dev/generate-docs} writes.
-   *
-   * @param name {@code sql}, {@code operators}, {@code multiply-options} or {@code fft-options}
-   */
-  public static String text(String name) {
-    return TEXTS.get(name).get();
-  }
-
-  /** Prints {@link #text}. */
+  /** Prints {@link #page}. */
   public static void main(String[] args) {
-    System.out.print(text(args[0]));
+    System.out.print(page());
   }
 }

@@ -175,11 +175,6 @@ public enum TableFunctions {
         .collect(Collectors.joining(", ", sqlName() + "(", ")"));
   }
 
-  /** A call with what is required: {@code matrix_scale(TABLE(a), alpha)}. */
-  String call() {
-    return required(")");
-  }
-
   /** The usage: {@code matrix_scale(TABLE(a), alpha [, extents])}. */
   String usage() {
     String optional =
@@ -187,14 +182,12 @@ public enum TableFunctions {
             .filter(parameter -> !parameter.isRequired())
             .map(Parameter::name)
             .collect(Collectors.joining(", "));
-    return required(optional.isEmpty() ? ")" : " [, " + optional + "])");
-  }
-
-  private String required(String end) {
     return parameters().stream()
         .filter(Parameter::isRequired)
         .map(each -> Tables.isTable(each) ? "TABLE(" + each.name() + ")" : each.name())
-        .collect(Collectors.joining(", ", sqlName() + "(", end));
+        .collect(
+            Collectors.joining(
+                ", ", sqlName() + "(", optional.isEmpty() ? ")" : " [, " + optional + "])"));
   }
 
   /** At least one. */

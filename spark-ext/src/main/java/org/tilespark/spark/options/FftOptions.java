@@ -13,7 +13,7 @@ import org.tilespark.spark.error.Require;
 
 /**
  * How a Fourier transform is to be done; immutable. Every option has a name and a text, the same in
- * Java, in a map and in SQL: README has their table. Where an option has one word or number per
+ * Java, in a map and in SQL: docs/sql.md has their table. Where an option has one word or number per
  * axis, these are separated by commas, in the order of {@code axes}; a single one holds for all of
  * them.
  *

@@ -14,7 +14,7 @@ import org.tilespark.spark.error.Require;
 
 /**
  * How a multiply is to be done; immutable. Every option has a name and a text, the same in Java, in
- * a map and in SQL: README has their table.
+ * a map and in SQL: docs/sql.md has their table.
  *
  * <p>A {@code precision} of {@code full} ({@code float32} says the same for FLOAT) sums FLOAT in
  * float32 on a GPU and in double on the CPU: a product or partial sum beyond 3.4e38 may make an

@@ -23,7 +23,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Blocks between tasks that need more memory than there is for them. A process that exchanges
- * blocks stays inside what docs/tuning.md says to reserve for it: the heap and, beside it, the
+ * blocks stays inside what docs/sizing.md says to reserve for it: the heap and, beside it, the
  * pool, the store, and the rest. Where this process may make a cgroup, the other runs in one of
  * that size, and would be killed.
  */

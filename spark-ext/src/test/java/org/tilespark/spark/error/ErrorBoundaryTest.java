@@ -37,7 +37,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /** What leaves in place of the exceptions that our code throws. */
 class ErrorBoundaryTest {
-  /** What docs/reliability.md gives to clients. */
+  /** The expression that docs/troubleshooting.md gives to clients. */
   static final Pattern TEXT =
       Pattern.compile(
           "\\[(TILESPARK_[A-Z_]+)\\] (?!\\S+Exception: \\[)(.*?)"
@@ -328,7 +328,7 @@ class ErrorBoundaryTest {
 
   @Test
   void documentation() throws Exception {
-    String page = Files.readString(Path.of("../docs/reliability.md"));
+    String page = Files.readString(Path.of("../docs/troubleshooting.md"));
     for (ErrorCondition condition : ErrorCondition.values()) {
       String row = "| `" + condition.id() + "` | " + condition.sqlState() + " | ";
       assertTrue(page.contains(row), row);

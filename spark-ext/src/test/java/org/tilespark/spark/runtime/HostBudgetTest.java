@@ -85,7 +85,7 @@ class HostBudgetTest {
     assertEquals(new HostBudget(0, 0, 0), budget(least, true, machine(64, 1)));
   }
 
-  /** docs/tuning.md's formula, backwards: what it reserves for stores is what they get. */
+  /** The formula of docs/sizing.md, backwards: what it reserves for stores is what they get. */
   @ParameterizedTest
   @CsvSource({"yarn, false", "yarn, true", "k8s://https://host, false", "k8s://https://host, true"})
   void theOverheadThatTheDocsReserveIsShared(String master, boolean usesDevice) {
@@ -111,7 +111,7 @@ class HostBudgetTest {
     assertTrue(HostBudget.restBytes(false) >= (511 - 128) * MIB);
     assertTrue(HostBudget.restBytes(true) >= (1462 - 528) * MIB);
     assertTrue(
-        Files.readString(Path.of("../docs/tuning.md"))
+        Files.readString(Path.of("../docs/sizing.md"))
             .contains(
                 "%s MiB, and %s GiB with a GPU"
                     .formatted(

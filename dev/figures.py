@@ -1,0 +1,121 @@
+"""Draws the pictures of README; dev/figures describes it.
+
+Backgrounds are transparent and texts of a middle grey, so that one file can be read on white and on black.
+"""
+
+import csv
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+GREY = "#7a828b"
+OURS = "#2f81f7"
+OTHERS = "#a8b0b8"
+
+plt.rcParams.update(
+    {
+        "font.family": "sans-serif",
+        "font.size": 11,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "tilespark",
+        "text.color": GREY,
+        "axes.edgecolor": GREY,
+        "axes.labelcolor": GREY,
+        "axes.titlecolor": GREY,
+        "xtick.color": GREY,
+        "ytick.color": GREY,
+        "savefig.transparent": True,
+    }
+)
+
+
+def chart() -> Path:
+    """Bars of seconds: a group for each case, a panel for each machine, one scale for all."""
+    with (DOCS / "benchmarks" / "front-page.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    machines = {machine: list(group) for machine, group in groupby(rows, lambda row: row["machine"])}
+    heights = [len(group) + 1.1 * len({row["case"] for row in group}) for group in machines.values()]
+    figure, panels = plt.subplots(
+        len(machines), 1, figsize=(8.6, 0.235 * sum(heights) + 1.1), sharex=True, height_ratios=heights, squeeze=False
+    )
+    for axes, (machine, group) in zip(panels[:, 0], machines.items()):
+        y = 0.0
+        for case, bars in groupby(group, lambda row: row["case"]):
+            axes.text(0.205, y, case, va="center", fontsize=11)
+            y += 1
+            for row in bars:
+                seconds = float(row["seconds"])
+                ours = row["program"] == "tilespark"
+                axes.barh(y, seconds, left=0, height=0.78, color=OURS if ours else OTHERS)
+                axes.text(
+                    seconds * 1.04, y, f"{row['program']}  {row['seconds']} s", va="center", fontsize=10,
+                    weight="bold" if ours else "normal",
+                )
+                y += 1
+            y += 0.1
+        axes.set_ylim(y - 0.4, -0.7)
+        axes.set_yticks([])
+        axes.set_title(machine, loc="left", fontsize=12, weight="bold")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.set_xscale("log")
+        axes.set_xlim(0.2, 110)
+    panels[-1, 0].set_xticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"])
+    panels[-1, 0].minorticks_off()
+    panels[-1, 0].set_xlabel("seconds, logarithmic scale; less is better")
+    figure.tight_layout()
+    file = DOCS / "images" / "times.svg"
+    figure.savefig(file, metadata={"Date": None})
+    return file
+
+
+def volume(directory: Path) -> Path:
+    """The middle slice of a volume, of its spectrum and of the volume behind a low pass."""
+    source = np.load(DOCS.parent / "examples" / "data" / "brain-colin27.npy", mmap_mode="r")
+    lowpass = np.load(directory / "lowpass.npy", mmap_mode="r").real
+    spectrum = np.load(directory / "spectrum.npy", mmap_mode="r")
+    middle = source.shape[2] // 2
+    plane = np.log10(np.maximum(np.abs(np.fft.fftshift(spectrum[:, :, 0])), 1))
+    images = [
+        ("a volume of 181 × 217 × 181 voxels", source[:, :, middle], "gray", (0, float(source.max())), None),
+        ("its spectrum, log₁₀ |S|", plane, "magma", (plane.max() - 4, plane.max()), (-0.5, 0.5, -0.5, 0.5)),
+        ("without frequencies above 0.1", lowpass[:, :, middle], "gray", (0, float(source.max())), None),
+    ]
+    figure, panels = plt.subplots(1, 3, figsize=(9.6, 3.9))
+    for axes, (title, image, colours, (least, most), extent) in zip(panels, images):
+        shown = axes.imshow(
+            image.T, origin="lower", cmap=colours, vmin=least, vmax=most, extent=extent,
+            aspect="equal" if extent is None else image.shape[1] / image.shape[0],
+        )
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel("x, voxels" if extent is None else "cycles per voxel along x")
+        if extent is not None:
+            axes.set_xticks([-0.5, 0, 0.5])
+        axes.set_ylabel("y, voxels" if extent is None else "cycles per voxel along y")
+        bar = figure.colorbar(shown, ax=axes, orientation="horizontal", pad=0.2, fraction=0.05)
+        bar.outline.set_edgecolor(GREY)
+    figure.tight_layout()
+    file = DOCS / "images" / "volume.png"
+    figure.savefig(file, dpi=100, metadata={"Software": None})
+    return file
+
+
+def main(arguments: list[str]) -> None:
+    (DOCS / "images").mkdir(exist_ok=True)
+    match arguments:
+        case ["chart"]:
+            print(chart())
+        case ["volume", directory]:
+            print(volume(Path(directory)))
+        case _:
+            sys.exit(f"dev/figures: expected chart, or volume DIRECTORY; found: {' '.join(arguments)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

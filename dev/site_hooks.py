@@ -1,0 +1,75 @@
+"""Hooks of mkdocs for the documentation's site: pages that lie outside of docs, and links to them.
+
+Pages keep the links that work in the repository. A link from docs to a page outside of it leads to that page of the site,
+and a link to another file outside of docs becomes the file's path as text.
+"""
+
+import logging
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+LOG = logging.getLogger("mkdocs.site_hooks")
+ROOT = Path(__file__).resolve().parent.parent
+
+# Pages of the site that lie outside of docs, by their places in the repository.
+PAGES = {
+    "README.md": "index.md",
+    "python/README.md": "python.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/data/README.md": "example-data.md",
+    "dev/gpu-pack/README.md": "gpu-pack.md",
+}
+
+PYTHON_API = """# Python API
+
+{modules}
+"""
+
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files: Files, config) -> Files:
+    for source, page in PAGES.items():
+        text = rewritten((ROOT / source).read_text("utf-8"), source, page)
+        files.append(File.generated(config, page, content=text))
+    modules = ["tilespark", "tilespark.fft", "tilespark.linalg"]
+    text = "\n\n".join(f"## {module}\n\n::: {module}" for module in modules)
+    files.append(File.generated(config, "python-api.md", content=PYTHON_API.format(modules=text)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config, files: Files) -> str:
+    place = page.file.src_uri
+    if place in PAGES.values() or place == "python-api.md":
+        return markdown
+    return rewritten(markdown, f"docs/{place}", place)
+
+
+def rewritten(markdown: str, source: str, page: str) -> str:
+    """The text of the file `source` of the repository as the page `page` of the site."""
+
+    def link(found: re.Match[str]) -> str:
+        image, text, target = found.groups()
+        if re.match(r"[a-z]+:|#", target):
+            return found[0]
+        path, _, anchor = target.partition("#")
+        inside = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if not (ROOT / inside).exists():
+            LOG.warning("%s links to %s, which does not exist", source, target)
+        if inside in PAGES:
+            target = PAGES[inside]
+        elif inside.startswith("docs/"):
+            target = inside.removeprefix("docs/")
+        else:
+            return f"{text} (`{inside}`)" if f"`{inside}`" != text else text
+        target = posixpath.relpath(target, posixpath.dirname(page) or ".")
+        return f"{image}[{text}]({target}{'#' + anchor if anchor else ''})"
+
+    parts = FENCE.split(markdown)
+    return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in parts)
