@@ -1,7 +1,7 @@
 """Hooks of mkdocs for the documentation's site: pages that lie outside of docs, and links to them.
 
 Pages keep the links that work in the repository. A link from docs to a page outside of it leads to that page of the site,
-and a link to another file outside of docs becomes the file's path as text.
+and a link to another file outside of docs, or to a folder, becomes its path as text.
 """
 
 import logging
@@ -30,6 +30,8 @@ PYTHON_API = """# Python API
 {modules}
 """
 
+# Sphinx's roles, with which docstrings name each other.
+ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc):(?=<code>)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -51,6 +53,10 @@ def on_page_markdown(markdown: str, page: Page, config, files: Files) -> str:
     return rewritten(markdown, f"docs/{place}", place)
 
 
+def on_page_content(html: str, page: Page, config, files: Files) -> str:
+    return ROLE.sub("", html) if page.file.src_uri == "python-api.md" else html
+
+
 def rewritten(markdown: str, source: str, page: str) -> str:
     """The text of the file `source` of the repository as the page `page` of the site."""
 
@@ -64,7 +70,7 @@ def rewritten(markdown: str, source: str, page: str) -> str:
             LOG.warning("%s links to %s, which does not exist", source, target)
         if inside in PAGES:
             target = PAGES[inside]
-        elif inside.startswith("docs/"):
+        elif inside.startswith("docs/") and (ROOT / inside).is_file():
             target = inside.removeprefix("docs/")
         else:
             return f"{text} (`{inside}`)" if f"`{inside}`" != text else text
