@@ -14,7 +14,7 @@ import org.tilespark.spark.runtime.HostStatus;
 
 /**
  * What an executor gives to Spark's metrics system, and so to every sink: sums over its devices.
- * docs/monitoring.md has the table.
+ * docs/metrics.md has the table.
  */
 public final class ExecutorMetrics {
   private final MetricRegistry registry;

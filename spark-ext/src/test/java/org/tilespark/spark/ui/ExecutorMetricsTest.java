@@ -66,7 +66,7 @@ class ExecutorMetricsTest extends SparkTest {
 
   @Test
   void theDocumentationNamesThemAll() throws Exception {
-    String page = Files.readString(Path.of("..", "docs", "monitoring.md"));
+    String page = Files.readString(Path.of("..", "docs", "metrics.md"));
     for (String name : executorMetrics().getNames()) {
       assertTrue(page.contains("| `" + name + "` |"), name);
     }
