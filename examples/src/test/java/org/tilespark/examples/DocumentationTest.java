@@ -24,8 +24,6 @@ class DocumentationTest {
   @Test
   void pageOfSqlFunctionsIsCurrent() throws IOException {
     assertEquals(
-        Description.page(),
-        Files.readString(ROOT.resolve("docs/sql.md")),
-        "run dev/generate-docs");
+        Description.page(), Files.readString(ROOT.resolve("docs/sql.md")), "run dev/generate-docs");
   }
 }

@@ -23,9 +23,9 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 
 /**
- * Our classes, compiled against one Spark, find all they refer to in each Spark that docs/versions.md names.
- * {@code dev/spark-distribution all} brings these; {@code tilespark.test.distributions} names their
- * directory where they must be there.
+ * Our classes, compiled against one Spark, find all they refer to in each Spark that
+ * docs/versions.md names. {@code dev/spark-distribution all} brings these; {@code
+ * tilespark.test.distributions} names their directory where they must be there.
  */
 @Tag("versions")
 class LinkageTest {

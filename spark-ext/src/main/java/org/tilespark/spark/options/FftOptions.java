@@ -13,9 +13,9 @@ import org.tilespark.spark.error.Require;
 
 /**
  * How a Fourier transform is to be done; immutable. Every option has a name and a text, the same in
- * Java, in a map and in SQL: docs/sql.md has their table. Where an option has one word or number per
- * axis, these are separated by commas, in the order of {@code axes}; a single one holds for all of
- * them.
+ * Java, in a map and in SQL: docs/sql.md has their table. Where an option has one word or number
+ * per axis, these are separated by commas, in the order of {@code axes}; a single one holds for all
+ * of them.
  *
  * <p>A transform of all three axes that needs an exchange leaves its result with axes {@code yzx},
  * cut along y; {@code output=natural} brings back the input's order and slabs by a second exchange.
