@@ -10,6 +10,7 @@ import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.BlockArguments;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
@@ -20,24 +21,22 @@ import scala.collection.immutable.Seq;
 public final class Covariances extends BlockAggregate<Scatter> {
   private final BlockArguments arguments;
   private final int cols;
-  private final boolean correlated;
-  private final double ddof;
+  private final Option<Double> ddof;
   private final Backend backend;
 
   /**
    * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
    *
    * @param cols columns of the matrix
-   * @param correlated true for correlations
-   * @param ddof of covariances: what is taken off the count of rows before the division by it
+   * @param ddof of covariances: what is taken off the count of rows before the division by it; none
+   *     for correlations
    * @param backend where columns are multiplied
    * @param children the block
    */
   public Covariances(
       BlockArguments arguments,
       Integer cols,
-      Boolean correlated,
-      Double ddof,
+      Option<Double> ddof,
       Backend backend,
       Seq<Expression> children,
       int mutableAggBufferOffset,
@@ -45,7 +44,6 @@ public final class Covariances extends BlockAggregate<Scatter> {
     super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.arguments = arguments;
     this.cols = cols;
-    this.correlated = correlated;
     this.ddof = ddof;
     this.backend = backend;
   }
@@ -70,7 +68,10 @@ public final class Covariances extends BlockAggregate<Scatter> {
   @Override
   public Object eval(Scatter scatter) {
     return ErrorBoundary.BLOCKS.call(
-        () -> correlated ? scatter.correlations(arguments) : scatter.covariances(arguments, ddof));
+        () ->
+            ddof.isEmpty()
+                ? scatter.correlations(arguments)
+                : scatter.covariances(arguments, ddof.get()));
   }
 
   @Override
@@ -90,6 +91,6 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   protected List<Object> fields() {
-    return List.of(arguments, cols, correlated, ddof, backend);
+    return List.of(arguments, cols, ddof, backend);
   }
 }

@@ -22,6 +22,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.vectors.GatherVectors;
+import scala.Option;
 
 /**
  * Covariances and correlations of the columns of one matrix by one aggregate, which reads the
@@ -91,8 +92,7 @@ public final class CovariancePlans {
             new Covariances(
                 arguments,
                 cols,
-                correlated,
-                ddof,
+                correlated ? ScalaInterop.none() : Option.apply(ddof),
                 TileSparkConf.BACKEND.read(TileSparkConf.session()),
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,
