@@ -19,7 +19,8 @@ import numpy as np
 import pyspark
 
 ROOT = Path(__file__).resolve().parent.parent
-JAR_NAME = "tilespark-0.1.0-SNAPSHOT.jar"
+VERSION = re.search(r"<artifactId>tilespark-parent</artifactId>\s*<version>([^<]+)<", (ROOT / "pom.xml").read_text())[1]
+JAR_NAME = f"tilespark-{VERSION}.jar"
 JAR = ROOT / "spark-ext" / "target" / JAR_NAME
 SPARK_HOME = Path(pyspark.__file__).parent
 LIMIT_SECONDS = 300
