@@ -109,8 +109,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
       if (shared && product.startA() == product.startB() && problem.isGram()) {
         multiplier.multiplyHalf(problem, a, c);
       } else {
-        multiplier.multiply(
-            problem, a, panelB.slice(product.startB(), problem.bytesB()), c);
+        multiplier.multiply(problem, a, panelB.slice(product.startB(), problem.bytesB()), c);
       }
     }
     listener.computed(System.nanoTime() - start);

@@ -89,8 +89,8 @@ public interface PanelMultiplier extends AutoCloseable {
    * @param panel the product of the largest panels, which makes all of the tile; its factors are
    *     those of {@code ADD}, or of {@code OVERWRITE} if one product makes each element, so that
    *     the tile need not be cleared
-   * @param shared true if one panel serves as both; what lies below the diagonal of the tile is then
-   *     not defined where it mirrors what lies above
+   * @param shared true if one panel serves as both; what lies below the diagonal of the tile is
+   *     then not defined where it mirrors what lies above
    * @param additions products that will be added to one element of the tile, at most; how sums are
    *     made depends on it, so the same result needs the same figure
    * @param selects true if the tile is not given, but what {@link #select} finds in it

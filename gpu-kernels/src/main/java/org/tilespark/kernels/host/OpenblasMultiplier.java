@@ -248,8 +248,7 @@ public final class OpenblasMultiplier implements Multiplier {
     /** What lies on the diagonal of a square C or above. */
     static Runs above(MultiplyProblem problem, long c) {
       long width = problem.type().bytes();
-      return new Runs(
-          c, problem.m(), problem.n() * width, (problem.leadC() + 1) * width, width);
+      return new Runs(c, problem.m(), problem.n() * width, (problem.leadC() + 1) * width, width);
     }
 
     private HostMemory get(long run) {

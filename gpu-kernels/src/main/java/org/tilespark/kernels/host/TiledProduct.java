@@ -198,8 +198,7 @@ final class TiledProduct {
           });
       return;
     }
-    ResultMatrix.Piece piece =
-        new ResultMatrix.Piece(tile.i, tile.rows, tile.j, tile.cols, isHalf);
+    ResultMatrix.Piece piece = new ResultMatrix.Piece(tile.i, tile.rows, tile.j, tile.cols, isHalf);
     c.store(panels, tile.at, piece, factors);
   }
 

@@ -32,8 +32,8 @@ public interface Multiplier extends AutoCloseable {
 
   /**
    * Multiplies matrices by their own transposes, of which the results are symmetric: as {@link
-   * #multiply} with A as B, but what lies below the diagonal of a C is not defined afterwards. Takes
-   * about half of the time where the multiplier can leave that out.
+   * #multiply} with A as B, but what lies below the diagonal of a C is not defined afterwards.
+   * Takes about half of the time where the multiplier can leave that out.
    *
    * @param problem whose factors are {@code OVERWRITE} or {@code ADD}
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed

@@ -114,10 +114,7 @@ class LibraryFinderTest {
   void aSearchThatFailedIsNotMadeAgain() throws IOException {
     LibraryFinder finder =
         new LibraryFinder(
-            "Mathematics",
-            "gpu.libraryPath",
-            Late.class,
-            new Release("libtilespark-late.so.3"));
+            "Mathematics", "gpu.libraryPath", Late.class, new Release("libtilespark-late.so.3"));
     String reason = finder.bind(List.of(directory)).whyNot();
     Files.createSymbolicLink(directory.resolve("libtilespark-late.so.3"), mathematics());
     assertEquals(reason, finder.bind(List.of(directory)).whyNot());

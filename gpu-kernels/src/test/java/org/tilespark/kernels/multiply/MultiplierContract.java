@@ -497,8 +497,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
       long j = random.nextLong(i, problem.n());
       double error = sides.error(product, i, j);
       assertTrue(
-          error <= allowed(problem, inputs),
-          problem + ": error " + error + " at " + i + ", " + j);
+          error <= allowed(problem, inputs), problem + ": error " + error + " at " + i + ", " + j);
     }
   }
 

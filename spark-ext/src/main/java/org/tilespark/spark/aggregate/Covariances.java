@@ -15,8 +15,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The covariances or correlations of a matrix's columns in one pass over blocks that have all
- * columns: the values of a square block. A task sends 4 bytes times the square
- * of the columns. The children are the block.
+ * columns: the values of a square block. A task sends 4 bytes times the square of the columns. The
+ * children are the block.
  */
 public final class Covariances extends BlockAggregate<Scatter> {
   private final BlockArguments arguments;

@@ -22,9 +22,9 @@ import org.tilespark.spark.rows.BlockArguments.Block;
  * several threads at once.
  *
  * <p>Rows are taken in chunks. The means of the rows before are subtracted from a chunk, so that a
- * product in the elements' type loses nothing by large means, and chunks are joined in double (Chan,
- * Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
- * 1979).
+ * product in the elements' type loses nothing by large means, and chunks are joined in double
+ * (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+ * variances", 1979).
  */
 final class Scatter {
   /** Elements of a chunk: 1 MiB of FLOAT. */
@@ -198,7 +198,7 @@ final class Scatter {
     return shift;
   }
 
-  /** A row; a method of its own, and a loop over arrays, so that it is compiled to vectors. */
+  /** Subtracts from a row, and adds what is left to sums. */
   private static void subtract(float[] values, int from, float[] shift, float[] sums) {
     for (int j = 0; j < shift.length; j++) {
       float left = values[from + j] - shift[j];

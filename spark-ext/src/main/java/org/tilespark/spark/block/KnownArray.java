@@ -170,12 +170,10 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     String sparsity = "try_divide(CAST(" + elements + " AS DOUBLE), " + held + ")";
     aggregates.add("max_by(" + elements + ", " + sparsity + ")");
     aggregates.add("max_by(" + held + ", " + sparsity + ")");
-    return run(
-        arrays.selectExpr(aggregates.toArray(String[]::new)), operator, Dataset<Row>::first);
+    return run(arrays.selectExpr(aggregates.toArray(String[]::new)), operator, Dataset<Row>::first);
   }
 
-  private static <T> T run(
-      Dataset<Row> query, String operator, Function<Dataset<Row>, T> action) {
+  private static <T> T run(Dataset<Row> query, String operator, Function<Dataset<Row>, T> action) {
     return EagerQuery.run(
         query,
         operator + " finds the extents, which no metadata states (withExtents states them)",
@@ -227,8 +225,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /** The block that reaches farthest, and where it ends. */
-  private static String farthest(
-      Row found, BlockKind kind, Dataset<Row> blocks, String operator) {
+  private static String farthest(Row found, BlockKind kind, Dataset<Row> blocks, String operator) {
     int farthest = 0;
     for (int axis = 0; axis < kind.rank(); axis++) {
       farthest = found.getLong(axis) > found.getLong(farthest) ? axis : farthest;

@@ -44,7 +44,10 @@ final class SmallArrays {
    * True of pieces of an array of few bytes, all of them in caches; its extents need not be known.
    */
   static boolean areFewCached(LogicalPlan pieces) {
-    LogicalPlan blocks = pieces instanceof PieceUnion union ? ScalaInterop.<LogicalPlan>list(union.children()).get(0) : pieces;
+    LogicalPlan blocks =
+        pieces instanceof PieceUnion union
+            ? ScalaInterop.<LogicalPlan>list(union.children()).get(0)
+            : pieces;
     List<LogicalPlan> leaves = ScalaInterop.list(blocks.collectLeaves());
     return leaves.stream().allMatch(InMemoryRelation.class::isInstance)
         && isSmall(leaves.stream().mapToLong(SmallArrays::bytes).reduce(0, Bytes::sum), pieces);

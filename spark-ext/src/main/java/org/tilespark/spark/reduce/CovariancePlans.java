@@ -29,9 +29,7 @@ import scala.Option;
  * values once.
  */
 public final class CovariancePlans {
-  /**
-   * Columns of which one task adds up the covariances of all others, 1 MiB from each task.
-   */
+  /** Columns of which one task adds up the covariances of all others, 1 MiB from each task. */
   private static final int MOST_COLUMNS = 512;
 
   private CovariancePlans() {}

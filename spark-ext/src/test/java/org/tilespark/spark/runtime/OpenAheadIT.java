@@ -57,7 +57,7 @@ class OpenAheadIT {
       Gpu gpu = runtime.gpus().get(0);
       assertEquals(1, runtime.gpus().size());
       // Planners ask the driver, tasks the open device.
-      assertEquals(limit, gpu.governor().limitBytes(), 0.02 * limit);
+      assertEquals((double) limit, (double) gpu.governor().limitBytes(), 0.02 * limit);
       spark.stop();
       assertEquals(0, gpu.device().livePinnedBytes());
       assertEquals(0, gpu.device().liveDeviceBytes());
