@@ -452,7 +452,7 @@ class FromRowsTest extends VectorTestBase {
         mode,
         () -> {
           for (String type : List.of("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")) {
-            for (int extent : new int[] {3, 110}) {
+            for (int extent : type.equals("FLOAT") ? new int[] {3, 110} : new int[] {3}) {
               List<String> names = IntStream.range(0, extent).mapToObj(j -> "c" + j).toList();
               List<String> columns =
                   new ArrayList<>(List.of("concat('r', id) AS name", "7 AS beside"));
