@@ -71,7 +71,7 @@ class BlockStageTest extends SparkTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4})
   void matricesInSmallBatchesAndBlocksLargerThanOne(int operators) {
-    for (String batch : List.of("1k", "100")) { // a block has 504 bytes
+    for (String batch : List.of("1k", "100b")) { // a block has 504 bytes
       uncomposed(
           Map.of(TileSparkConf.BATCH_SIZE.name(), batch),
           () -> {
