@@ -1,5 +1,7 @@
 package org.tilespark.spark.cluster;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -61,6 +63,23 @@ public final class ChildJvm implements AutoCloseable {
       Map<String, String> environment,
       Path log) {
     return start(ClassArchive.classPath(), main, arguments, options, environment, log);
+  }
+
+  /**
+   * Runs a small application, whose log is in {@code directory}, and fails unless it ends well.
+   *
+   * @param main its class
+   */
+  public static void assertEndsWell(Class<?> main, List<String> arguments, Path directory) {
+    Outcome outcome =
+        start(
+                main.getName(),
+                arguments,
+                List.of("-Xmx512m"),
+                Map.of(),
+                directory.resolve("driver.log"))
+            .await(Duration.ofMinutes(10));
+    assertEquals(0, outcome.exitCode(), outcome::output);
   }
 
   /** The same with another class path, which {@link #entryOnly} may be a part of. */

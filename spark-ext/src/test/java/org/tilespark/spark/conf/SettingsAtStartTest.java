@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -23,15 +21,7 @@ class SettingsAtStartTest {
 
   @Test
   void areRefused() {
-    ChildJvm.Outcome outcome =
-        ChildJvm.start(
-                Driver.class.getName(),
-                List.of(),
-                List.of("-Xmx512m"),
-                Map.of(),
-                directory.resolve("driver.log"))
-            .await(Duration.ofMinutes(10));
-    assertEquals(0, outcome.exitCode(), outcome::output);
+    ChildJvm.assertEndsWell(Driver.class, List.of(), directory);
   }
 
   /** One application after the other. */

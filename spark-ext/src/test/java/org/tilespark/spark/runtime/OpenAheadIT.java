@@ -4,9 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
@@ -24,15 +22,7 @@ class OpenAheadIT {
 
   @Test
   void theDeviceOpensWithoutAQuery() {
-    ChildJvm.Outcome outcome =
-        ChildJvm.start(
-                Driver.class.getName(),
-                List.of(),
-                List.of("-Xmx512m"),
-                Map.of(),
-                directory.resolve("driver.log"))
-            .await(Duration.ofMinutes(4));
-    assertEquals(0, outcome.exitCode(), outcome::output);
+    ChildJvm.assertEndsWell(Driver.class, List.of(), directory);
   }
 
   /** Sessions without queries. */

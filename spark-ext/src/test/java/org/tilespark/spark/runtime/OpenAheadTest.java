@@ -1,13 +1,10 @@
 package org.tilespark.spark.runtime;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -42,15 +39,7 @@ class OpenAheadTest {
   }
 
   private void assertEndsWell(String what) {
-    ChildJvm.Outcome outcome =
-        ChildJvm.start(
-                Driver.class.getName(),
-                List.of(what),
-                List.of("-Xmx512m"),
-                Map.of(),
-                directory.resolve("driver.log"))
-            .await(Duration.ofMinutes(4));
-    assertEquals(0, outcome.exitCode(), outcome::output);
+    ChildJvm.assertEndsWell(Driver.class, List.of(what), directory);
   }
 
   /** Starts while the look for a device cannot come to an end. */

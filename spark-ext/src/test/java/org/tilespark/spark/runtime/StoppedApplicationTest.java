@@ -9,9 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -33,15 +31,7 @@ class StoppedApplicationTest {
 
   @Test
   void staysStopped() {
-    ChildJvm.Outcome outcome =
-        ChildJvm.start(
-                Driver.class.getName(),
-                List.of(),
-                List.of("-Xmx512m"),
-                Map.of(),
-                directory.resolve("driver.log"))
-            .await(Duration.ofMinutes(3));
-    assertEquals(0, outcome.exitCode(), outcome::output);
+    ChildJvm.assertEndsWell(Driver.class, List.of(), directory);
   }
 
   /** Stops two contexts, one after the other, and looks at the runtime of each. */

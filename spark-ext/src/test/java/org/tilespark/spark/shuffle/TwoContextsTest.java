@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Field;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -33,15 +32,7 @@ class TwoContextsTest {
 
   @Test
   void contextsOneAfterTheOtherLeaveNothing() {
-    ChildJvm.Outcome outcome =
-        ChildJvm.start(
-                Driver.class.getName(),
-                List.of(),
-                List.of("-Xmx512m"),
-                Map.of(),
-                directory.resolve("driver.log"))
-            .await(Duration.ofMinutes(10));
-    assertEquals(0, outcome.exitCode(), outcome::output);
+    ChildJvm.assertEndsWell(Driver.class, List.of(), directory);
   }
 
   /** Three contexts; the first of them is stopped without its session. */
