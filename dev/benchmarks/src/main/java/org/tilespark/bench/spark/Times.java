@@ -1,6 +1,9 @@
 package org.tilespark.bench.spark;
 
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.Locale;
 import org.tilespark.examples.JobArguments;
 
 /**
@@ -8,8 +11,12 @@ import org.tilespark.examples.JobArguments;
  *
  * @param name of the case
  * @param seconds of each round, sorted
+ * @param cores seconds that this process spent on cores in each round, sorted
  */
-record Times(String name, double[] seconds) {
+record Times(String name, double[] seconds, double[] cores) {
+  private static final OperatingSystemMXBean PROCESS =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
   /** Something to be timed. */
   interface Timed {
     void run() throws InterruptedException;
@@ -24,17 +31,39 @@ record Times(String name, double[] seconds) {
     }
     double[] seconds =
         new double[Math.max(1, arguments.option("rounds").map(Integer::parseInt).orElse(3))];
+    double[] cores = new double[seconds.length];
     for (int i = 0; i < seconds.length; i++) {
+      long cpu = PROCESS.getProcessCpuTime();
       long start = System.nanoTime();
       timed.run();
       seconds[i] = (System.nanoTime() - start) / 1e9;
+      cores[i] = (PROCESS.getProcessCpuTime() - cpu) / 1e9;
     }
     Arrays.sort(seconds);
-    return new Times(name, seconds);
+    Arrays.sort(cores);
+    return new Times(name, seconds, cores);
   }
 
   double median() {
-    return (seconds[(seconds.length - 1) / 2] + seconds[seconds.length / 2]) / 2;
+    return median(seconds);
+  }
+
+  /** The middle of sorted numbers. */
+  private static double median(double[] sorted) {
+    return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+  }
+
+  /** The times as a line of a report says them. */
+  String described() {
+    return String.format(
+        Locale.ROOT,
+        "%.3f s (%.3f to %.3f), on cores %.3f s (%.3f to %.3f)",
+        median(),
+        least(),
+        most(),
+        median(cores),
+        cores[0],
+        cores[cores.length - 1]);
   }
 
   double least() {
