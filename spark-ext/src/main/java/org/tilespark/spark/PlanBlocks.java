@@ -184,11 +184,15 @@ public final class PlanBlocks extends SparkStrategy {
     if (program.isSelection()) {
       return BackendPlanner.chooseForSelection(requested, context);
     }
-    return program.needsTransforms()
-        ? BackendPlanner.chooseForTransforms(
-            requested,
-            TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())),
-            context)
-        : BackendPlanner.choose(requested, context);
+    BackendChoice choice =
+        program.needsTransforms()
+            ? BackendPlanner.chooseForTransforms(
+                requested,
+                TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())),
+                context)
+            : BackendPlanner.choose(requested, context);
+    return program.isBatched()
+        ? choice
+        : BackendPlanner.unlessSmall(choice, stage.arrayBytes(), context);
   }
 }

@@ -93,6 +93,13 @@ public record ArrayProgram(
         .anyMatch(ArrayStep::needsTransforms);
   }
 
+  /** True if a device does it for many small arrays at once; see {@link ArrayStep#isBatched}. */
+  public boolean isBatched() {
+    return inputs().stream()
+        .flatMap(input -> input.steps.stream())
+        .allMatch(ArrayStep::isBatched);
+  }
+
   /**
    * The programs of all arrays that are taken: this one, then those of the others that its steps
    * take, in the order in which they are taken.

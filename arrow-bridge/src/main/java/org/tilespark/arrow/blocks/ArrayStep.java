@@ -71,6 +71,11 @@ public interface ArrayStep extends Serializable {
     return false;
   }
 
+  /** True if a device does it for many small arrays at once: they share launches and copies. */
+  default boolean isBatched() {
+    return false;
+  }
+
   /** True if all it does is to take some of the elements, or to give parts other places. */
   default boolean isSelection() {
     return false;

@@ -55,6 +55,12 @@ public record Elementwise(
   }
 
   @Override
+  public boolean isBatched() {
+    boolean isComplex = program.inputs().get(0).isComplex() || program.outputs().get(0).isComplex();
+    return !dependsOnPlace() && !isComplex;
+  }
+
+  @Override
   public Optional<ElementwiseProgram> ofElements() {
     return dependsOnPlace() ? Optional.empty() : Optional.of(program);
   }

@@ -39,6 +39,11 @@ public record Embed(Shape shape, List<Long> low) implements ArrayStep {
   }
 
   @Override
+  public boolean isBatched() {
+    return true;
+  }
+
+  @Override
   public boolean isSelection() {
     return true;
   }

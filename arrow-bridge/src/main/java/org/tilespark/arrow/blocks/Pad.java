@@ -46,6 +46,11 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
   }
 
   @Override
+  public boolean isBatched() {
+    return true;
+  }
+
+  @Override
   public Optional<BlockStep> repeated(long count) {
     return Optional.of(
         new Pad(StepChecks.behindEachOther(count, shape), StepChecks.behindZero(low)));

@@ -40,6 +40,11 @@ public record Permute(Permutation permutation) implements BlockStep {
   }
 
   @Override
+  public boolean isBatched() {
+    return true;
+  }
+
+  @Override
   public Optional<BlockStep> repeated(long count) {
     int[] axes = new int[permutation.rank() + 1];
     for (int axis = 0; axis < permutation.rank(); axis++) {

@@ -46,6 +46,11 @@ public record Roll(List<Long> shifts) implements BlockStep {
   }
 
   @Override
+  public boolean isBatched() {
+    return true;
+  }
+
+  @Override
   public Optional<BlockStep> repeated(long count) {
     return Optional.of(new Roll(StepChecks.behindZero(shifts)));
   }

@@ -131,6 +131,11 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
   }
 
   @Override
+  public boolean isBatched() {
+    return true;
+  }
+
+  @Override
   public Optional<BlockStep> repeated(long count) {
     List<AxisRange> all = new ArrayList<>(List.of(AxisRange.all(count)));
     all.addAll(ranges);

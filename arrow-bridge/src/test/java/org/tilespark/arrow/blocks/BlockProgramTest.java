@@ -100,6 +100,7 @@ class BlockProgramTest {
     for (ElementType type : ElementType.values()) {
       BlockProgram program = new BlockProgram(SHAPE, type, true, moves);
       assertTrue(program.goesTogether());
+      assertTrue(moves.stream().allMatch(BlockStep::isBatched));
       assertEquals(Shape.of(6, 3, 4), program.output().shape());
     }
   }
@@ -136,6 +137,7 @@ class BlockProgramTest {
                 List.of(0L),
                 List.of(new BlockProgram(shape, type, false, List.of()))))) {
       assertEquals(Optional.empty(), step.repeated(1), step.toString());
+      assertFalse(step.isBatched(), step.toString());
     }
   }
 

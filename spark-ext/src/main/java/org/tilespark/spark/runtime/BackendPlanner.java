@@ -3,6 +3,7 @@ package org.tilespark.spark.runtime;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.apache.spark.SparkContext;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
@@ -20,6 +21,12 @@ import org.tilespark.spark.conf.TileSparkConf;
  */
 public final class BackendPlanner {
   private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
+
+  /**
+   * An array that a GPU takes alone costs a core 0.6 ms of copies, launches and waits (H200). In
+   * that time a core transforms about this much, and reduces twice as much.
+   */
+  static final long SMALL_BYTES = 128 << 10;
 
   private BackendPlanner() {}
 
@@ -92,6 +99,29 @@ public final class BackendPlanner {
         requested == Backend.GPU
             ? "gpu, which will fail: " + cufft.whyNot()
             : cpu() + ": " + cufft.whyNot());
+  }
+
+  /**
+   * The choice for arrays that a GPU takes one by one: under {@code auto} the CPU, where they are so
+   * small that a core computes one before it has launched the work on a GPU and waited for it.
+   *
+   * @param choice for arrays of any size
+   * @param arrayBytes of one array at most; empty if the plan does not tell
+   */
+  public static BackendChoice unlessSmall(
+      BackendChoice choice, OptionalLong arrayBytes, SparkContext context) {
+    boolean mayBeGpu = !context.isLocal() || DeviceProbe.run().isPresent();
+    return mayBeGpu ? unlessSmall(choice, arrayBytes) : choice;
+  }
+
+  static BackendChoice unlessSmall(BackendChoice choice, OptionalLong arrayBytes) {
+    boolean isSmall = arrayBytes.isPresent() && arrayBytes.getAsLong() <= SMALL_BYTES;
+    return choice.requested() == Backend.AUTO && isSmall
+        ? new BackendChoice(
+            Backend.CPU,
+            "%s: arrays of at most %s bytes cost a GPU more to launch than a core to compute"
+                .formatted(cpu(), SMALL_BYTES))
+        : choice;
   }
 
   static String inThisProcess(Backend requested, Availability<DeviceProbe> probe, String cpu) {

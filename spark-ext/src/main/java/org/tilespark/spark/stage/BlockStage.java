@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -12,7 +14,9 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.Extents;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
@@ -135,6 +139,24 @@ public record BlockStage(
                     last.produced(),
                     both.children().get(0),
                     ScalaInterop.seq(both.children().stream().skip(1).toList())));
+  }
+
+  /**
+   * Bytes of an array of the first input at most, as far as the plan tells: of the whole array, or
+   * of a block where each block is taken by itself.
+   */
+  public OptionalLong arrayBytes() {
+    StageBranch first = branches.get(0);
+    BlockSchema blocks = first.input().blocks();
+    ArrayMetadata stated = ArrayMetadata.of(first.columns().get(blocks.values()).metadata());
+    boolean areWhole = gathered.isPresent() || isOfPieces();
+    long width = program.type().bytes() * (program.isComplex() ? 2L : 1L);
+    return Stream.of(
+            program.extents().known(),
+            areWhole ? Optional.<Shape>empty() : stated.blockShape(blocks.kind().rank()))
+        .flatMap(Optional::stream)
+        .mapToLong(shape -> Bytes.product(shape.elements(), width))
+        .min();
   }
 
   /** What the branches read. */

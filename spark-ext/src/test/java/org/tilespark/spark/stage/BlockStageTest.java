@@ -10,11 +10,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.function.ForeachFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.ExplainMode$;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.junit.jupiter.api.Tag;
@@ -26,6 +28,7 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -134,6 +137,21 @@ class BlockStageTest extends SparkTest {
           assertTrue(
               formatted.contains("Steps: " + steps + "\nBackend: " + backend + "\n"), formatted);
         });
+  }
+
+  /** A planner chooses who computes by the size of what goes to a device at once. */
+  @Test
+  void thePlanTellsHowLargeAnArrayIs() {
+    assertEquals(OptionalLong.empty(), arrayBytes(ArrayMetadata.empty()));
+    ArrayMetadata extents = ArrayMetadata.empty().withExtents(Shape.of(33, 26));
+    assertEquals(OptionalLong.of(33 * 26 * 8), arrayBytes(extents));
+    assertEquals(OptionalLong.of(7 * 9 * 8), arrayBytes(extents.withBlockShape(Shape.of(7, 9))));
+  }
+
+  private OptionalLong arrayBytes(ArrayMetadata metadata) {
+    Dataset<Row> blocks = MATRIX.toDataFrame(spark, 2).withMetadata("values", metadata.toMetadata());
+    LogicalPlan plan = MatrixBlocks.map(blocks, "v + 1").queryExecution().optimizedPlan();
+    return BlockStage.endingIn((ProgramBlocks) plan).arrayBytes();
   }
 
   @Test
