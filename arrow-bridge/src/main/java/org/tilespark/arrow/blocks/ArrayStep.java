@@ -73,7 +73,7 @@ public interface ArrayStep extends Serializable {
 
   /** True if a device does it for many small arrays at once: they share launches and copies. */
   default boolean isBatched() {
-    return false;
+    return true;
   }
 
   /** True if all it does is to take some of the elements, or to give parts other places. */

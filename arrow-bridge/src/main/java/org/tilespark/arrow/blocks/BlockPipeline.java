@@ -1,5 +1,6 @@
 package org.tilespark.arrow.blocks;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
@@ -41,6 +42,15 @@ public interface BlockPipeline extends AutoCloseable {
     /** All of an array. */
     public static Part whole(Shape shape) {
       return at(new long[shape.rank()], shape.toArray());
+    }
+
+    /** The same part of an array with a number, of several that lie behind each other. */
+    Part behind(long number) {
+      List<Long> lows = new ArrayList<>(List.of(number));
+      lows.addAll(low);
+      List<Long> sizes = new ArrayList<>(List.of(1L));
+      sizes.addAll(size);
+      return new Part(lows, sizes);
     }
 
     /**

@@ -3,6 +3,7 @@ package org.tilespark.arrow.blocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -11,14 +12,15 @@ import org.tilespark.layout.Shape;
  * before gives. Transforms need their axes whole, so the array is whole along those; along others
  * it may be a part of a larger one.
  *
- * @param shape of the array as it comes, 1 to 3 axes, all extents at least 1
+ * @param shape of the array as it comes, 1 to 3 axes and one along which equal arrays lie behind
+ *     each other, all extents at least 1
  * @param type of the elements, of the parts of complex numbers too; steps say which they take
  * @param isComplex true if it comes as complex numbers
  * @param steps first to last; may be empty
  */
 public record BlockProgram(
     Shape shape, ElementType type, boolean isComplex, List<BlockStep> steps) {
-  private static final int MOST_AXES = 3;
+  private static final int MOST_AXES = ElementwiseProgram.MOST_AXES;
 
   /**
    * The array at one place of the chain.
@@ -89,11 +91,19 @@ public record BlockProgram(
     return states;
   }
 
-  /**
-   * True if arrays of this program may go together or in slices; see {@link BlockStep#repeated}.
-   */
-  boolean goesTogether() {
-    return steps.stream().allMatch(step -> step.repeated(1).isPresent());
+  /** True if planes may go by themselves, or in slices; see {@link BlockStep#isPlanewise}. */
+  boolean isPlanewise() {
+    return steps.stream().allMatch(BlockStep::isPlanewise);
+  }
+
+  /** The same on {@code count} arrays, as {@link BlockStep#repeated}. */
+  Optional<BlockProgram> repeated(long count) {
+    List<BlockStep> all =
+        steps.stream().flatMap(step -> step.repeated(count).stream()).toList();
+    return all.size() == steps.size()
+        ? Optional.of(
+            new BlockProgram(StepChecks.behindEachOther(count, shape), type, isComplex, all))
+        : Optional.empty();
   }
 
   /** The last step, if there is one. */

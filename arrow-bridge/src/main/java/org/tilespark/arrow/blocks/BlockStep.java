@@ -25,11 +25,16 @@ public interface BlockStep extends ArrayStep {
 
   /**
    * This step on {@code count} arrays that lie behind each other, as one step on one array with a
-   * leading axis of that extent. Empty unless it treats each plane of complex numbers by itself, or
-   * takes and gives real numbers, and no result depends on what goes together or on the place.
+   * leading axis of that extent; empty if it takes vectors, which hardly two arrays share.
    */
-  default Optional<BlockStep> repeated(long count) {
-    return Optional.empty();
+  Optional<BlockStep> repeated(long count);
+
+  /**
+   * True if it treats each plane of complex numbers by itself, or takes and gives real numbers, and
+   * takes any slice of an array.
+   */
+  default boolean isPlanewise() {
+    return false;
   }
 
   /**
@@ -53,6 +58,11 @@ public interface BlockStep extends ArrayStep {
 
   /** Says what a device does for this step. */
   void lower(DeviceSteps device);
+
+  @Override
+  default boolean isBatched() {
+    return repeated(1).isPresent();
+  }
 
   @Override
   default boolean dependsOnPlace() {

@@ -22,8 +22,8 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Arrays that come and leave whole and {@link BlockProgram#goesTogether go together}, on their way
- * through a {@link DeviceBlockPipeline}: equal small ones together, or a large one. Each plane goes
+ * Arrays that come and leave whole in {@link BlockProgram#isPlanewise planewise} programs, on their
+ * way through a {@link DeviceBlockPipeline}: equal small ones together, or a large one. Each plane goes
  * by itself, behind each other on one stream: the copies up, one launch a step for all arrays, the
  * copies down. What does not fit the device's memory, and a large array that is not pinned, goes in
  * {@link BatchPiece pieces}, in turn on two streams, so that the copies of one overlap those of the

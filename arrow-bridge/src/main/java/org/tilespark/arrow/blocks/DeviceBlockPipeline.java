@@ -22,12 +22,13 @@ import org.tilespark.layout.Shape;
  * The pipeline of an executor with a GPU. Arrays that come and leave whole, in programs that move
  * elements or compute each real number by itself, share trips: equal small ones go together, in one
  * copy up, one launch a step and one copy down; large ones from where they lie, or slice by slice
- * ({@link DeviceBatch}). Any other array goes alone, with those that its program takes besides
- * ({@link DeviceRun}); if the program transforms, it needs cuFFT. Its parts go up through two small
- * buffers of the device in turn, from which a kernel puts them into the array; what a {@link
- * DeviceProgram} says happens to the array; and parts come down the same way. Copies are contiguous
- * and have streams of their own, so a copy up, a copy down and the work between overlap: the parts
- * of an array go up while the one before comes down.
+ * ({@link DeviceBatch}). In other programs equal small arrays are one array with a leading axis,
+ * and a large one goes alone, with those that its program takes besides ({@link DeviceRun}); if the
+ * program transforms, it needs cuFFT. Parts go up through two small buffers of the device in turn,
+ * from which a kernel puts them into the array; what a {@link DeviceProgram} says happens to the
+ * array; and parts come down the same way. Copies are contiguous and have streams of their own, so
+ * a copy up, a copy down and the work between overlap: the parts of an array go up while the one
+ * before comes down.
  *
  * <pre>
  *   two streams up:    copy | put | copy | put ...        (of the next array)
@@ -40,13 +41,12 @@ import org.tilespark.layout.Shape;
  * that they come down in.
  *
  * <p>The turn and the device's memory of an array that goes alone are taken when the first copy
- * goes up, that is when about 16 MiB were put or the array is run, and the memory is given back
- * when the last part has come down. As many parts come down before they are asked for as pinned
+ * goes up, that is when about 16 MiB were put or the array is run; those of small arrays when all
+ * of them are sent. The memory is given back when the last part has come down. As many parts come down before they are asked for as pinned
  * memory is allowed for them.
  *
  * <p>Small arrays wait for others with an equal program until there are enough for a batch, another
- * program comes, or a result of theirs is asked for. Programs that transform go alone: the bits of
- * cuFFT's results might depend on how many transforms it does at once.
+ * program comes, or a result of theirs is asked for.
  */
 public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipeline {
   private static final int UNDER_WAY = 2;
@@ -59,17 +59,24 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   private final long aheadBytes;
   private final long batchBytes;
   private final Deque<DeviceWork> underWay = new ArrayDeque<>();
-  private DeviceBatch open; // small arrays that others may join; younger than what is under way
+  // Small arrays that others may join, by their planes or in parts; younger than what is under way.
+  private DeviceBatch open;
+  private DeviceRun joined; // or a large array; null, as the other, if there are none
   private Known known; // of the last array that began
   private boolean isFilling; // between begin and run
   private List<Plane> whole = List.of(); // of the array being started, if they are all of it
-  private DeviceRun parts; // of the array being started; null before it needs the device
+  private boolean isInParts; // the array being started is put there
   private volatile Thread user; // the one that began the last array
 
   /** What is found out once for arrays of equal programs. */
   private record Known(
-      BlockProgram program, List<State> inputs, Shape result, Part allOut, boolean goesTogether) {
-    static Known of(BlockProgram program) {
+      BlockProgram program,
+      List<State> inputs,
+      Shape result,
+      Part allOut,
+      boolean isPlanewise,
+      int together) {
+    static Known of(BlockProgram program, long usualBytes, long limitBytes) {
       State output = program.output();
       output.bytes(); // fails if there is no such size
       return new Known(
@@ -77,7 +84,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
           program.inputs(),
           output.shape(),
           Part.whole(output.shape()),
-          program.goesTogether());
+          program.isPlanewise(),
+          DeviceRun.together(program, usualBytes, limitBytes));
     }
 
     Part all(int input) {
@@ -122,7 +130,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
 
   @Override
   public int inFlight() {
-    int arrays = open == null ? 0 : open.arrays();
+    int arrays = (open == null ? 0 : open.arrays()) + (joined == null ? 0 : joined.arrays());
     for (DeviceWork work : underWay) {
       arrays += work.arrays();
     }
@@ -136,7 +144,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     }
     user = Thread.currentThread();
     if (known == null || !known.program().equals(program)) {
-      known = Known.of(program);
+      known = Known.of(program, batchBytes, machine.place().governor().limitBytes());
     }
     isFilling = true;
   }
@@ -148,29 +156,33 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     if (areOwned && part.equals(known.all(input))) {
       putWhole(input, planes);
     } else {
-      parts().put(input, part, planes);
+      array().put(input, part, planes);
     }
   }
 
   @Override
   public void putWhole(int input, List<Plane> planes) {
     known.all(input).requirePlanes(planes, known.inputs().get(input));
-    if (known.goesTogether() && parts == null && whole.isEmpty()) {
+    if (known.isPlanewise() && !isInParts && whole.isEmpty()) {
       for (Plane plane : planes) {
         plane.owner().ifPresent(owner -> owner.getReferenceManager().retain());
       }
       whole = List.copyOf(planes);
     } else {
-      parts().put(input, known.all(input), planes);
+      array().put(input, known.all(input), planes);
     }
   }
 
-  /** The array being started, by itself. */
-  private DeviceRun parts() {
-    if (parts == null) {
-      parts = new DeviceRun(known.program(), machine, lanes);
+  /** Where the parts of the array being started go: behind equal ones, or alone. */
+  private DeviceRun array() {
+    if (!isInParts) {
+      if (joined == null || !joined.takes(known.program())) {
+        sendOpen();
+        joined = new DeviceRun(known.program(), known.together(), machine, lanes);
+      }
+      isInParts = true;
     }
-    return parts;
+    return joined;
   }
 
   @Override
@@ -178,9 +190,10 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     outputs.forEach(part -> part.requireInside(known.result()));
     isFilling = false;
     try {
-      if (parts == null
+      if (!isInParts
           && !whole.isEmpty()
           && outputs.equals(List.of(known.allOut()))
+          && joined == null
           && underWay.stream().noneMatch(DeviceWork::hasMore)) { // rooms are asked for in order
         runWhole(rooms);
       } else {
@@ -204,28 +217,19 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   }
 
   private void runParts(List<Part> outputs, Rooms rooms) {
-    sendOpen();
-    DeviceRun array = parts();
-    parts = null;
-    boolean queued = false;
-    try {
-      if (!whole.isEmpty()) {
-        array.put(0, known.all(0), whole);
-      }
-      array.run(outputs, rooms);
-      queued = true;
-    } finally {
-      underWay.add(array); // also after a failure: close() waits for what was queued
+    DeviceRun array = array();
+    if (!whole.isEmpty()) {
+      array.put(0, known.all(0), whole);
     }
-    if (queued && outputs.isEmpty()) {
-      array.settle();
-      underWay.remove(array);
-      array.close();
+    isInParts = false;
+    array.end(outputs, rooms);
+    if (array.isReady(underWay.isEmpty() ? EARLY_BYTES : Long.MAX_VALUE)) {
+      sendOpen();
     }
   }
 
   private void runWhole(Rooms rooms) {
-    if (open != null && !open.takes(known.program())) {
+    if (open == null || !open.takes(known.program())) {
       sendOpen();
     }
     DeviceBatch batch =
@@ -247,13 +251,29 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
 
   /** Sends the small arrays that were waiting for others. */
   private void sendOpen() {
-    if (open != null) {
-      DeviceBatch batch = open;
-      open = null;
+    DeviceBatch batch = open;
+    DeviceRun run = joined;
+    open = null;
+    joined = null;
+    if (batch != null) {
       try {
         batch.launch();
       } finally {
-        underWay.add(batch);
+        underWay.add(batch); // also after a failure: close() waits for what was queued
+      }
+    }
+    if (run != null) {
+      boolean queued = false;
+      try {
+        run.launch();
+        queued = true;
+      } finally {
+        underWay.add(run);
+      }
+      if (queued && run.arrays() == 0) { // no part of a result is asked for
+        run.settle();
+        underWay.remove(run);
+        run.close();
       }
     }
   }
@@ -303,8 +323,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   public void close() {
     machine.place().task().leaves(this);
     List<AutoCloseable> all = new ArrayList<>();
-    if (parts != null) {
-      all.add(parts);
+    if (joined != null) {
+      all.add(joined);
     }
     if (open != null) {
       all.add(open);
@@ -312,7 +332,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     all.addAll(underWay);
     all.add(this::letGo);
     isFilling = false;
-    parts = null;
+    isInParts = false;
+    joined = null;
     open = null;
     underWay.clear();
     lanes.close(all);

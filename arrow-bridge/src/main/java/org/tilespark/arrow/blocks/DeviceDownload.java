@@ -32,7 +32,6 @@ final class DeviceDownload implements AutoCloseable {
   private final Deque<FetchedParts> fetched = new ArrayDeque<>();
   private Rooms rooms = Rooms.NONE;
   private int nextRoom; // of the part that is fetched next
-  private int untaken; // parts
   private long fetchedBytes; // not taken
   private long movedBytes;
 
@@ -65,7 +64,6 @@ final class DeviceDownload implements AutoCloseable {
   /** The parts, as {@link BlockPipeline#run} has them; nothing comes down yet. */
   void begin(List<Part> outputs, Rooms outputRooms) {
     rooms = outputRooms;
-    untaken = outputs.size();
     unfetched.addAll(outputs);
   }
 
@@ -91,11 +89,6 @@ final class DeviceDownload implements AutoCloseable {
   /** Bytes that have come down, or are on their way. */
   long movedBytes() {
     return movedBytes;
-  }
-
-  /** True if all parts are taken. */
-  boolean isTaken() {
-    return untaken == 0;
   }
 
   /** Bytes that the next {@link #fetch} brings. */
@@ -257,7 +250,6 @@ final class DeviceDownload implements AutoCloseable {
   List<ArrowBuf> take() {
     FetchedParts group = fetched.element();
     List<ArrowBuf> planes = group.parts.remove().arrived(place.listener());
-    untaken--;
     if (group.parts.isEmpty()) {
       fetched.remove();
       fetchedBytes -= group.bytes;

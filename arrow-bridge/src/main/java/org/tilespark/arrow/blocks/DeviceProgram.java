@@ -73,14 +73,9 @@ record DeviceProgram(
    * @param count of planes
    */
   static DeviceProgram ofPlanes(BlockProgram program, long count) {
-    State plane = new State(program.shape(), program.type(), false);
-    if (count == 1) {
-      return of(program, List.of(plane), program.steps(), 1, Transform::workLimit);
-    }
-    State planes = new State(StepChecks.behindEachOther(count, plane.shape()), plane.type(), false);
-    List<BlockStep> steps =
-        program.steps().stream().map(step -> step.repeated(count).orElseThrow()).toList();
-    return of(program, List.of(planes), steps, 1, Transform::workLimit);
+    BlockProgram plane =
+        new BlockProgram(program.shape(), program.type(), false, program.steps());
+    return of(count == 1 ? plane : plane.repeated(count).orElseThrow(), 1, Transform::workLimit);
   }
 
   private static DeviceProgram of(

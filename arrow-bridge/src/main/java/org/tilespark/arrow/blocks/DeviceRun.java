@@ -34,18 +34,47 @@ import org.tilespark.layout.Shape;
  * down. The turn and the device's memory are taken when the first copy goes up, and the memory is
  * given back when the last part has come down.
  *
+ * <p>Equal small arrays go as one array with a leading axis. Its extent is the same however many of
+ * them come, and the rest is zero: one plan serves all, and no bit of a result depends on how many
+ * arrays cuFFT transforms at once.
+ *
  * <p>Complex numbers lie interleaved on the device, real and imaginary part side by side.
  */
 final class DeviceRun implements DeviceWork {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   static final long LEAST_COPY_BYTES = 32 << 10;
 
+  /** Bytes of arrays that go together, at most: copies of so many take as long as launches. */
+  private static final long MOST_BYTES = 4 << 20;
+
+  /** Planes of arrays that go together, at most: staging buffers have room for gaps between them. */
+  private static final long MOST_PLANES = 4096;
+
   /** Kernels that move pieces know no narrower elements; those move as boxes. */
   private static final int LEAST_PART_BYTES = 4;
+
+  /** Device memory has room for so many times the arrays that go together. */
+  private static final long SHARES = 64;
+
+  /**
+   * A part of a result that will be taken.
+   *
+   * @param part in all arrays
+   * @param rooms of its array
+   * @param number among the parts of its array
+   * @param isLast of these
+   */
+  private record Output(Part part, Rooms rooms, int number, boolean isLast) {
+    List<HostMemory> room() {
+      return rooms.of(number);
+    }
+  }
 
   private final TaskScope scope = new TaskScope();
   private final DeviceMachine machine;
   private final DeviceLanes lanes;
+  private final BlockProgram program; // of each array
+  private final int most; // arrays that go together
   private final DeviceProgram plan;
   private final List<State> inputs;
   private final State output;
@@ -53,20 +82,32 @@ final class DeviceRun implements DeviceWork {
   private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
   private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
   private final DeviceDownload download;
+  private final List<Output> outputs = new ArrayList<>(); // of all arrays
+  private int ended; // arrays
+  private int arrays; // of these, not taken whole
+  private int taken; // outputs
   private MemoryGovernor.Grant<DeviceArrays> granted; // null before the first copy
   private DeviceLoad load;
   private long straightBytes; // of the load
   private long bytesUp;
   private boolean settled;
 
-  /** Arrays to be put through {@code program}; zero until parts are put. */
-  DeviceRun(BlockProgram program, DeviceMachine machine, DeviceLanes lanes) {
+  /**
+   * No array yet.
+   *
+   * @param program what happens to each; what is not put is zero
+   * @param most arrays that may go together, as {@link #together}
+   */
+  DeviceRun(BlockProgram program, int most, DeviceMachine machine, DeviceLanes lanes) {
+    BlockProgram all = most == 1 ? program : program.repeated(most).orElseThrow();
     this.machine = machine;
     this.lanes = lanes;
-    this.inputs = program.inputs();
-    this.output = program.output();
-    this.plan = plan(program);
-    this.stagingBytes = DeviceStaging.stagingBytes(program);
+    this.program = program;
+    this.most = most;
+    this.inputs = all.inputs();
+    this.output = all.output();
+    this.plan = plan(all);
+    this.stagingBytes = DeviceStaging.stagingBytes(all);
     this.load = newLoad();
     // Closed in the reverse order; acquire() adds device memory, which is closed first.
     scope.own(() -> Closing.emptied(clocks.values()));
@@ -75,11 +116,41 @@ final class DeviceRun implements DeviceWork {
         scope.own(new DeviceDownload(machine.place(), output, stagingBytes, new Down()));
   }
 
-  private DeviceProgram plan(BlockProgram program) {
-    DeviceProgram fastest = DeviceProgram.of(program, 1, this::workBytes);
+  /**
+   * The number of arrays of a program that go together: 1 if they are large, or have no step in
+   * common.
+   *
+   * @param usualBytes of a batch
+   * @param limitBytes of device memory
+   */
+  static int together(BlockProgram program, long usualBytes, long limitBytes) {
+    List<State> inputs = program.inputs();
+    long bytes =
+        Math.max(
+            inputs.stream().mapToLong(State::bytes).sum(),
+            program.states().stream().mapToLong(State::bytes).max().orElseThrow());
+    int planes =
+        Math.max(inputs.stream().mapToInt(State::planes).sum(), program.output().planes());
+    long most = Math.min(Math.min(MOST_BYTES, usualBytes), limitBytes / SHARES);
+    long count = Math.min(most / bytes, MOST_PLANES / planes);
+    return count > 1 && program.repeated(count).isPresent() ? (int) count : 1;
+  }
+
+  /** True if the next array of a program goes with these. */
+  boolean takes(BlockProgram next) {
+    return ended < most && program.equals(next);
+  }
+
+  /** True if it is time to {@link #launch}: nothing more may come, or enough has. */
+  boolean isReady(long enoughBytes) {
+    return ended == most || ended * program.input().bytes() >= enoughBytes;
+  }
+
+  private DeviceProgram plan(BlockProgram all) {
+    DeviceProgram fastest = DeviceProgram.of(all, 1, this::workBytes);
     return fastest.deviceBytes() <= machine.place().governor().limitBytes()
         ? fastest
-        : DeviceProgram.of(program, DeviceStaging.SCARCE_SHARE, this::workBytes);
+        : DeviceProgram.of(all, DeviceStaging.SCARCE_SHARE, this::workBytes);
   }
 
   private long workBytes(Transform transform) {
@@ -88,9 +159,15 @@ final class DeviceRun implements DeviceWork {
 
   // Up
 
-  /** As {@link BlockPipeline#put}. */
-  void put(int array, Part part, List<Plane> planes) {
+  /** A part of one of the arrays, in all of them. */
+  private Part inAll(Part part) {
+    return most == 1 ? part : part.behind(ended);
+  }
+
+  /** Puts a part of the next array, as {@link BlockPipeline#put}. */
+  void put(int array, Part ofArray, List<Plane> planes) {
     State input = inputs.get(array);
+    Part part = inAll(ofArray);
     part.requirePlanes(planes, input);
     boolean[] pinned = new boolean[planes.size()];
     for (int p = 0; p < planes.size(); p++) {
@@ -262,8 +339,17 @@ final class DeviceRun implements DeviceWork {
 
   // On the device
 
-  /** As {@link BlockPipeline#run}; nothing comes down yet. */
-  void run(List<Part> outputs, Rooms rooms) {
+  /** Ends an array, of which parts were put, as {@link BlockPipeline#run}. */
+  void end(List<Part> parts, Rooms rooms) {
+    for (int i = 0; i < parts.size(); i++) {
+      outputs.add(new Output(inAll(parts.get(i)), rooms, i, i == parts.size() - 1));
+    }
+    ended++;
+    arrays += parts.isEmpty() ? 0 : 1;
+  }
+
+  /** Sends all arrays on their way; nothing comes down yet. */
+  void launch() {
     flush();
     acquire();
     CudaStream compute = lanes.compute();
@@ -278,7 +364,8 @@ final class DeviceRun implements DeviceWork {
     for (CudaStream stream : lanes.allDown()) {
       stream.waitFor(done);
     }
-    download.begin(outputs, rooms);
+    download.begin(
+        outputs.stream().map(Output::part).toList(), number -> outputs.get(number).room());
   }
 
   // Down
@@ -324,7 +411,7 @@ final class DeviceRun implements DeviceWork {
 
   @Override
   public int arrays() {
-    return download.isTaken() ? 0 : 1;
+    return arrays;
   }
 
   @Override
@@ -347,7 +434,7 @@ final class DeviceRun implements DeviceWork {
     return download.fetchedBytes();
   }
 
-  /** As {@link BlockPipeline#take}; the array is settled with the last part that comes down. */
+  /** As {@link BlockPipeline#take}; all is settled with the last part that comes down. */
   @Override
   public List<ArrowBuf> take() {
     FetchedParts group = download.next();
@@ -358,6 +445,7 @@ final class DeviceRun implements DeviceWork {
         settle(); // it was the last: others may have the memory
       }
     }
+    arrays -= outputs.get(taken++).isLast() ? 1 : 0;
     return download.take();
   }
 

@@ -3,6 +3,8 @@ package org.tilespark.arrow.blocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.BoxMoves.Move;
 import org.tilespark.arrow.blocks.DeviceOperation.Compute;
@@ -187,22 +189,46 @@ public final class DeviceSteps {
     if (axes.isEmpty()) {
       return;
     }
-    if (axes.equals(List.of(1)) && isManySlices(state)) {
-      Permutation swap = Permutation.of(0, 2, 1);
-      permute(swap);
-      transform(List.of(2), problem.kind(), 0);
-      permute(swap);
+    if (isManySlices(axes)) {
+      Permutation last = bringToTheEnd(axes);
+      permute(last);
+      transform(lastAxes(axes.size()), problem.kind(), 0);
+      permute(last.inverse());
     } else {
       transform(axes, problem.kind(), 0);
     }
   }
 
-  private static boolean isManySlices(State state) {
+  /** True if cuFFT would be called for each of many small slices: axes lie between others. */
+  private boolean isManySlices(List<Integer> axes) {
     Shape shape = state.shape();
-    return shape.rank() == 3
-        && shape.extent(2) > 1
-        && shape.extent(0) > FEW_SLICES
-        && state.bytes() / shape.extent(0) < LEAST_SLICE_BYTES;
+    for (int last : axes) {
+      int first = last;
+      while (axes.contains(first - 1)) {
+        first--;
+      }
+      long slices = volume(shape, 0, first);
+      if (slices > FEW_SLICES
+          && volume(shape, last + 1, shape.rank()) > 1
+          && !axes.contains(last + 1)
+          && state.bytes() / slices < LEAST_SLICE_BYTES) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static long volume(Shape shape, int from, int to) {
+    long volume = 1;
+    for (int axis = from; axis < to; axis++) {
+      volume *= shape.extent(axis);
+    }
+    return volume;
+  }
+
+  private List<Integer> lastAxes(int count) {
+    int rank = state.shape().rank();
+    return IntStream.range(rank - count, rank).boxed().toList();
   }
 
   private void real(FourierProblem problem) {
@@ -223,26 +249,31 @@ public final class DeviceSteps {
       }
       return;
     }
-    Permutation toTheEnd = bringToTheEnd(halved, full.rank());
+    Permutation toTheEnd = bringToTheEnd(List.of(halved));
     permute(toTheEnd);
     Permutation back = toTheEnd.inverse();
     List<Integer> axes = new ArrayList<>();
     for (int axis : problem.axes()) {
       axes.add(back.axis(axis)); // where the axis is now
     }
+    if (isManySlices(axes)) {
+      Permutation last = bringToTheEnd(axes);
+      permute(last);
+      back = last.inverse().then(back);
+      axes = lastAxes(axes.size());
+    }
     transform(axes, problem.kind(), problem.realExtent());
     permute(back);
   }
 
-  private static Permutation bringToTheEnd(int axis, int rank) {
-    List<Integer> axes = new ArrayList<>();
-    for (int i = 0; i < rank; i++) {
-      if (i != axis) {
-        axes.add(i);
-      }
-    }
-    axes.add(axis);
-    return Permutation.of(axes.stream().mapToInt(Integer::intValue).toArray());
+  /** The axes behind all others, in their order here. */
+  private Permutation bringToTheEnd(List<Integer> last) {
+    return Permutation.of(
+        Stream.concat(
+                IntStream.range(0, state.shape().rank()).boxed().filter(axis -> !last.contains(axis)),
+                last.stream())
+            .mapToInt(Integer::intValue)
+            .toArray());
   }
 
   private void transform(List<Integer> axes, Kind kind, long realExtent) {

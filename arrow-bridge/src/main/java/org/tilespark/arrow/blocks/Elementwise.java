@@ -56,8 +56,7 @@ public record Elementwise(
 
   @Override
   public boolean isBatched() {
-    boolean isComplex = program.inputs().get(0).isComplex() || program.outputs().get(0).isComplex();
-    return !dependsOnPlace() && !isComplex;
+    return vectors.isEmpty();
   }
 
   @Override

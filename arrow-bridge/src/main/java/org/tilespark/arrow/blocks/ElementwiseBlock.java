@@ -110,11 +110,20 @@ public record ElementwiseBlock(
 
   @Override
   public Optional<BlockStep> repeated(long count) {
+    List<BlockProgram> others =
+        otherBlocks.stream().flatMap(other -> other.repeated(count).stream()).toList();
+    return vectors.isEmpty() && others.size() == otherBlocks.size()
+        ? Optional.of(
+            new ElementwiseBlock(
+                program.repeated(), vectors, StepChecks.behindZero(origin), others))
+        : Optional.empty();
+  }
+
+  @Override
+  public boolean isPlanewise() {
     boolean dependsOnPlace = program.readsPlaces() || !vectors.isEmpty();
     boolean isComplex = program.inputs().get(0).isComplex() || program.outputs().get(0).isComplex();
-    return dependsOnPlace || isComplex || !otherBlocks.isEmpty()
-        ? Optional.empty()
-        : Optional.of(of(program.repeated(), List.of()));
+    return !dependsOnPlace && !isComplex && otherBlocks.isEmpty();
   }
 
   /** Computes a block from blocks that are ready. */

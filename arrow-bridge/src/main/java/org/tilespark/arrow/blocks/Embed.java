@@ -39,11 +39,6 @@ public record Embed(Shape shape, List<Long> low) implements ArrayStep {
   }
 
   @Override
-  public boolean isBatched() {
-    return true;
-  }
-
-  @Override
   public boolean isSelection() {
     return true;
   }

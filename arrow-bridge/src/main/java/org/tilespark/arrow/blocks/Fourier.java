@@ -3,6 +3,7 @@ package org.tilespark.arrow.blocks;
 import static java.util.stream.Collectors.joining;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.fourier.FourierProblem;
@@ -87,12 +88,19 @@ public record Fourier(
     return (direction == Direction.INVERSE ? "inverse " : "")
         + (form == Form.REAL ? "real " : "")
         + "transform over "
-        + axes.stream().map(axis -> "xyz".substring(axis, axis + 1)).collect(joining());
+        + axes.stream().map(axis -> axis < 3 ? "xyz".substring(axis, axis + 1) : "" + axis)
+            .collect(joining());
   }
 
   @Override
   public boolean needsTransforms() {
     return true;
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    return Optional.of(
+        new Fourier(StepChecks.behindOneMore(axes), form, direction, realExtent, scale));
   }
 
   @Override

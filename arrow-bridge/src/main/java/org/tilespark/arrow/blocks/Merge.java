@@ -2,6 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.Calculation.At;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
@@ -50,6 +51,11 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
 
   private int numbers() {
     return bases.stream().mapToInt(BaseReduction::numbers).sum();
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    return Optional.of(new Merge(StepChecks.behindOneMore(axes), bases, finish.repeated()));
   }
 
   @Override

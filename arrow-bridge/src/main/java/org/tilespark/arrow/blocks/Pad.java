@@ -46,7 +46,7 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
   }
 
   @Override
-  public boolean isBatched() {
+  public boolean isPlanewise() {
     return true;
   }
 

@@ -21,7 +21,7 @@ public record Permute(Permutation permutation) implements BlockStep {
 
   @Override
   public String toString() {
-    return "permute " + permutation.letters();
+    return "permute " + (permutation.rank() > 3 ? permutation : permutation.letters());
   }
 
   @Override
@@ -40,7 +40,7 @@ public record Permute(Permutation permutation) implements BlockStep {
   }
 
   @Override
-  public boolean isBatched() {
+  public boolean isPlanewise() {
     return true;
   }
 

@@ -118,8 +118,14 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
         axes,
         bases,
         type,
-        IntStream.range(0, axes.size()).mapToObj(i -> part.low(axes.get(i))).toList(),
+        axes.stream().map(axis -> givesPlaces() ? part.low(axis) : 0).toList(), // else as equals
         before.shape());
+  }
+
+  private boolean givesPlaces() {
+    return bases.stream()
+        .map(Base::reduction)
+        .anyMatch(each -> each == BaseReduction.ARGMIN || each == BaseReduction.ARGMAX);
   }
 
   @Override

@@ -2,6 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.Calculation.At;
 import org.tilespark.arrow.blocks.Reduce.Base;
@@ -23,7 +24,7 @@ import org.tilespark.layout.Shape;
  * @param axes as there
  * @param bases as there
  * @param type as there
- * @param low the cell's first element along each of the axes
+ * @param low the cell's first element along each of the axes; 0 where no result is a place
  * @param extents of the whole array
  */
 record ReduceBlock(
@@ -40,6 +41,17 @@ record ReduceBlock(
   /** Numbers of all states. */
   private int count() {
     return bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
+  }
+
+  @Override
+  public Optional<BlockStep> repeated(long count) {
+    return Optional.of(
+        new ReduceBlock(
+            StepChecks.behindOneMore(axes),
+            bases.stream().map(base -> new Base(base.reduction(), base.of().repeated())).toList(),
+            type,
+            low,
+            StepChecks.behindEachOther(count, extents)));
   }
 
   @Override

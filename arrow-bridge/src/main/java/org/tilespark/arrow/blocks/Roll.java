@@ -46,7 +46,7 @@ public record Roll(List<Long> shifts) implements BlockStep {
   }
 
   @Override
-  public boolean isBatched() {
+  public boolean isPlanewise() {
     return true;
   }
 

@@ -131,7 +131,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
   }
 
   @Override
-  public boolean isBatched() {
+  public boolean isPlanewise() {
     return true;
   }
 

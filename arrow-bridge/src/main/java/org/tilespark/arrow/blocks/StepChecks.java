@@ -43,6 +43,11 @@ final class StepChecks {
     return all;
   }
 
+  /** The same axes of an array with one more axis in front. */
+  static List<Integer> behindOneMore(List<Integer> axes) {
+    return axes.stream().map(axis -> axis + 1).toList();
+  }
+
   /** Vectors of a whole array along some axes, cut to a part of it. */
   static List<double[]> cut(List<Integer> axes, List<double[]> vectors, Box part) {
     List<double[]> all = new ArrayList<>();

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Fourier.Direction;
 import org.tilespark.arrow.blocks.Fourier.Form;
+import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.pointwise.FilterPrograms;
 import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
@@ -84,8 +85,8 @@ class BlockProgramTest {
 
   @Test
   void theChainItself() {
-    assertRefused("1 to 3 axes", Shape.of(1, 2, 3, 4), true);
-    assertRefused("1 to 3 axes", Shape.of(), true);
+    assertRefused("1 to 4 axes", Shape.of(1, 2, 3, 4, 5), true);
+    assertRefused("1 to 4 axes", Shape.of(), true);
     assertRefused("empty shape (4, 0, 2)", Shape.of(4, 0, 2), true);
   }
 
@@ -99,23 +100,23 @@ class BlockProgramTest {
             new Roll(List.of(1L, 0L, 2L)));
     for (ElementType type : ElementType.values()) {
       BlockProgram program = new BlockProgram(SHAPE, type, true, moves);
-      assertTrue(program.goesTogether());
+      assertTrue(program.isPlanewise());
       assertTrue(moves.stream().allMatch(BlockStep::isBatched));
       assertEquals(Shape.of(6, 3, 4), program.output().shape());
     }
   }
 
-  /** What transforms, takes vectors, complex numbers, places or other blocks, goes alone. */
+  /** Vectors are hardly shared by two arrays, so what takes them goes alone. */
   @Test
   void whatGoesTogether() {
     Shape shape = Shape.of(4);
-    List<double[]> four = List.of(new double[4]);
     ElementType type = ElementType.FLOAT32;
     ElementwiseProgram real = FilterPrograms.factor(new Taken(1, type, false), 2);
     ElementwiseBlock behind =
         assertInstanceOf(
             ElementwiseBlock.class, ElementwiseBlock.of(real, List.of()).repeated(5).orElseThrow());
     assertEquals(2, behind.program().rank());
+    assertTrue(ElementwiseBlock.of(real, List.of()).isPlanewise());
     ElementwiseProgram place =
         new ElementwiseProgram(
             1,
@@ -123,22 +124,40 @@ class BlockProgramTest {
             List.of(),
             List.of(new Instruction.Place(0)),
             List.of(ElementwiseProgram.Output.real(0)));
+    ElementwiseBlock window = FilterSteps.window(type, false, List.of(new double[4]));
+    BlockProgram windowed = new BlockProgram(shape, type, false, List.of(window));
     for (BlockStep step :
         List.of(
             new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1),
-            FilterSteps.window(type, false, four),
             ElementwiseBlock.of(FilterPrograms.factor(new Taken(1, type, true), 2), List.of()),
             FilterSteps.power(1, type),
             ElementwiseBlock.of(FilterPrograms.complex(1, type), List.of()),
             ElementwiseBlock.of(place, List.of()),
-            new ElementwiseBlock(
-                real,
-                List.of(),
-                List.of(0L),
-                List.of(new BlockProgram(shape, type, false, List.of()))))) {
-      assertEquals(Optional.empty(), step.repeated(1), step.toString());
-      assertFalse(step.isBatched(), step.toString());
+            combined(new BlockProgram(shape, type, false, List.of())))) {
+      assertFalse(step.isPlanewise(), step.toString());
+      assertTrue(step.isBatched() && step.repeated(3).isPresent(), step.toString());
     }
+    for (BlockStep step : List.of(window, combined(windowed))) {
+      assertFalse(step.isBatched() || step.isPlanewise(), step.toString());
+      assertEquals(Optional.empty(), step.repeated(3), step.toString());
+    }
+    assertEquals(Optional.empty(), windowed.repeated(3));
+  }
+
+  /** A block and another one. */
+  private static ElementwiseBlock combined(BlockProgram other) {
+    ElementwiseProgram.Input input = ElementwiseProgram.Input.of(other.type(), false);
+    ElementwiseProgram sum =
+        new ElementwiseProgram(
+            1,
+            List.of(input, input),
+            List.of(),
+            List.of(
+                new Instruction.Load(0, 0),
+                new Instruction.Load(1, 0),
+                new Instruction.Binary(BinaryFunction.ADD, 0, 1)),
+            List.of(ElementwiseProgram.Output.real(2)));
+    return new ElementwiseBlock(sum, List.of(), List.of(0L), List.of(other));
   }
 
   @Test

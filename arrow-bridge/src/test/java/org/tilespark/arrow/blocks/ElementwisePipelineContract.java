@@ -491,7 +491,7 @@ abstract class ElementwisePipelineContract extends PipelineFixture {
     }
   }
 
-  private static byte[] numbers(ElementType type, byte[] bytes) {
+  static byte[] numbers(ElementType type, byte[] bytes) {
     ByteBuffer numbers = ByteBuffer.wrap(bytes.clone()).order(ByteOrder.nativeOrder());
     for (int at = 0; at < bytes.length; at += type.bytes()) {
       if (type == ElementType.FLOAT32 && Float.isNaN(numbers.getFloat(at))) {

@@ -47,7 +47,7 @@ public final class FourierBoxes {
   /**
    * A range of the elements of a box.
    *
-   * @param array extents of the array, 1 to 3 axes
+   * @param array extents of the array, 1 to 3 axes, or one more in front along which the box is 1
    * @param low the box's first element in the array, one number per axis
    * @param size extents of the box
    * @param start the range's first element, counted in the box row by row
@@ -61,7 +61,9 @@ public final class FourierBoxes {
     public Piece {
       low = List.copyOf(low);
       boolean fits =
-          array.rank() <= AXES && low.size() == array.rank() && size.rank() == array.rank();
+          low.size() == array.rank()
+              && size.rank() == array.rank()
+              && (array.rank() <= AXES || (array.rank() == AXES + 1 && size.extent(0) == 1));
       for (int axis = 0; fits && axis < low.size(); axis++) {
         fits = low.get(axis) >= 0 && low.get(axis) <= array.extent(axis) - size.extent(axis);
       }

@@ -151,13 +151,13 @@ public record ElementwiseProgram(
 
   /**
    * This program on equal arrays that lie behind each other, with a leading axis along which they
-   * do.
+   * do. It reads places along the other axes, which are those of any of the arrays.
    *
-   * @throws IllegalArgumentException if it reads places or vectors
+   * @throws IllegalArgumentException if it reads vectors
    */
   public ElementwiseProgram repeated() {
-    if (readsPlaces() || !vectors.isEmpty()) {
-      throw new IllegalArgumentException("Arrays behind each other have places of their own");
+    if (!vectors.isEmpty()) {
+      throw new IllegalArgumentException("Arrays behind each other have vectors of their own");
     }
     List<Input> shifted = new ArrayList<>();
     for (Input input : inputs) {
@@ -165,7 +165,8 @@ public record ElementwiseProgram(
           input.broadcast().stream().map(axis -> axis + 1).collect(Collectors.toSet());
       shifted.add(new Input(input.type(), input.isComplex(), broadcast));
     }
-    return new ElementwiseProgram(rank + 1, shifted, vectors, code, outputs);
+    List<Instruction> behind = code.stream().map(Instruction::behindOneMoreAxis).toList();
+    return new ElementwiseProgram(rank + 1, shifted, vectors, behind, outputs);
   }
 
   private static void requireAxis(int axis, int rank) {

@@ -34,6 +34,11 @@ public sealed interface Instruction extends Serializable {
     return false;
   }
 
+  /** The same for arrays with one more axis in front. */
+  default Instruction behindOneMoreAxis() {
+    return this;
+  }
+
   /** The same with 0 in place of a constant. */
   default Instruction withoutConstant() {
     return this;
@@ -137,6 +142,11 @@ public sealed interface Instruction extends Serializable {
     @Override
     public boolean readsPlace() {
       return true;
+    }
+
+    @Override
+    public Instruction behindOneMoreAxis() {
+      return new Place(axis + 1);
     }
 
     @Override

@@ -151,5 +151,13 @@ class CompositionTest {
     ElementwiseProgram window =
         FilterPrograms.window(new FilterPrograms.Taken(2, ElementType.FLOAT32, true));
     assertThrows(IllegalArgumentException.class, window::repeated);
+    ElementwiseProgram ofCols =
+        new ElementwiseProgram(
+            2,
+            List.of(),
+            List.of(),
+            List.of(new Instruction.Place(1)),
+            List.of(ElementwiseProgram.Output.real(0)));
+    assertEquals(List.of(new Instruction.Place(2)), ofCols.repeated().code());
   }
 }

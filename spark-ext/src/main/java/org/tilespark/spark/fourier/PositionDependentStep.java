@@ -28,6 +28,11 @@ sealed interface PositionDependentStep extends ArrayStep {
   }
 
   @Override
+  default boolean isBatched() {
+    return false;
+  }
+
+  @Override
   default BlockStep onPart(State before, Box part, Given given) {
     Taken taken = new Taken(part.rank(), before.type(), before.isComplex());
     return ElementwiseBlock.of(program(taken), vectors(before, part, given));

@@ -1,0 +1,11 @@
+package org.tilespark.arrow.blocks;
+
+import org.tilespark.kernels.device.RequiresGpu;
+
+@RequiresGpu
+class DeviceSmallArraysIT extends SmallArraysContract {
+  @Override
+  Twin openTwin() {
+    return DeviceTwin.plentiful();
+  }
+}
