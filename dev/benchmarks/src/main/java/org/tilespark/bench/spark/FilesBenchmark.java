@@ -36,14 +36,15 @@ public final class FilesBenchmark {
           """
           Measures products, transforms and transposes from .npy files to .npy files.
 
-            --cases A,B,...   copy, multiply-double, multiply-float, transform, permute (default: all)
+            --cases A,B,...   copy, multiply-double, multiply-float, transform, permute, transform-dask (default: all but
+                              the last: the transform, in turns with dask.array)
             --matrix N        rows and columns of matrices (default: 6000)
             --matrix-blocks R,C   their blocks (default: nine)
-            --volume N        extents of the volume that is transformed (default: 512)
+            --volume X,Y,Z    extents of the volume that is transformed (default: 512,512,512)
             --permuted N      extents of the volume that is transposed to zyx (default: 640)
             --permuted-blocks X,Y,Z   its blocks (default: as the format cuts it)
             --directory DIR   where the files lie, for a while (default: /dev/shm)
-            --python PYTHON   with numpy and scipy (default: python3)
+            --python PYTHON   with numpy and scipy, and dask for its case (default: python3)
             --rounds N        turns (default: 5)
           """,
           List.of(),
@@ -51,7 +52,7 @@ public final class FilesBenchmark {
               Option.text("cases"),
               Option.checked("matrix", Integer::parseInt),
               Option.text("matrix-blocks"),
-              Option.checked("volume", Integer::parseInt),
+              Option.text("volume"),
               Option.checked("permuted", Integer::parseInt),
               Option.text("permuted-blocks"),
               Option.text("directory"),
@@ -120,7 +121,10 @@ public final class FilesBenchmark {
 
   private void all() throws IOException {
     int matrix = extent("matrix", 6000);
-    int volume = extent("volume", 512);
+    int[] volume =
+        Arrays.stream(arguments.option("volume").orElse("512,512,512").split(",", -1))
+            .mapToInt(Integer::parseInt)
+            .toArray();
     int permuted = extent("permuted", 640);
     String cases =
         arguments.option("cases").orElse("copy,multiply-double,multiply-float,transform,permute");
@@ -131,15 +135,17 @@ public final class FilesBenchmark {
             measure(each, "multiply", inputs("f8", 2, matrix, matrix), this::product);
         case "multiply-float" ->
             measure(each, "multiply", inputs("f4", 2, matrix, matrix), this::product);
-        case "transform" ->
-            measure(each, "transform", inputs("f4", 1, volume, volume, volume), this::transform);
+        case "transform" -> measure(each, "transform", inputs("f4", 1, volume), this::transform);
+        case "transform-dask" ->
+            measure(each, "transform_dask", inputs("f4", 1, volume), this::transform);
         case "permute" ->
             measure(each, "permute", inputs("f4", 1, permuted, permuted, permuted), this::permute);
         default ->
             throw new IllegalArgumentException(
                 "--cases "
                     + each
-                    + "; expected copy, multiply-double, multiply-float, transform or permute");
+                    + "; expected copy, multiply-double, multiply-float, transform, permute or"
+                    + " transform-dask");
       }
     }
   }
@@ -202,8 +208,11 @@ public final class FilesBenchmark {
     double[] ours = new double[rounds + 1];
     double[] theirs = new double[rounds + 1];
     double[] busy = new double[rounds + 1];
+    double[] theirBusy = new double[rounds + 1];
     for (int round = 0; round <= rounds; round++) {
-      theirs[round] = Long.parseLong(peer.ask(ask)) / 1e9;
+      String[] nanos = peer.ask(ask).split(" ", 2);
+      theirs[round] = Long.parseLong(nanos[0]) / 1e9;
+      theirBusy[round] = Long.parseLong(nanos[1]) / 1e9;
       long busyBefore = MACHINE.getProcessCpuTime();
       long start = System.nanoTime();
       query
@@ -225,11 +234,12 @@ public final class FilesBenchmark {
     right &= isRight;
     report.line(
         name,
-        "first %.2f s, then %s; all threads together %s; numpy %s; %s",
+        "first %.2f s, then %s; all threads together %s; the peer %s, %s; %s",
         ours[0],
         later(ours),
         later(busy),
         later(theirs),
+        later(theirBusy),
         isRight ? "right" : "WRONG: largest difference " + difference);
     Files.delete(output);
     Files.delete(expected);
