@@ -16,6 +16,7 @@ import org.tilespark.spark.nearest.PlanNearest;
 import org.tilespark.spark.nearest.SimplifyNearest;
 import org.tilespark.spark.permute.ComposePermutations;
 import org.tilespark.spark.reblock.CheapChecks;
+import org.tilespark.spark.reblock.ReadInBlocks;
 import org.tilespark.spark.rows.BulkTransitions;
 import org.tilespark.spark.slice.PushSlices;
 import org.tilespark.spark.slice.ReadSlices;
@@ -55,6 +56,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushSlices()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushThroughUnion()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyNearest()));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadInBlocks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));

@@ -1,6 +1,7 @@
 package org.tilespark.spark.block;
 
 import java.util.Optional;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -15,4 +16,13 @@ public interface StoredInBlocks {
    * @param axes which of the array's axes each of the tiling's is
    */
   boolean isIn(GridCheck tiling, Permutation axes);
+
+  /**
+   * A table of this array in other blocks.
+   *
+   * @param extents of the array, as a query knows them
+   * @param blockShape elements along each axis of a block, clipped to the extents
+   * @return empty if the array has other extents, or the source would read it more slowly
+   */
+  Optional<Table> inBlocks(Shape extents, Shape blockShape);
 }

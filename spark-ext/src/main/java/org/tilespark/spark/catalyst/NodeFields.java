@@ -1,13 +1,28 @@
 package org.tilespark.spark.catalyst;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** What nodes of plans take from the list of their fields. Stateless. */
-final class NodeFields {
+public final class NodeFields {
   private NodeFields() {}
+
+  /**
+   * A copy of one of Spark's nodes, whose constructor differs between Spark's versions, with
+   * another value in one field.
+   *
+   * @param field of the node
+   * @param value in its place
+   */
+  public static LogicalPlan with(LogicalPlan node, Object field, Object value) {
+    Object[] fields = new Object[node.productArity()];
+    Arrays.setAll(fields, i -> node.productElement(i) == field ? value : node.productElement(i));
+    return (LogicalPlan) node.makeCopy(fields);
+  }
 
   /** The name of a class in small letters, with {@code _} between its words. */
   static String inWords(Class<?> type) {

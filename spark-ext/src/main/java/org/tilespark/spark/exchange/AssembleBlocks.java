@@ -43,6 +43,19 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
         Attributes.schema(ScalaInterop.list(produced())), spec().kind(), spec().operator());
   }
 
+  /**
+   * The node below that cuts the blocks, if the blocks below it are of the same array. Empty if the
+   * result is another array, or if further columns identify several arrays.
+   */
+  public Optional<CutBlocks> sameArray() {
+    LogicalPlan pieces = child() instanceof PieceUnion union ? union.pieces() : child();
+    return pieces instanceof CutBlocks cut
+            && spec().images().isEmpty()
+            && blocks().further(ScalaInterop.<Attribute>list(produced())).isEmpty()
+        ? Optional.of(cut)
+        : Optional.empty();
+  }
+
   /** By grouping columns, then the blocks' places, if these are their cells'. */
   @Override
   public Optional<BlockPartitioning> partitioning(SparkContext context) {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.exchange;
 
 import java.io.Serializable;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -82,6 +83,12 @@ public record AssembleSpec(
     }
   }
 
+  /** Elements along each axis of a full target block. */
+  public Shape blockShape() {
+    return Shape.of(
+        IntStream.range(0, grid.rank()).mapToLong(axis -> grid.axis(axis).largest()).toArray());
+  }
+
   /** True if a block's place is that of its cell. */
   public boolean areInCells() {
     return images.isEmpty() || !images.get().overlap();
@@ -94,8 +101,8 @@ public record AssembleSpec(
   @Override
   public String toString() {
     String shape =
-        IntStream.range(0, grid.rank())
-            .mapToObj(axis -> Long.toString(grid.axis(axis).largest()))
+        Arrays.stream(blockShape().toArray())
+            .mapToObj(Long::toString)
             .collect(Collectors.joining(" x "));
     return kind.label() + " " + shape + ", missing=" + missing + ", " + predicted;
   }

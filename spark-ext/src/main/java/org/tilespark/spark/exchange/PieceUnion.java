@@ -29,6 +29,11 @@ public final class PieceUnion extends LogicalBlockNode {
     this.marks = marks;
   }
 
+  /** The pieces. */
+  public LogicalPlan pieces() {
+    return pieces;
+  }
+
   /** Where each block begins and ends. */
   public LogicalPlan marks() {
     return marks;

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.NodeFields;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.rows.BlockScan;
 
@@ -64,12 +65,7 @@ record ScansAlike(List<LogicalPlan> plans) implements Meeting {
   /** A plan with another scan of the same rows in place of the one that it reads. */
   private static LogicalPlan over(
       LogicalPlan plan, DataSourceV2ScanRelation relation, BlockScan scan) {
-    Object[] fields =
-        IntStream.range(0, relation.productArity())
-            .mapToObj(relation::productElement)
-            .map(field -> field == relation.scan() ? scan : field)
-            .toArray();
-    LogicalPlan instead = (LogicalPlan) relation.makeCopy(fields);
+    LogicalPlan instead = NodeFields.with(relation, relation.scan(), scan);
     return (LogicalPlan)
         plan.transformDown(
             ScalaInterop.<LogicalPlan, LogicalPlan>partialFunction(

@@ -38,14 +38,16 @@ public final class BlockGrid implements Serializable {
   private final long[] counts; // blocks along each axis
   private final boolean firstAxisFastest;
 
-  private BlockGrid(long[] extents, long[] blockShape, boolean firstAxisFastest) {
+  /** A tiling by blocks of a shape, clipped to the extents. */
+  private BlockGrid(long[] extents, long[] shape, boolean firstAxisFastest) {
     this.extents = extents;
-    this.blockShape = blockShape;
+    this.blockShape = new long[extents.length];
     this.firstAxisFastest = firstAxisFastest;
     this.counts = new long[extents.length];
     for (int axis = 0; axis < extents.length; axis++) {
-      counts[axis] =
-          extents[axis] / blockShape[axis] + (extents[axis] % blockShape[axis] == 0 ? 0 : 1);
+      long block = Math.max(1, Math.min(shape[axis], extents[axis]));
+      blockShape[axis] = block;
+      counts[axis] = extents[axis] / block + (extents[axis] % block == 0 ? 0 : 1);
     }
   }
 
@@ -73,13 +75,36 @@ public final class BlockGrid implements Serializable {
     long[] block =
         text.map(given -> parse(given, extents.length))
             .orElseGet(() -> defaultShape(extents, bytes));
-    for (int axis = 0; axis < block.length; axis++) {
-      block[axis] = Math.max(1, Math.min(block[axis], extents[axis]));
-    }
     BlockGrid grid = new BlockGrid(extents, block, firstAxisFastest);
     grid.checkBlockBytes(bytes, parts);
     grid.checkCount();
     return grid;
+  }
+
+  private double approximateCount() {
+    double count = 1;
+    for (long along : counts) {
+      count *= along;
+    }
+    return count;
+  }
+
+  /**
+   * A tiling of this array with another block shape.
+   *
+   * @param shape elements along each axis of a full block, clipped to the extents
+   * @return empty if there would be too many blocks
+   */
+  public Optional<BlockGrid> inBlocks(Shape shape) {
+    BlockGrid grid = new BlockGrid(extents, shape.toArray(), firstAxisFastest);
+    return Optional.of(grid).filter(made -> made.approximateCount() <= MAX_BLOCKS);
+  }
+
+  /** Count of contiguous elements of the stored array of which a full block is read. */
+  public long runElements() {
+    long[] whole = slowestFirst().stream().mapToLong(axis -> extents[axis]).toArray();
+    long[] block = slowestFirst().stream().mapToLong(axis -> blockShape[axis]).toArray();
+    return new BoxRuns(whole, new long[whole.length], block).elements();
   }
 
   private void checkBlockBytes(int bytes, int parts) {
@@ -97,10 +122,7 @@ public final class BlockGrid implements Serializable {
   }
 
   private void checkCount() {
-    double count = 1;
-    for (long along : counts) {
-      count *= along;
-    }
+    double count = approximateCount();
     if (count > MAX_BLOCKS) {
       throw new IllegalArgumentException(
           ("Option %s: blocks of %s cut the shape %s into %s blocks; expected at most"

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.types.DataTypes;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -36,6 +38,16 @@ public interface BlockSource extends Serializable {
 
   /** How the array is cut into blocks. */
   BlockGrid grid();
+
+  /**
+   * A source of this array in other blocks.
+   *
+   * @param shape elements along each axis of a block, clipped to the extents
+   * @return empty if that is slower to read, as where blocks would cut stored chunks
+   */
+  default Optional<BlockSource> inBlocks(Shape shape) {
+    return Optional.empty();
+  }
 
   /** Matrix or volume, by the axes of {@link #grid}. */
   default BlockKind kind() {

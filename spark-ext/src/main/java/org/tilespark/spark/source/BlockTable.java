@@ -13,6 +13,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
@@ -121,6 +122,20 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
                 tiling.isThatOf(
                     Shape.of(axes.apply(grid.extents())), Shape.of(axes.apply(grid.blockShape()))))
         .isPresent();
+  }
+
+  @Override
+  public Optional<Table> inBlocks(Shape extents, Shape blockShape) {
+    return source()
+        .filter(found -> Shape.of(found.grid().extents()).equals(extents))
+        .flatMap(found -> found.inBlocks(blockShape))
+        .map(
+            found -> {
+              BlockTable table = new BlockTable(format, given, conf);
+              table.source = Optional.of(found);
+              table.looked = true;
+              return table;
+            });
   }
 
   private void requireSame(StructType stated, StructType found) {

@@ -3,6 +3,7 @@ package org.tilespark.spark.source.npy;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
@@ -65,6 +66,24 @@ record NpyLayout(
         file.modificationMillis(),
         columnType,
         grid);
+  }
+
+  /** Empty where contiguous runs would be shorter: each run is a call to the system. */
+  @Override
+  public Optional<BlockSource> inBlocks(Shape shape) {
+    return grid.inBlocks(shape)
+        .filter(blocks -> blocks.runElements() >= grid.runElements())
+        .map(
+            blocks ->
+                new NpyLayout(
+                    path,
+                    type,
+                    bigEndian,
+                    fortranOrder,
+                    dataOffset,
+                    modificationMillis,
+                    columnType,
+                    blocks));
   }
 
   /** True if the file was not written since this layout was made. */
