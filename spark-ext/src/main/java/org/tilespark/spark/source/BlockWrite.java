@@ -14,6 +14,7 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
@@ -94,7 +95,7 @@ public final class BlockWrite {
     sink.check(schema, metadata);
     Shape extents = extents();
     try (BlockSink.Pending pending = sink.begin(schema, metadata, extents, extentsSource)) {
-      long[] boxes = run(pending.target());
+      long[] boxes = run(pending.target(), WriteQuery.of(data, schema, extents));
       Optional<String> defect = Coverage.defect(schema.kind(), extents.toArray(), boxes);
       if (defect.isPresent()) {
         throw new IllegalArgumentException(
@@ -114,8 +115,7 @@ public final class BlockWrite {
   }
 
   /** Runs the tasks; returns the boxes that they wrote. */
-  private long[] run(BlockSink.Target target) {
-    var query = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution();
+  private long[] run(BlockSink.Target target, QueryExecution query) {
     Object results;
     try {
       // Under an execution of its own, so that the Spark UI shows the query's plan and metrics.

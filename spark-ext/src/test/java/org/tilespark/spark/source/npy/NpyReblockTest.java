@@ -3,6 +3,7 @@ package org.tilespark.spark.source.npy;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -26,11 +27,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.Work;
 
-/** Re-blocks above files, which are read in any blocks: nothing is exchanged. */
+/** Re-blocks beside files, which are read and written in any blocks: nothing is exchanged. */
 class NpyReblockTest extends SparkTest {
   private static final int ROWS = 40;
   private static final int COLS = 600;
@@ -177,6 +180,110 @@ class NpyReblockTest extends SparkTest {
     }
   }
 
+  // ---- below a file that is written
+
+  @Tag("versions")
+  @Test
+  void aReblockBelowAFileIsLeftOut() {
+    Path file = file("i4", ROWS, COLS);
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> blocks = MatrixBlocks.map(load(file, "16,600"), "v - 3");
+            byte[] expected = saved(blocks);
+            Dataset<Row> small = reblock(blocks, 5, 20);
+            assertNotEquals(0, exchanges(small));
+            Work work = work(() -> save(small));
+            assertEquals(
+                List.of(1, 1, 0L), List.of(work.jobs(), work.stages(), work.shuffledBytes()));
+            assertArrayEquals(expected, bytes());
+            assertArrayEquals(
+                expected, saved(small.select("values", "cols", "rows", "col", "row")));
+          });
+    }
+  }
+
+  @Test
+  void rowsOf64KibAreLongEnough() {
+    Path file = file("i2", 3, 70_000);
+    Dataset<Row> wide = MatrixBlocks.map(load(file, "3,32768"), "v");
+    byte[] expected = saved(wide);
+    assertEquals(0, work(() -> save(reblock(wide, 3, 70_000))).shuffledBytes());
+    assertArrayEquals(expected, bytes());
+    Dataset<Row> narrow = MatrixBlocks.map(load(file, "3,32767"), "v");
+    assertNotEquals(0, work(() -> save(reblock(narrow, 3, 70_000))).shuffledBytes());
+    assertArrayEquals(expected, bytes());
+  }
+
+  @Test
+  void missingBlocksAreErrors() {
+    Dataset<Row> part =
+        MatrixBlocks.map(load(file("i4", ROWS, COLS), "16,600"), "v - 3").where("row != 16");
+    String reason = reasonOf(() -> save(reblock(part, 5, 20)));
+    assertTrue(
+        reason.contains("row 16, col 0") && reason.contains("Nothing was written"), () -> reason);
+    assertTrue(Files.notExists(dir.resolve("out.npy")));
+    save(reblock(part, 5, 20, Missing.ZERO));
+    assertEquals(
+        16 * COLS,
+        load(dir.resolve("out.npy"), "40,600")
+            .selectExpr("explode(values) v")
+            .where("v = 0")
+            .count());
+  }
+
+  @Test
+  void blocksThatOverlapAreErrors() {
+    Dataset<Row> blocks = MatrixBlocks.map(load(file("i4", ROWS, COLS), "16,600"), "v - 3");
+    Dataset<Row> twice = blocks.union(blocks.where("row = 16"));
+    String reason = reasonOf(() -> save(reblock(twice, 5, 20)));
+    assertTrue(reason.contains("row 16, col 0"), () -> reason);
+    assertTrue(Files.notExists(dir.resolve("out.npy")));
+  }
+
+  @Test
+  void aCachedResultIsWritten() throws IOException {
+    Path file = file("i4", ROWS, COLS);
+    Dataset<Row> blocks = MatrixBlocks.map(load(file, "16,600"), "v - 3");
+    byte[] expected = saved(blocks);
+    Dataset<Row> small = reblock(blocks, 5, 20).cache();
+    try {
+      assertEquals(8 * 30, small.count());
+      Files.delete(file);
+      assertArrayEquals(expected, saved(small));
+    } finally {
+      small.unpersist(true);
+    }
+    assertThrows(Exception.class, () -> save(small));
+  }
+
+  // ---- both
+
+  @Test
+  void aTransformIsOneExchange() {
+    Path file = file("i2", 6, 256, 128);
+    FftOptions options = FftOptions.defaults().withOutput("natural").withDecomposition("slabs");
+    Dataset<Row> volume =
+        spark
+            .read()
+            .format("npy")
+            .option("as", "float")
+            .option("blockShape", "4,50,60")
+            .load(file.toString());
+    Dataset<Row> spectrum = VolumeBlocks.fft(volume, options);
+    assertEquals(2, exchanges(spectrum), () -> explained(spectrum));
+    Work work = work(() -> save(spectrum));
+    assertEquals(2, work.stages(), work::toString);
+    byte[] found = bytes();
+    spectrum.cache();
+    try {
+      assertArrayEquals(saved(spectrum), found);
+    } finally {
+      spectrum.unpersist(true);
+    }
+  }
+
   @Test
   void anyTilings() {
     for (int seed = 0; seed < 24; seed++) {
@@ -227,6 +334,14 @@ class NpyReblockTest extends SparkTest {
 
   private static String sizeInBytes(Dataset<Row> df) {
     return plan(df).optimizedPlan().stats().sizeInBytes().toString();
+  }
+
+  private static Work work(Runnable query) {
+    try {
+      return workOf(query);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private Dataset<Row> load(Path file, String blockShape) {

@@ -1,0 +1,105 @@
+package org.tilespark.spark.source;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.AssembleBlocks;
+import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.options.Missing;
+
+/**
+ * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end
+ * where the blocks below the re-block can be written as they are.
+ *
+ * <p>The re-block stays where a cache has its result, and where it fills missing blocks with zeros.
+ * It also stays where it makes contiguous runs in the file longer, and they are shorter than
+ * {@value #LEAST_RUN_BYTES} bytes without it.
+ */
+final class WriteQuery {
+  /** Contiguous bytes in the file from which on longer runs are hardly written faster. */
+  private static final long LEAST_RUN_BYTES = 64 << 10;
+
+  private final BlockSchema schema;
+  private final Shape extents;
+
+  private WriteQuery(BlockSchema schema, Shape extents) {
+    this.schema = schema;
+    this.extents = extents;
+  }
+
+  /**
+   * The query, with the columns of the DataFrame.
+   *
+   * @param schema of the DataFrame
+   * @param extents of the array that is stored
+   */
+  static QueryExecution of(Dataset<Row> data, BlockSchema schema, Shape extents) {
+    var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
+    QueryExecution query = classic.queryExecution();
+    return new WriteQuery(schema, extents)
+        .belowReblock(query.withCachedData())
+        .map(
+            plan ->
+                org.apache.spark.sql.classic.Dataset$.MODULE$
+                    .ofRows(classic.sparkSession(), plan)
+                    .queryExecution())
+        .orElse(query);
+  }
+
+  private Optional<LogicalPlan> belowReblock(LogicalPlan plan) {
+    List<Attribute> written = ScalaInterop.list(plan.output());
+    Attributes.Source end = Attributes.belowProjections(plan, written).orElse(null);
+    if (end == null
+        || !(end.plan() instanceof AssembleBlocks assembled)
+        || assembled.spec().missing() != Missing.ERROR) {
+      return Optional.empty();
+    }
+    return assembled
+        .sameArray()
+        .filter(cut -> hasLongRuns(cut, assembled.spec().blockShape()))
+        .flatMap(
+            cut ->
+                Attributes.counterparts(
+                        end.columns(),
+                        ScalaInterop.list(assembled.produced()),
+                        ScalaInterop.list(cut.inputs()))
+                    .map(columns -> renamed(cut.child(), columns, written)));
+  }
+
+  private static LogicalPlan renamed(
+      LogicalPlan plan, List<Attribute> columns, List<Attribute> names) {
+    return new Project(
+        ScalaInterop.seq(
+            IntStream.range(0, columns.size())
+                .mapToObj(i -> Attributes.as(columns.get(i), names.get(i)))
+                .toList()),
+        plan);
+  }
+
+  private boolean hasLongRuns(CutBlocks cut, Shape assembled) {
+    return BlockFrame.of(cut.child(), schema.kind(), cut.spec().operator())
+        .blockShape()
+        .filter(blocks -> runBytes(blocks) >= Math.min(LEAST_RUN_BYTES, runBytes(assembled)))
+        .isPresent();
+  }
+
+  /** Bytes of columns that a full block holds for a contiguous run in the file. */
+  private long runBytes(Shape blocks) {
+    long[] size = blocks.toArray();
+    Arrays.setAll(size, axis -> Math.min(size[axis], extents.extent(axis)));
+    long run = new BoxRuns(extents.toArray(), new long[size.length], size).elements();
+    return run * schema.elementType().bytes() * schema.planes().size();
+  }
+}
