@@ -23,6 +23,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
   private final int cols;
   private final Option<Double> ddof;
   private final Backend backend;
+  private final Boolean isPlaced;
 
   /**
    * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
@@ -31,6 +32,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
    * @param ddof of covariances: what is taken off the count of rows before the division by it; none
    *     for correlations
    * @param backend where columns are multiplied
+   * @param isPlaced false if the blocks have no places, and are all of the matrix
    * @param children the block
    */
   public Covariances(
@@ -38,6 +40,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
       Integer cols,
       Option<Double> ddof,
       Backend backend,
+      Boolean isPlaced,
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
@@ -46,11 +49,12 @@ public final class Covariances extends BlockAggregate<Scatter> {
     this.cols = cols;
     this.ddof = ddof;
     this.backend = backend;
+    this.isPlaced = isPlaced;
   }
 
   @Override
   public Scatter createAggregationBuffer() {
-    return new Scatter(arguments.type(), cols, backend);
+    return new Scatter(arguments.type(), cols, backend, isPlaced);
   }
 
   @Override
@@ -91,6 +95,6 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   protected List<Object> fields() {
-    return List.of(arguments, cols, ddof, backend);
+    return List.of(arguments, cols, ddof, backend, isPlaced);
   }
 }

@@ -18,8 +18,8 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 /**
  * How the rows of some blocks of a matrix scatter about their mean: the sums of the products of any
  * two columns, of which the means were subtracted. Half of them is kept, 4 bytes times the square
- * of the columns, and 32 bytes for each block, for the check that all blocks are there. Not for
- * several threads at once.
+ * of the columns, and 32 bytes for each block that has a place, for the check that all blocks are
+ * there. Not for several threads at once.
  *
  * <p>Rows are taken in chunks. The means of the rows before are subtracted from a chunk, so that a
  * product in the elements' type loses nothing by large means, and chunks are joined in double
@@ -40,6 +40,7 @@ final class Scatter {
 
   private final ElementType type;
   private final int cols;
+  private final boolean isPlaced;
   private final TaskGrams grams;
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
   private final double[] means;
@@ -51,10 +52,12 @@ final class Scatter {
   /**
    * @param cols columns of the matrix
    * @param backend where columns are multiplied
+   * @param isPlaced false if the blocks have no places, and are all of the matrix
    */
-  Scatter(ElementType type, int cols, Backend backend) {
+  Scatter(ElementType type, int cols, Backend backend, boolean isPlaced) {
     this.type = type;
     this.cols = cols;
+    this.isPlaced = isPlaced;
     this.grams = new TaskGrams(backend);
     this.means = new double[cols];
     this.products = new double[Math.toIntExact((long) cols * (cols + 1) / 2)];
@@ -72,7 +75,9 @@ final class Scatter {
           "%s: the block has %s columns; expected all %s, as the others have (in %s)"
               .formatted(block.describe(), block.size().get(1), cols, operator));
     }
-    boxes.add(block.box());
+    if (isPlaced) {
+      boxes.add(block.box());
+    }
     if (chunk == null) {
       int elements = cols * most();
       chunk = type == ElementType.FLOAT32 ? new float[elements] : new double[elements];
@@ -323,9 +328,27 @@ final class Scatter {
   /** The count of rows, once all of them are in the sums and known to be all of the matrix. */
   private long checked(BlockArguments known) {
     fold();
+    if (!isPlaced) {
+      requireRows(known);
+      return rows;
+    }
     long[] extents = known.extents().isEmpty() ? boxes.reached() : known.extents().get().toArray();
     boxes.check(extents, BlockKind.MATRIX, false, known.operator());
     return rows;
+  }
+
+  private void requireRows(BlockArguments known) {
+    if (rows == 0) {
+      throw new IllegalArgumentException(
+          "%s: the table has no rows that are not left out; a matrix has at least one"
+              .formatted(known.operator()));
+    }
+    if (known.extents().isDefined() && rows != known.extents().get().extent(0)) {
+      throw new IllegalArgumentException(
+          ("%s: the table has %s rows; it had %s when the query was made; make the query again, or"
+                  + " persist() the table")
+              .formatted(known.operator(), rows, known.extents().get().extent(0)));
+    }
   }
 
   /** An element of a result, of two columns and their sum of products. */

@@ -26,7 +26,7 @@ import scala.Option;
 
 /**
  * Covariances and correlations of the columns of one matrix by one aggregate, which reads the
- * values once.
+ * values once. Rows that become blocks for them are not counted: a sum needs no places.
  */
 public final class CovariancePlans {
   /** Columns of which one task adds up the covariances of all others, 1 MiB from each task. */
@@ -83,15 +83,17 @@ public final class CovariancePlans {
   private static LogicalPlan plan(BlockFrame frame, int cols, boolean correlated, double ddof) {
     BlockArguments arguments =
         BlockArguments.of(frame.blocks(), frame.operator(), frame.extents(), Missing.ERROR);
+    Optional<LogicalPlan> rows = GatherVectors.withoutPlaces(frame.plan(), frame.block());
     PerArray covariances =
         PerArray.of(
-            frame.plan(),
+            rows.orElse(frame.plan()),
             List.of(),
             new Covariances(
                 arguments,
                 cols,
                 correlated ? ScalaInterop.none() : Option.apply(ddof),
                 TileSparkConf.BACKEND.read(TileSparkConf.session()),
+                rows.isEmpty(),
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,
                 0),

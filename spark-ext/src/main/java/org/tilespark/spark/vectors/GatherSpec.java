@@ -16,6 +16,8 @@ import org.tilespark.spark.options.RowPolicy;
  * @param orderColumns columns that order the rows, which were sorted by them
  * @param policies what becomes of rows that cannot be taken as they are, and names for messages
  * @param operator who asks, for messages
+ * @param isPlaced false if the blocks of every partition begin at place 0, since nobody asks where
+ *     they lie: rows are not counted then, and need no order
  */
 public record GatherSpec(
     VectorColumn vector,
@@ -25,8 +27,15 @@ public record GatherSpec(
     boolean hasIds,
     int orderColumns,
     RowOptions policies,
-    String operator)
+    String operator,
+    boolean isPlaced)
     implements Serializable {
+  /** The same for blocks that need no places. */
+  GatherSpec withoutPlaces() {
+    return new GatherSpec(
+        vector, length, blockRows, rows, hasIds, 0, policies, operator, false);
+  }
+
   /** The place of the id in the columns that are read. */
   int idColumn() {
     return vector.columns();
@@ -54,12 +63,13 @@ public record GatherSpec(
   /** As EXPLAIN shows it. */
   @Override
   public String toString() {
-    return "%s, length %s, %s rows a block%s%s"
+    return "%s, length %s, %s rows a block%s%s%s"
         .formatted(
             vector,
             length,
             blockRows,
             hasIds ? ", with ids" : "",
-            orderColumns > 0 ? ", sorted" : "");
+            orderColumns > 0 ? ", sorted" : "",
+            isPlaced ? "" : ", without places");
   }
 }

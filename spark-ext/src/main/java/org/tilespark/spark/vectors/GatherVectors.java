@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
@@ -62,12 +63,43 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   }
 
   /**
+   * A plan without places, if its blocks come from rows as they were gathered: all of them, in any
+   * order, and each partition's begin at place 0. The rows are then neither counted nor sorted.
+   *
+   * @param block columns of the plan that are the block
+   */
+  public static Optional<LogicalPlan> withoutPlaces(LogicalPlan plan, List<Attribute> block) {
+    if (plan instanceof Project project) {
+      return Attributes.below(project, block)
+          .flatMap(read -> withoutPlaces(project.child(), read))
+          .map(child -> (LogicalPlan) project.withNewChildren(ScalaInterop.seq(child)));
+    }
+    return plan instanceof GatherVectors gathered && ScalaInterop.<Attribute>list(gathered.produced()).containsAll(block)
+        ? Optional.of(gathered.withoutPlaces())
+        : Optional.empty();
+  }
+
+  private GatherVectors withoutPlaces() {
+    boolean isSorted = spec().orderColumns() > 0 && child() instanceof Sort;
+    return new GatherVectors(
+        spec().withoutPlaces(),
+        ScalaInterop.seq(
+            ScalaInterop.<Attribute>list(inputs()).subList(0, spec().firstOrderColumn())),
+        produced(),
+        isSorted ? ((Sort) child()).child() : child(),
+        ScalaInterop.emptySeq());
+  }
+
+  /**
    * Checks that the child gives the same rows whenever it is run, when the plan is optimized: a
    * table that was cached when the query was made may not be so any more.
    *
    * @throws IllegalArgumentException that says why it does not
    */
   public void requireRepeatable() {
+    if (!spec().isPlaced()) {
+      return;
+    }
     List<Attribute> read = ScalaInterop.list(inputs());
     RepeatableRows.require(
         child(),
@@ -109,7 +141,7 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   /** Places are counts of rows, which tasks check. */
   @Override
   public Optional<Shape> coveredArray() {
-    return spec().rows() > 0
+    return spec().isPlaced() && spec().rows() > 0
         ? Optional.of(Shape.of(spec().rows(), spec().length()))
         : Optional.empty();
   }

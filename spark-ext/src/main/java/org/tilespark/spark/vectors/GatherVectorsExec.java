@@ -1,6 +1,5 @@
 package org.tilespark.spark.vectors;
 
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +20,6 @@ import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.MadeAnewExec;
-import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.ScalaInterop.SerializableFunction;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -31,7 +29,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * Runs {@link GatherVectors}. Where there are several partitions, a first job counts their rows,
- * before the tasks begin that gather them.
+ * before the tasks begin that gather them. It is not run where blocks need no places, nor for a
+ * cached table whose rows were counted before.
  */
 public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements ReadsBlocks {
   private static final long serialVersionUID = 1;
@@ -149,7 +148,7 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
 
     /** The rows of each partition, by a job. */
     long[] sizes() {
-      return collected(new Count<>(size).over(partitions, Long.class, true));
+      return RowCounts.of(partitions, size);
     }
   }
 
@@ -158,6 +157,10 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   private synchronized Places places() {
     if (places == null) {
       int partitions = Input.of(child).count();
+      if (!spec.isPlaced()) {
+        places = Places.unknown(partitions);
+        return places;
+      }
       places =
           new Places(
               partitions == 1
@@ -185,9 +188,13 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
 
   private long[] counts(int partitions) {
     if (spec.skips()) {
-      return collected(
-          new Count<InternalRow>(block -> (long) block.getInt(ROWS_ORDINAL))
-              .over(gathered(Places.unknown(partitions), unseen()), Long.class, true));
+      return RowCounts.of(
+          gathered(Places.unknown(partitions), unseen()),
+          block -> (long) block.getInt(ROWS_ORDINAL));
+    }
+    Optional<long[]> cached = CachedTable.of(belowSort(child)).map(CachedTable::counts);
+    if (cached.filter(counts -> counts.length == partitions).isPresent()) {
+      return cached.get();
     }
     Input<?> rows = Input.of(counted.isEmpty() ? belowSort(child) : counted.head());
     return (rows.count() == partitions ? rows : Input.of(child)).sizes();
@@ -209,38 +216,15 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
         : plan;
   }
 
-  private static long[] collected(RDD<Long> counts) {
-    Object[] all = (Object[]) counts.collect();
-    long[] numbers = new long[all.length];
-    for (int i = 0; i < numbers.length; i++) {
-      numbers[i] = (Long) all[i];
-    }
-    return numbers;
-  }
-
-  /**
-   * Adds up what a partition holds.
-   *
-   * @param size rows that an element stands for
-   */
-  private record Count<A>(SerializableFunction<A, Long> size) implements PartitionTask<A, Long> {
-    @Override
-    public Iterator<Long> open(Iterator<A> partition) {
-      long count = 0;
-      while (partition.hasNext()) {
-        count += size.apply(partition.next());
-      }
-      return List.of(count).iterator();
-    }
-  }
-
   @Override
   public String verboseStringWithOperatorId() {
     return verbose(
         "\nRows: %s\nCounted: %s"
             .formatted(
                 spec,
-                spec.skips()
+                !spec.isPlaced()
+                    ? "not at all: the blocks need no places"
+                    : spec.skips()
                     ? "by the policies, in a first pass over the vectors"
                     : counted.isEmpty() ? "in the child" : "in a plan without columns"));
   }

@@ -1,6 +1,7 @@
 package org.tilespark.spark.vectors;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
@@ -118,10 +120,10 @@ public final class VectorPlans {
     List<NamedExpression> read = new ArrayList<>(columns(form));
     id.ifPresent(column -> read.add(Attributes.alias(column, column.name())));
     order.columns().forEach(column -> read.add(Attributes.alias(column, column.name())));
-    int length = length(form);
+    int length = length(form, optimized);
     boolean skips = options.toMap().containsValue(RowPolicy.SKIP.toString());
     boolean isCheap = LogicalBlockNode.coordinatesAreCheap(optimized);
-    long rows = isCheap && !skips ? countRows() : -1;
+    long rows = isCheap && !skips ? countRows(optimized) : -1;
     GatherSpec spec =
         new GatherSpec(
             form,
@@ -131,7 +133,8 @@ public final class VectorPlans {
             id.isPresent(),
             order.columns().size(),
             options,
-            operator);
+            operator,
+            true);
     if (rows == 0) {
       throw spec.empty();
     }
@@ -151,12 +154,16 @@ public final class VectorPlans {
             : ScalaInterop.emptySeq());
   }
 
-  private long countRows() {
+  private long countRows(LogicalPlan optimized) {
     QueryExecution rows = execution(withoutColumns());
+    Optional<InMemoryRelation> cached = CachedTable.of(optimized);
     return EagerQuery.run(
         rows.sparkSession().sparkContext(),
         operator + " counts rows",
-        () -> (Long) rows.toRdd().count());
+        () ->
+            cached
+                .map(table -> Arrays.stream(CachedTable.counts(table)).sum())
+                .orElseGet(() -> (Long) rows.toRdd().count()));
   }
 
   private QueryExecution execution(LogicalPlan of) {
@@ -341,13 +348,13 @@ public final class VectorPlans {
 
   // ---- sizes
 
-  private int length(VectorColumn form) {
+  private int length(VectorColumn form, LogicalPlan optimized) {
     Optional<Integer> stated =
         options
             .cols()
             .or(() -> isOneVector() ? Optional.empty() : Optional.of(vectors.size()))
             .or(() -> stated(vectors.get(0).metadata()));
-    int length = stated.orElseGet(() -> found(form));
+    int length = stated.orElseGet(() -> found(form, optimized));
     if (length < 1) {
       throw new IllegalArgumentException(
           "%s: the first vector of column %s has no elements; a matrix has at least one column"
@@ -368,12 +375,29 @@ public final class VectorPlans {
   }
 
   /** The length of the first vector, or of the longest where shorter ones are filled up. */
-  private int found(VectorColumn form) {
+  private int found(VectorColumn form, LogicalPlan optimized) {
     if (options.ragged() == RowPolicy.SKIP) {
       throw new IllegalArgumentException(
           "%s: ragged is 'skip', and nothing says which vectors have the right length; state cols"
               .formatted(operator));
     }
+    Attribute vector =
+        ScalaInterop.<Attribute>list(optimized.output()).get(columns.indexOf(vectors.get(0)));
+    Optional<Attributes.Source> cached =
+        options.ragged() == RowPolicy.ZERO
+            ? Optional.empty()
+            : Attributes.belowProjections(optimized, List.of(vector))
+                .filter(source -> source.plan() instanceof InMemoryRelation);
+    if (cached.isEmpty()) {
+      return found(form);
+    }
+    InMemoryRelation table = (InMemoryRelation) cached.get().plan();
+    int ordinal =
+        Attributes.indexOf(ScalaInterop.list(table.output()), cached.get().columns().get(0));
+    return CachedTable.remembered(table, ordinal, Integer.class, () -> found(form));
+  }
+
+  private int found(VectorColumn form) {
     Expression length = new VectorLength(form.isVector(), ScalaInterop.<Expression>seq(vectors));
     Dataset<Row> lengths =
         asDataset

@@ -1,0 +1,117 @@
+package org.tilespark.spark.vectors;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Optional;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.sql.execution.InputAdapter;
+import org.apache.spark.sql.execution.ProjectExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.columnar.CachedRDDBuilder;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.tilespark.spark.rows.RenamedBlocksExec;
+
+/**
+ * A table in Spark's cache, of which the driver remembers what a job has found. The memory holds
+ * while Spark keeps the table and computes no partition of it again: Spark counts the rows that go
+ * into the cache, and a partition that was lost adds to that count. Thread-safe.
+ */
+final class CachedTable {
+  private static final Map<RDD<CachedBatch>, CachedTable> KNOWN = new WeakHashMap<>();
+
+  private final long cachedRows; // Spark's count of rows that went into the cache
+  private final Map<Object, Object> found = new ConcurrentHashMap<>();
+
+  private CachedTable(long cachedRows) {
+    this.cachedRows = cachedRows;
+  }
+
+  /** The cached table of which a plan has all rows in the same partitions, or none. */
+  static Optional<InMemoryRelation> of(LogicalPlan plan) {
+    if (plan instanceof Project project) {
+      return of(project.child());
+    }
+    if (plan instanceof LogicalQueryStage stage) {
+      return of(stage.logicalPlan());
+    }
+    return plan instanceof InMemoryRelation table ? Optional.of(table) : Optional.empty();
+  }
+
+  /** The cached table of which a plan has all rows in the same partitions, or none. */
+  static Optional<InMemoryRelation> of(SparkPlan plan) {
+    if (plan instanceof QueryStageExec stage) {
+      return of(stage.plan());
+    }
+    if (plan instanceof InMemoryTableScanExec scan) {
+      return scan.predicates().isEmpty() ? Optional.of(scan.relation()) : Optional.empty();
+    }
+    boolean keepsRows =
+        plan instanceof ProjectExec
+            || plan instanceof WholeStageCodegenExec
+            || plan instanceof InputAdapter
+            || plan instanceof RenamedBlocksExec;
+    return keepsRows ? of(plan.children().head()) : Optional.empty();
+  }
+
+  /** The rows of each partition of a table: remembered, or counted by a job. */
+  static long[] counts(InMemoryRelation table) {
+    long[] counts =
+        remembered(
+            table,
+            "rows of each partition",
+            long[].class,
+            () -> RowCounts.of(table.cacheBuilder().cachedColumnBuffers(), CachedTable::rows));
+    return Arrays.copyOf(counts, counts.length);
+  }
+
+  private static long rows(CachedBatch batch) {
+    return batch.numRows();
+  }
+
+  /**
+   * What is known of a table.
+   *
+   * @param what is asked, equal for what is the same
+   * @param find finds it by a job, if nobody has found it before
+   */
+  static <T> T remembered(InMemoryRelation table, Object what, Class<T> type, Supplier<T> find) {
+    Optional<CachedTable> before = current(table.cacheBuilder());
+    Object known = before.map(memory -> memory.found.get(what)).orElse(null);
+    if (known != null) {
+      return type.cast(known);
+    }
+    T made = find.get();
+    // What a job found while the cache changed may be of partitions that are no longer there.
+    before
+        .filter(memory -> current(table.cacheBuilder()).filter(now -> now == memory).isPresent())
+        .ifPresent(memory -> memory.found.put(what, made));
+    return made;
+  }
+
+  /** The memory of a table as it lies in the cache now; empty if not all of it is there. */
+  private static Optional<CachedTable> current(CachedRDDBuilder table) {
+    if (!table.isCachedColumnBuffersLoaded()) {
+      return Optional.empty();
+    }
+    RDD<CachedBatch> batches = table.cachedColumnBuffers();
+    long rows = table.rowCountStats().value();
+    synchronized (KNOWN) {
+      CachedTable known = KNOWN.get(batches);
+      if (known == null || known.cachedRows != rows) {
+        known = new CachedTable(rows);
+        KNOWN.put(batches, known);
+      }
+      return Optional.of(known);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package org.tilespark.spark.vectors;
+
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.tilespark.spark.catalyst.PartitionTask;
+import org.tilespark.spark.catalyst.ScalaInterop.SerializableFunction;
+
+/**
+ * Adds up the rows of a partition.
+ *
+ * @param <A> what a partition holds: rows, or batches of several rows
+ * @param size rows of an element
+ */
+record RowCounts<A>(SerializableFunction<A, Long> size) implements PartitionTask<A, Long> {
+  /** The rows of each partition, by a job. */
+  static <A> long[] of(RDD<A> partitions, SerializableFunction<A, Long> size) {
+    Object[] all = (Object[]) new RowCounts<>(size).over(partitions, Long.class, true).collect();
+    long[] counts = new long[all.length];
+    for (int i = 0; i < counts.length; i++) {
+      counts[i] = (Long) all[i];
+    }
+    return counts;
+  }
+
+  @Override
+  public Iterator<Long> open(Iterator<A> partition) {
+    long count = 0;
+    while (partition.hasNext()) {
+      count += size.apply(partition.next());
+    }
+    return List.of(count).iterator();
+  }
+}
