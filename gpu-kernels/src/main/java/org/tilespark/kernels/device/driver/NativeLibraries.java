@@ -51,6 +51,7 @@ public final class NativeLibraries {
     if (loaded) {
       return;
     }
+    DriverEnvironment.complete();
     Path directory = unpack(Path.of(System.getProperty("java.io.tmpdir")));
     try {
       verify(directory);

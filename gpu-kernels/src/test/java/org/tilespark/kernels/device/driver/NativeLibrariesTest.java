@@ -125,7 +125,21 @@ class NativeLibrariesTest {
     }
   }
 
+  @Test
+  void theDriverFindsAllHardwareQueuesUnlessTheUserSaysOtherwise() throws Exception {
+    ProcessBuilder unset = java(PrintQueues.class);
+    unset.environment().remove(DriverEnvironment.QUEUES);
+    ProcessBuilder set = java(PrintQueues.class);
+    set.environment().put(DriverEnvironment.QUEUES, "7");
+    assertEquals(List.of("null", "32"), requireSuccess(unset.start()).lines().toList());
+    assertEquals(List.of("7", "7"), requireSuccess(set.start()).lines().toList());
+  }
+
   private Process start(Class<?> main) throws IOException {
+    return java(main).start();
+  }
+
+  private ProcessBuilder java(Class<?> main) {
     return new ProcessBuilder(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-Xshare:auto",
@@ -134,14 +148,14 @@ class NativeLibrariesTest {
             "-cp",
             System.getProperty("java.class.path"),
             main.getName())
-        .redirectErrorStream(true)
-        .start();
+        .redirectErrorStream(true);
   }
 
-  private static void requireSuccess(Process process) throws Exception {
+  private static String requireSuccess(Process process) throws Exception {
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the process hangs");
     assertEquals(0, process.exitValue(), output);
+    return output;
   }
 
   @Test
@@ -151,6 +165,17 @@ class NativeLibrariesTest {
     try (Stream<Path> left = Files.list(directory)) {
       assertEquals(
           List.of(), left.filter(path -> path.toString().contains("tilespark-natives")).toList());
+    }
+  }
+
+  /** Prints what the driver would find before and after our look for devices. */
+  static final class PrintQueues {
+    private PrintQueues() {}
+
+    public static void main(String[] args) {
+      System.out.println(DriverEnvironment.getenv(DriverEnvironment.QUEUES));
+      DeviceProbe.run();
+      System.out.println(DriverEnvironment.getenv(DriverEnvironment.QUEUES));
     }
   }
 
