@@ -26,6 +26,7 @@ final class DeviceLoad {
   private final Map<Integer, List<Piece>> pieces = new TreeMap<>(); // of each array
   private HostMemory gathered; // null until a plane needs it
   private long usedBytes;
+  private long straightBytes;
 
   /** Bytes that go from one place of pinned memory to one place of a staging buffer. */
   static final class Upload {
@@ -117,6 +118,17 @@ final class DeviceLoad {
     straight
         .computeIfAbsent(array, any -> new ArrayList<>())
         .add(new Upload(values.offset(), toBytes, values.bytes()));
+    straightBytes += values.bytes();
+  }
+
+  /** Bytes that go straight to their place. */
+  long straightBytes() {
+    return straightBytes;
+  }
+
+  /** Bytes of all copies, and of gaps between them. */
+  long bytes() {
+    return usedBytes + straightBytes;
   }
 
   private long reserve(long bytes) {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ReferenceManager;
@@ -22,6 +23,7 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.UploadTurns;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
@@ -32,7 +34,8 @@ import org.tilespark.layout.Shape;
  * One array on its way through a {@link DeviceBlockPipeline}, with the others that its program
  * takes: their parts go up, what the plan says happens to them, and the parts of the result come
  * down. The turn and the device's memory are taken when the first copy goes up, and the memory is
- * given back when the last part has come down.
+ * given back when the last part has come down. Parts in pinned memory go up in turns with those of
+ * other tasks ({@link UploadTurns}).
  *
  * <p>Equal small arrays go as one array with a leading axis. Its extent is the same however many of
  * them come, and the rest is zero: one plan serves all, and no bit of a result depends on how many
@@ -87,8 +90,9 @@ final class DeviceRun implements DeviceWork {
   private int arrays; // of these, not taken whole
   private int taken; // outputs
   private MemoryGovernor.Grant<DeviceArrays> granted; // null before the first copy
+  private final List<DeviceLoad> kept = new ArrayList<>(); // of pinned memory, to go up in a turn
+  private long keptBytes;
   private DeviceLoad load;
-  private long straightBytes; // of the load
   private long bytesUp;
   private boolean settled;
 
@@ -187,8 +191,7 @@ final class DeviceRun implements DeviceWork {
     boolean allPinned = IntStream.range(0, pinned.length).allMatch(p -> pinned[p]);
     if (allPinned && at.isPresent() && !input.isComplex()) {
       load.straight(array, planes.get(0).values(), at.getAsLong() * width);
-      straightBytes += part.elements() * width;
-      if (straightBytes >= stagingBytes) {
+      if (load.straightBytes() >= stagingBytes) {
         flush();
       }
       return;
@@ -220,15 +223,52 @@ final class DeviceRun implements DeviceWork {
         });
   }
 
-  /** Sends what was put and is not on its way yet. */
+  /**
+   * Sends what was put last if it was gathered, since the next parts need that memory. What is read
+   * where it lies is kept until there is enough for a turn: so nobody has a turn and waits for
+   * parts.
+   */
   private void flush() {
     if (load.isEmpty()) {
       return;
     }
-    DeviceLoad sent = load;
+    DeviceLoad full = load;
     load = newLoad();
-    straightBytes = 0;
-    acquire();
+    if (full.isGathered()) {
+      acquire();
+      send(full, stream -> {});
+      return;
+    }
+    kept.add(full);
+    keptBytes += full.bytes();
+    if (keptBytes >= DeviceStaging.TURN_BYTES) {
+      sendKept();
+    }
+  }
+
+  private void sendKept() {
+    if (kept.isEmpty()) {
+      return;
+    }
+    acquire(); // before the turn: it may wait for other tasks
+    if (keptBytes < DeviceStaging.LEAST_TURN_BYTES) {
+      kept.forEach(each -> send(each, stream -> {}));
+    } else {
+      try (UploadTurns.Turn turn = machine.place().device().uploadTurns().begin()) {
+        kept.forEach(each -> send(each, turn::copiesOn));
+        machine.place().listener().waitedForTurn(turn.waitedNanos());
+      }
+    }
+    kept.clear();
+    keptBytes = 0;
+  }
+
+  /**
+   * Queues copies and moves to their places.
+   *
+   * @param behindCopies hears of the stream when the copies are queued on it
+   */
+  private void send(DeviceLoad sent, Consumer<CudaStream> behindCopies) {
     DeviceLanes.UpLane lane = lanes.up();
     CudaStream stream = lane.stream();
     DeviceBuffer target = granted.resource().staging[lanes.upIndex()];
@@ -249,6 +289,7 @@ final class DeviceRun implements DeviceWork {
               }
             });
     CudaEvent copied = clock.ended(Phase.COPY_UP);
+    behindCopies.accept(stream);
     if (sent.isGathered()) {
       lane.reads(this, copied);
     }
@@ -351,6 +392,7 @@ final class DeviceRun implements DeviceWork {
   /** Sends all arrays on their way; nothing comes down yet. */
   void launch() {
     flush();
+    sendKept();
     acquire();
     CudaStream compute = lanes.compute();
     for (DeviceLanes.UpLane lane : lanes.allUp()) {

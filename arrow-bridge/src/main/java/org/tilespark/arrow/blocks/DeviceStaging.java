@@ -8,6 +8,12 @@ final class DeviceStaging {
   /** Staging buffers of an array. */
   static final int LANES = 2;
 
+  /** Pinned parts of this many bytes go up together, or all of an array if it has fewer. */
+  static final long TURN_BYTES = 128L << 20;
+
+  /** Fewer bytes go up without a turn: their copy takes no longer than a thread's wait for it. */
+  static final long LEAST_TURN_BYTES = 16L << 20;
+
   /** What gaps between small parts may take of a staging buffer. */
   private static final long SLACK_BYTES = 64 << 10;
 

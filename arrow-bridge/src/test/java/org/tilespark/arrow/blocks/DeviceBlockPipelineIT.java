@@ -10,6 +10,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.Test;
@@ -273,6 +278,74 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
         }
       }
     }
+  }
+
+  /**
+   * Large arrays of several threads, in pinned memory, go up in turns; two of the threads give up,
+   * one while its parts are kept and one that is interrupted before they are sent.
+   */
+  @Test
+  void largeArraysOfSeveralThreads() throws Exception {
+    Shape shape = Shape.of(20, 1024, 1024); // INT8: more than goes up without a turn
+    int slab = 1 << 20;
+    int bytes = 20 * slab;
+    AtomicInteger turns = new AtomicInteger();
+    PipelineListener heard =
+        new PipelineListener() {
+          @Override
+          public void waitedForTurn(long nanos) {
+            turns.incrementAndGet();
+          }
+        };
+    ExecutorService threads = Executors.newFixedThreadPool(6);
+    try {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < 6; i++) {
+        int number = i;
+        all.add(
+            threads.submit(
+                () -> {
+                  byte[] values = new byte[bytes];
+                  new Random(number).nextBytes(values);
+                  try (BufferAllocator own = device().memory().newChild("thread " + number);
+                      ArrowBuf pinned = own.buffer(bytes);
+                      BlockPipeline large =
+                          open(own, heard, device().governor(), new DeviceTask(() -> {}))) {
+                    pinned.setBytes(0, values);
+                    for (int array = 0; array < 3; array++) {
+                      large.begin(new BlockProgram(shape, ElementType.INT8, false, List.of()));
+                      for (int low : new int[] {12, 0}) {
+                        int size = low == 0 ? 12 : 8;
+                        HostMemory from =
+                            HostMemory.ofAddress(
+                                pinned.memoryAddress() + (long) low * slab, (long) size * slab);
+                        large.put(
+                            slabs(shape, low, size),
+                            List.of(new Plane(from, Optional.of(pinned))));
+                      }
+                      if (number == 1) {
+                        return;
+                      }
+                      if (number == 2) {
+                        Thread.currentThread().interrupt();
+                      }
+                      large.run(List.of(Part.whole(shape)));
+                      byte[] found = new byte[bytes];
+                      List<ArrowBuf> taken = large.take();
+                      taken.get(0).getBytes(0, found);
+                      taken.get(0).close();
+                      assertArrayEquals(values, found, "thread " + number);
+                    }
+                  }
+                }));
+      }
+      for (Future<?> each : all) {
+        each.get(60, TimeUnit.SECONDS);
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    assertEquals(5 * 3 * 2, turns.get(), "of the task, and up");
   }
 
   private static Part slabs(Shape shape, long low, long size) {

@@ -53,6 +53,7 @@ public final class CudaDevice implements AutoCloseable {
   private final KernelModule kernels;
   private final IdleHandles<CudaStream.Handle> idleStreams = new IdleHandles<>(MOST_IDLE_STREAMS);
   private final IdleHandles<CUevent> idleEvents = new IdleHandles<>(MOST_IDLE_EVENTS);
+  private final UploadTurns uploadTurns = new UploadTurns();
   // What was given out and not closed.
   private final Set<Owned> live = Collections.synchronizedSet(new HashSet<>());
   private boolean closing;
@@ -150,6 +151,11 @@ public final class CudaDevice implements AutoCloseable {
     return kernels;
   }
 
+  /** The turns in which threads copy much to this device. */
+  public UploadTurns uploadTurns() {
+    return uploadTurns;
+  }
+
   /** A new stream, which the caller closes. It does not wait for the legacy default stream. */
   public CudaStream newStream() {
     enter();
@@ -244,6 +250,7 @@ public final class CudaDevice implements AutoCloseable {
       }
       closing = true;
     }
+    uploadTurns.close();
     closeLeaks();
     try {
       enter();

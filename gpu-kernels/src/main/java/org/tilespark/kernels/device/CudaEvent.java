@@ -9,7 +9,7 @@ import jcuda.driver.JCudaDriver;
  * A mark in a stream's queue, made by {@link CudaStream#record}. Safe for several threads. Closing
  * it while streams wait for it is allowed.
  */
-public final class CudaEvent extends Owned {
+public final class CudaEvent extends Owned implements UploadTurns.Mark {
   private final CUevent handle;
 
   CudaEvent(CudaDevice device) {
@@ -28,6 +28,7 @@ public final class CudaEvent extends Owned {
   }
 
   /** Waits until the work before the mark is done; the thread sleeps rather than spins. */
+  @Override
   public void synchronize() {
     requireOpen();
     device.enter();
