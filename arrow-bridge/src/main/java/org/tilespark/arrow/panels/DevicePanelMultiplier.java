@@ -9,6 +9,7 @@ import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
@@ -20,6 +21,7 @@ import org.tilespark.kernels.device.DeviceSelector;
 import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.host.HostSelection;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.MultiplyWay;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.select.ColumnSelection;
@@ -40,10 +42,11 @@ import org.tilespark.kernels.select.SelectionPlan;
  * the device, from {@link DevicePanels} to their own buffers, at the place in their stream where
  * the upload would have been. So kernels find the same bytes at the same places either way.
  *
- * <p>The finished tile comes down into pinned memory if it is small beside the pool, else in pieces
- * into plain memory. Where columns of it are selected, the tile stays, unless there are too many.
+ * <p>The finished tile comes down in rectangles to where they are wanted, or as a whole: into pinned
+ * memory if it is small beside the pool, else in pieces into plain memory. Where columns of it are
+ * selected, the tile stays, unless there are too many.
  */
-public final class DevicePanelMultiplier implements PanelMultiplier {
+public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.Pipeline {
   /** Large tiles come down in pieces of this size. */
   private static final long PIECE_BYTES = 16L << 20;
 
@@ -69,13 +72,15 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private TileSums sums;
   private Optional<PanelId> lastA = Optional.empty(); // shared panels of this tile
   private Optional<PanelId> lastB = Optional.empty();
+  private InParts parts; // null unless the tile is fetched in rectangles
+  private volatile Thread user; // the one that fetches them
 
   /**
    * What is for finished tiles.
    *
    * @param plain allocator of any memory, for large tiles
-   * @param mostPinnedBytes of a finished tile that is to be pinned; pinning is slow, so no more
-   *     than its share of a pool
+   * @param mostPinnedBytes of a finished tile, or of what is fetched of it at a time, that is to be
+   *     pinned; pinning is slow, so no more than its share of a pool
    */
   public record Results(BufferAllocator plain, long mostPinnedBytes) {}
 
@@ -104,6 +109,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     for (PanelSlot slot : slots) {
       owned.own(slot);
     }
+    place.task().joins(this);
   }
 
   /** The tile, both pairs of panels, and what the kernels use beside them. */
@@ -144,6 +150,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   @Override
   public void begin(Tile newTile) {
     giveUp();
+    parts = null;
     tile = newTile;
     sums = new TileSums(newTile);
     way = null;
@@ -275,20 +282,101 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       tellPassed();
       return onHost(epilogue, zeros);
     }
-    boolean onDevice = epilogue.stream().allMatch(each -> elementwise.check(each).isPresent());
+    boolean onDevice = runsOnDevice(epilogue);
     HostMemory result;
     try (DeviceClock clock = new DeviceClock(kernels)) {
-      DeviceBuffer from = finished(clock);
-      if (onDevice && !epilogue.isEmpty()) {
-        List<At> tiles = List.of(new At(from, 0));
-        for (ElementwiseProgram each : epilogue) {
-          elementwise.run(each, tile.shape(), new long[2], List.of(), tiles, tiles, kernels);
-        }
-        clock.ended(Phase.KERNELS);
-      }
-      result = fetched(from, clock);
+      result = fetched(finished(clock, onDevice ? epilogue : List.of()), clock);
     }
     return onDevice ? result : onHost(epilogue, result);
+  }
+
+  private boolean runsOnDevice(List<ElementwiseProgram> epilogue) {
+    return epilogue.stream().allMatch(each -> elementwise.check(each).isPresent());
+  }
+
+  @Override
+  public Optional<FinishedTile> finishInParts(List<ElementwiseProgram> epilogue) {
+    if (granted == null || !runsOnDevice(epilogue)) {
+      return Optional.empty();
+    }
+    user = Thread.currentThread();
+    parts = new InParts(epilogue);
+    return Optional.of(parts);
+  }
+
+  /** The tile on the device until its last rectangle was fetched, or others want the memory. */
+  private final class InParts implements FinishedTile {
+    private final List<ElementwiseProgram> epilogue;
+    private DeviceBuffer from; // null before anything was fetched
+    private HostMemory rest; // all of the tile; null unless others wanted the memory
+
+    private InParts(List<ElementwiseProgram> epilogue) {
+      this.epilogue = epilogue;
+    }
+
+    @Override
+    public long mostBytes() {
+      return mostPinnedBytes;
+    }
+
+    private DeviceBuffer from(DeviceClock clock) {
+      if (from == null) {
+        from = finished(clock, epilogue);
+      }
+      return from;
+    }
+
+    @Override
+    public void fetch(List<Rectangle> rectangles, boolean isLast) {
+      long pitch = tile.panel().n() * tile.panel().type().bytes();
+      if (rest != null) {
+        for (Rectangle each : rectangles) {
+          new MemoryRows(rest, each.start(), pitch, each.rowBytes(), each.rows())
+              .copyTo(each.to(), 0, each.rowBytes());
+        }
+        return;
+      }
+      long bytes = 0;
+      try (DeviceClock clock = new DeviceClock(kernels)) {
+        DeviceBuffer finished = from(clock);
+        for (Rectangle each : rectangles) {
+          long rowBytes = each.rowBytes();
+          kernels.downloadRows(
+              finished, each.start(), pitch, each.to(), rowBytes, rowBytes, each.rows());
+          bytes += each.to().bytes();
+        }
+        clock.ended(Phase.COPY_DOWN);
+        place.awaitResults(clock::synchronize);
+        clock.times().tell(place.listener());
+      }
+      place.listener().moved(0, bytes);
+      tellPassed();
+      if (isLast) {
+        giveUp();
+      }
+    }
+
+    /** Brings the tile down as a whole, and gives the device's memory up. */
+    private void settle() {
+      if (granted != null) {
+        try (DeviceClock clock = new DeviceClock(kernels)) {
+          rest = fetched(from(clock), clock);
+        }
+      }
+    }
+  }
+
+  /** Another operator of the task wants device memory while this one's tile is fetched. */
+  @Override
+  public void settleUnderWay() {
+    if (parts != null) {
+      parts.settle();
+    }
+  }
+
+  @Override
+  public Thread user() {
+    return user;
   }
 
   private HostMemory onHost(List<ElementwiseProgram> epilogue, HostMemory result) {
@@ -310,7 +398,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     HostMemory head = pinned.memory(plan.foundBytes()).slice(0, plan.headBytes());
     DeviceBuffer from;
     try (DeviceClock clock = new DeviceClock(kernels)) {
-      from = finished(clock);
+      from = finished(clock, List.of());
       kernels.upload(bounds, onDevice.buffer(), 0);
       clock.ended(Phase.COPY_UP);
       selector.select(selection, plan, new At(from, 0), onDevice, found, kernels);
@@ -357,15 +445,25 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     return (isPinned() ? pinned : plain).memory(tile.bytes());
   }
 
-  /** The tile on the device, behind what is queued on the kernels' stream; its sums are whole. */
-  private DeviceBuffer finished(DeviceClock clock) {
+  /**
+   * The tile on the device, behind what is queued on the kernels' stream; its sums are whole, and
+   * the epilogue is computed.
+   */
+  private DeviceBuffer finished(DeviceClock clock, List<ElementwiseProgram> epilogue) {
     OnDevice memories = granted.resource();
-    if (memories.totals == null) {
-      return memories.c;
+    boolean hasTotals = memories.totals != null;
+    if (hasTotals) {
+      addPartials();
     }
-    addPartials();
-    clock.ended(Phase.KERNELS);
-    return memories.totals;
+    DeviceBuffer finished = hasTotals ? memories.totals : memories.c;
+    List<At> tiles = List.of(new At(finished, 0));
+    for (ElementwiseProgram each : epilogue) {
+      elementwise.run(each, tile.shape(), new long[2], List.of(), tiles, tiles, kernels);
+    }
+    if (hasTotals || !epilogue.isEmpty()) {
+      clock.ended(Phase.KERNELS);
+    }
+    return finished;
   }
 
   /** Brings the tile down behind what is queued, waits, and gives the device's memory up. */
@@ -474,6 +572,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
 
   @Override
   public void close() {
+    place.task().leaves(this);
     // The streams first: closing one waits for its work, which reads and writes our buffers.
     Closing.all(List.of(streams, owned));
   }

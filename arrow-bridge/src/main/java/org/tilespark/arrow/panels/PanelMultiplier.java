@@ -193,6 +193,43 @@ public interface PanelMultiplier extends AutoCloseable {
   HostMemory finish(List<ElementwiseProgram> epilogue);
 
   /**
+   * A finished tile whose rectangles are copied to where they are wanted; valid until the next
+   * {@link #begin} or {@link #close}.
+   */
+  interface FinishedTile {
+    /** Bytes that should be fetched at a time, at most; one rectangle may have more. */
+    long mostBytes();
+
+    /**
+     * Copies rectangles; done on return.
+     *
+     * @param isLast true if nothing else of the tile is wanted
+     */
+    void fetch(List<Rectangle> rectangles, boolean isLast);
+  }
+
+  /**
+   * A part of the tile.
+   *
+   * @param start first byte of the first row in the tile
+   * @param rowBytes length of each row
+   * @param to where the rows go, one behind the other: memory outside the heap of exactly their
+   *     bytes, pinned for full speed
+   */
+  record Rectangle(long start, long rowBytes, long rows, HostMemory to) {}
+
+  /**
+   * The tile, as {@link #finish} gives it, to be fetched in rectangles: a device writes them where
+   * they are wanted, so nobody copies the tile again.
+   *
+   * @param epilogue as that of {@link #finish}
+   * @return empty if the tile is in host memory anyway; nothing has been done then
+   */
+  default Optional<FinishedTile> finishInParts(List<ElementwiseProgram> epilogue) {
+    return Optional.empty();
+  }
+
+  /**
    * Finds columns of the rows of the tile, where it is: only these come from a device, unless they
    * are too many. For {@link #finish}, if the tile {@code selects}; valid as long.
    *

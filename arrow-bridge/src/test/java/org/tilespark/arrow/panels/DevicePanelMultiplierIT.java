@@ -121,10 +121,21 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
     return new PinnedOrNot(HostMemory.ofAddress(buffer.address(), bytes), buffer::close);
   }
 
+  @Override
+  boolean writesRectangles() {
+    return true;
+  }
+
+  @Override
+  void settle(PanelMultiplier panels) {
+    ((DevicePanelMultiplier) panels).settleUnderWay();
+  }
+
   /** Tiles that are too large for their share of the pinned memory come down in pieces. */
   @Test
   void tilesLargerThanThePool() {
     mostPinnedBytes = 0;
+    theTileInRectangles();
     tilesOfManyPanels();
     onePanelServesAsBoth();
     aTileOfNothingIsZero();

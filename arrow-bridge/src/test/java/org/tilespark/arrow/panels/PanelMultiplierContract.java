@@ -13,9 +13,11 @@ import java.util.Random;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.panels.PanelMultiplier.FinishedTile;
 import org.tilespark.arrow.panels.PanelMultiplier.Panel;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
+import org.tilespark.arrow.panels.PanelMultiplier.Rectangle;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.kernels.memory.HostMemory;
@@ -123,37 +125,106 @@ abstract class PanelMultiplierContract {
         });
   }
 
+  private static final ElementwiseProgram TWICE =
+      new ElementwiseProgram(
+          2,
+          List.of(ElementwiseProgram.Input.of(ElementType.FLOAT64, false)),
+          List.of(),
+          List.of(new Instruction.Load(0, 0), new Instruction.Binary(BinaryFunction.ADD, 0, 0)),
+          List.of(ElementwiseProgram.Output.real(1)));
+
   /** Of one panel, of many with totals, and of none. */
   @Test
   void whatIsComputedOfTheTile() {
-    ElementwiseProgram twice =
-        new ElementwiseProgram(
-            2,
-            List.of(ElementwiseProgram.Input.of(ElementType.FLOAT64, false)),
-            List.of(),
-            List.of(new Instruction.Load(0, 0), new Instruction.Binary(BinaryFunction.ADD, 0, 0)),
-            List.of(ElementwiseProgram.Output.real(1)));
     withMultiplier(
         multiplier -> {
           for (int depths : new int[] {1, 40, 0}) {
-            int k = 5;
-            Random random = new Random(depths);
-            double[] expected = new double[M * N];
-            multiplier.begin(new Tile(problem(M, k, N, k, k), false, depths));
-            for (int i = 0; i < depths; i++) {
-              double[] a = numbers(random, M * k);
-              double[] b = numbers(random, N * k);
-              Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
-              panels.a().orElseThrow().put(HostMemory.ofArray(a));
-              panels.b().orElseThrow().put(HostMemory.ofArray(b));
-              multiplier.multiply(List.of(new PanelProduct(problem(M, k, N, k, k), 0, 0, 0)));
-              add(expected, N, a, b, k, 0, M, 0, k, 0, N);
-            }
+            double[] expected = sumOfPanels(multiplier, depths);
             Arrays.setAll(expected, i -> 4 * expected[i]);
-            assertTile(expected, multiplier.finish(List.of(twice, twice)));
+            assertTile(expected, multiplier.finish(List.of(TWICE, TWICE)));
           }
         });
   }
+
+  /** Begins a tile and adds panels to it; what it is then. */
+  private static double[] sumOfPanels(PanelMultiplier multiplier, int depths) {
+    int k = 5;
+    Random random = new Random(depths);
+    double[] expected = new double[M * N];
+    multiplier.begin(new Tile(problem(M, k, N, k, k), false, depths));
+    for (int i = 0; i < depths; i++) {
+      double[] a = numbers(random, M * k);
+      double[] b = numbers(random, N * k);
+      Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
+      panels.a().orElseThrow().put(HostMemory.ofArray(a));
+      panels.b().orElseThrow().put(HostMemory.ofArray(b));
+      multiplier.multiply(List.of(new PanelProduct(problem(M, k, N, k, k), 0, 0, 0)));
+      add(expected, N, a, b, k, 0, M, 0, k, 0, N);
+    }
+    return expected;
+  }
+
+  /**
+   * Rectangles of the tile, which cover it: all at once, a few at a time, and the last ones after
+   * others wanted the memory; then the next tile.
+   */
+  @Test
+  void theTileInRectangles() {
+    int[] rowCuts = {0, 1, 20, M};
+    int[] colCuts = {0, 17, 18, N};
+    withMultiplier(
+        multiplier -> {
+          for (int depths : new int[] {1, 40, 0}) {
+            for (int atATime : new int[] {9, 4, 1}) {
+              for (int settledBefore : new int[] {9, 4, 0}) {
+                double[] expected = sumOfPanels(multiplier, depths);
+                Arrays.setAll(expected, i -> 2 * expected[i]);
+                Optional<FinishedTile> finished = multiplier.finishInParts(List.of(TWICE));
+                if (finished.isEmpty()) {
+                  assertTrue(depths == 0 || !writesRectangles(), "a device writes them");
+                  assertTile(expected, multiplier.finish(List.of(TWICE)));
+                  continue;
+                }
+                assertTrue(writesRectangles());
+                PinnedOrNot room = room(bytes(M, N), true);
+                double[] found = new double[M * N];
+                for (int first = 0; first < 9; first += atATime) {
+                  if (first >= settledBefore) {
+                    settle(multiplier);
+                  }
+                  List<Rectangle> rectangles = new ArrayList<>();
+                  long used = 0;
+                  for (int which = first; which < Math.min(9, first + atATime); which++) {
+                    long fromRow = rowCuts[which / 3];
+                    long fromCol = colCuts[which % 3];
+                    long rows = rowCuts[which / 3 + 1] - fromRow;
+                    long rowBytes = 8 * (colCuts[which % 3 + 1] - fromCol);
+                    HostMemory to = room.memory().slice(used, rows * rowBytes);
+                    used += to.bytes();
+                    rectangles.add(
+                        new Rectangle(8 * (fromRow * N + fromCol), rowBytes, rows, to));
+                  }
+                  finished.get().fetch(rectangles, first + atATime >= 9);
+                  for (Rectangle each : rectangles) {
+                    new MemoryRows(each.to(), 0, each.rowBytes(), each.rowBytes(), each.rows())
+                        .copyTo(HostMemory.ofArray(found), each.start(), 8L * N);
+                  }
+                }
+                assertTile(expected, HostMemory.ofArray(found));
+                room.close();
+              }
+            }
+          }
+        });
+  }
+
+  /** True if finished tiles can be fetched in rectangles. */
+  boolean writesRectangles() {
+    return false;
+  }
+
+  /** What another operator of the task does that finds no device memory. */
+  void settle(PanelMultiplier multiplier) {}
 
   /** Columns are selected of the finished tile: of few, and of more than a device has room for. */
   @Test

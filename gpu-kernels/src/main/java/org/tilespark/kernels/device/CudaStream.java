@@ -177,17 +177,39 @@ public final class CudaStream extends Owned {
       long pitchBytes,
       long rowBytes,
       long rows) {
+    downloadRows(from, fromOffset, rowBytes, to, pitchBytes, rowBytes, rows);
+  }
+
+  /**
+   * As the other one, of rows that lie apart on the device too.
+   *
+   * @param fromPitchBytes from one row's first byte to the next one's on the device, at least
+   *     {@code rowBytes}
+   */
+  public void downloadRows(
+      DeviceBuffer from,
+      long fromOffset,
+      long fromPitchBytes,
+      HostMemory to,
+      long pitchBytes,
+      long rowBytes,
+      long rows) {
     requireRows(to, pitchBytes, rowBytes, rows);
-    if (rows == 1 || pitchBytes > device.maxPitchBytes()) {
+    if (rows > 1 && pitchBytes == rowBytes && fromPitchBytes == rowBytes) {
+      download(from, fromOffset, to);
+      return;
+    }
+    if (rows == 1 || Math.max(pitchBytes, fromPitchBytes) > device.maxPitchBytes()) {
       for (long row = 0; row < rows; row++) {
-        download(from, fromOffset + row * rowBytes, to.slice(row * pitchBytes, rowBytes));
+        download(from, fromOffset + row * fromPitchBytes, to.slice(row * pitchBytes, rowBytes));
       }
       return;
     }
     CUDA_MEMCPY2D copy = copyOfRows(rowBytes, rows);
     copy.srcMemoryType = CUmemorytype.CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = new DevicePointer(from.address(device, fromOffset, rows * rowBytes));
-    copy.srcPitch = rowBytes;
+    copy.srcDevice =
+        new DevicePointer(from.address(device, fromOffset, (rows - 1) * fromPitchBytes + rowBytes));
+    copy.srcPitch = fromPitchBytes;
     copy.dstMemoryType = CUmemorytype.CU_MEMORYTYPE_HOST;
     copy.dstHost = new HostPointer(to.offset());
     copy.dstPitch = pitchBytes;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -93,7 +94,7 @@ class CudaDeviceIT {
     new SplittableRandom(4).nextBytes(in);
     byte[] together = new byte[rows * rowBytes];
     byte[] apart = new byte[span];
-    java.util.Arrays.fill(apart, (byte) 0x55); // what lies between rows stays
+    Arrays.fill(apart, (byte) 0x55); // what lies between rows stays
     for (int row = 0; row < rows; row++) {
       System.arraycopy(in, row * pitch, together, row * rowBytes, rowBytes);
       System.arraycopy(in, row * pitch, apart, row * pitch, rowBytes);
@@ -114,6 +115,22 @@ class CudaDeviceIT {
       stream.downloadRows(buffer, 5, pinned.memory(), pitch, rowBytes, rows);
       stream.synchronize();
       pinned.memory().copyTo(HostMemory.ofArray(back));
+      HostMemory everySecond = pinned.memory().slice(0, (rows / 2) * rowBytes);
+      stream.downloadRows(buffer, 5, 2L * rowBytes, everySecond, rowBytes, rowBytes, rows / 2);
+      stream.synchronize();
+      byte[] halves = new byte[(rows / 2) * rowBytes];
+      everySecond.copyTo(HostMemory.ofArray(halves));
+      for (int row = 0; row < rows / 2; row++) {
+        assertArrayEquals(
+            Arrays.copyOfRange(together, 2 * row * rowBytes, (2 * row + 1) * rowBytes),
+            Arrays.copyOfRange(halves, row * rowBytes, (row + 1) * rowBytes),
+            "row " + row);
+      }
+      assertThrows(
+          IndexOutOfBoundsException.class,
+          () ->
+              stream.downloadRows(
+                  buffer, 6L + rowBytes, 2L * rowBytes, everySecond, rowBytes, rowBytes, rows / 2));
       HostMemory oneRow = pinned.memory().slice(0, rowBytes);
       stream.uploadRows(oneRow, 0, rowBytes, 1, buffer, 0);
       stream.downloadRows(buffer, 0, oneRow, 0, rowBytes, 1);

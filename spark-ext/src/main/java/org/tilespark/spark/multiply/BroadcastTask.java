@@ -19,11 +19,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
+import org.tilespark.spark.multiply.TileBlocks.Tiles;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCursor;
 import scala.Option;
@@ -71,6 +71,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
    * The products of one partition.
    *
    * @param partition the first one marks the blocks of C, where products are partial
+   * @param tiles cuts them into blocks whose places are indices
    */
   BroadcastTask(
       PanelTask.Job job,
@@ -78,7 +79,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
       Partition partition,
       Broadcast broadcast,
       PanelMultiplier multiplier,
-      Transposer transposer,
+      TileBlocks tiles,
       PanelTask.Listener listener) {
     this.job = job;
     this.spec = job.spec();
@@ -88,7 +89,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.multiplier = multiplier;
     Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places are indices
     this.panels = new PanelPair(job, uncut, multiplier, listener);
-    this.tiles = new TileBlocks(job, uncut, transposer, listener);
+    this.tiles = tiles;
     boolean isMarked = job.partial() && spec.m() > 0 && spec.n() > 0;
     this.marks = new Marks();
     if (isMarked && !isCommon() && partition.number() == 0) {
@@ -144,7 +145,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
       zero = HostMemory.ofArray(new byte[Math.toIntExact(bytes)]);
       new HostElementwise().run(job.epilogue(), Shape.of(1, elements), zero);
     }
-    tiles.begin(zero.slice(0, bytes), block.tile(), List.of(block.group()), 0, spec.k(), false);
+    Tiles zeroTile = new Tiles(block.tile(), List.of(block.group()), 0, spec.k());
+    tiles.begin(zero.slice(0, bytes), zeroTile, false);
   }
 
   private Map<UnsafeRow, Pieces> pieces(InternalRow[] broadcast) {
@@ -240,8 +242,10 @@ final class BroadcastTask implements Iterator<InternalRow> {
       }
       panels.multiply();
     }
-    tiles.begin(
-        multiplier.finish(job.epilogue()), tile, groups, innerStart, innerEnd - innerStart, false);
+    Tiles made = new Tiles(tile, groups, innerStart, innerEnd - innerStart);
+    if (!tiles.begin(multiplier, job.epilogue(), made)) {
+      tiles.begin(multiplier.finish(job.epilogue()), made, false);
+    }
   }
 
   /** True if a range of M, or of N, is all of it. */

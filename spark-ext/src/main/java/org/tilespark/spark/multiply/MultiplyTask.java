@@ -13,6 +13,7 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.multiply.scores.TileSides;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.PendingRowMemory;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
@@ -35,7 +36,11 @@ final class MultiplyTask<T>
   /** Opens the products of one partition. */
   private interface Multiplication<T> extends Serializable {
     Iterator<InternalRow> open(
-        int partition, Iterator<T> input, TaskRun run, PanelMultiplier multiplier);
+        int partition,
+        Iterator<T> input,
+        TaskRun run,
+        PendingRowMemory rows,
+        PanelMultiplier multiplier);
   }
 
   /**
@@ -62,8 +67,8 @@ final class MultiplyTask<T>
   static MultiplyTask<InternalRow> ofPieces(
       PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     return new MultiplyTask<>(
-        (partition, rows, run, multiplier) -> {
-          CuboidTask.Pieces pieces = new CuboidTask.Pieces(rows, run.retained());
+        (partition, input, run, rows, multiplier) -> {
+          CuboidTask.Pieces pieces = new CuboidTask.Pieces(input, run.retained());
           return job.spec().reduction().isDefined()
               ? run.scope()
                   .own(
@@ -79,7 +84,7 @@ final class MultiplyTask<T>
                   partition,
                   pieces,
                   multiplier,
-                  run.runtime().hostTransposer(),
+                  new TileBlocks(job, cuboids, run.runtime().hostTransposer(), rows, metrics),
                   metrics);
         },
         cuboids,
@@ -108,7 +113,7 @@ final class MultiplyTask<T>
       BackendChoice backend,
       MultiplyMetrics metrics) {
     return new MultiplyTask<>(
-        (partition, input, run, multiplier) ->
+        (partition, input, run, rows, multiplier) ->
             job.spec().reduction().isDefined()
                 ? run.scope()
                     .own(
@@ -124,7 +129,12 @@ final class MultiplyTask<T>
                     new BroadcastTask.Partition(partition, source.open(input)),
                     new BroadcastTask.Broadcast(small.value(), ranges.map(Broadcast::value)),
                     multiplier,
-                    run.runtime().hostTransposer(),
+                    new TileBlocks(
+                        job,
+                        Cuboids.uncut(job.spec().extents()),
+                        run.runtime().hostTransposer(),
+                        rows,
+                        metrics),
                     metrics),
         Cuboids.uncut(job.spec().extents()),
         backend,
@@ -146,12 +156,14 @@ final class MultiplyTask<T>
     BufferAllocator plain = run.plain("large tile");
     PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
     StageAttempt peers = new StageAttempt(execution, task.stageId(), task.stageAttemptNumber());
+    // Before the multiplier, so that it is closed after it: a device may be writing to rows.
+    PendingRowMemory rows = run.scope().own(new PendingRowMemory(run.allocator()));
     PanelMultiplier multiplier = run.multiplier(peers, plain, listener);
     run.scope()
         .own(
             () ->
                 metrics.peak(
                     run.allocator().getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
-    return run.watched(products.open(partition, run.awaited(input), run, multiplier));
+    return run.watched(products.open(partition, run.awaited(input), run, rows, multiplier));
   }
 }

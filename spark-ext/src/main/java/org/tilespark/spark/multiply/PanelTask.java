@@ -16,12 +16,13 @@ import org.apache.spark.sql.types.DataType;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
-import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
+import org.tilespark.spark.multiply.TileBlocks.Tiles;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
+import org.tilespark.spark.rows.PendingRowMemory;
 import scala.collection.immutable.Seq;
 
 /**
@@ -99,10 +100,18 @@ final class PanelTask extends CuboidTask {
       return IntStream.range(first, first + groupTypes.size()).boxed().toList();
     }
 
-    /** Writes the output rows. */
+    /** Writes the output rows, one at a time. */
     ArrayRowWriter writer() {
-      return new ArrayRowWriter(
-          outputTypes.size() + groupTypes.size(), Column.VALUES.ordinal(), spec.type());
+      return new ArrayRowWriter(columns(), Column.VALUES.ordinal(), spec.type());
+    }
+
+    /** Writes output rows in {@code memory}, which is borrowed. */
+    ArrayRowWriter writer(PendingRowMemory memory) {
+      return new ArrayRowWriter(columns(), Column.VALUES.ordinal(), spec.type(), memory);
+    }
+
+    private int columns() {
+      return outputTypes.size() + groupTypes.size();
     }
 
     /** Rows by the matrix that they are of, with grouping columns from {@code first} on. */
@@ -156,19 +165,23 @@ final class PanelTask extends CuboidTask {
   private final PanelPair panels;
   private final TileBlocks blocks;
 
-  /** The products of one partition. */
+  /**
+   * The products of one partition.
+   *
+   * @param blocks what tiles are cut into
+   */
   PanelTask(
       Job job,
       Cuboids cuboids,
       int partition,
       Pieces pieces,
       PanelMultiplier multiplier,
-      Transposer transposer,
+      TileBlocks blocks,
       Listener listener) {
     super(job, cuboids, partition, pieces);
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
-    this.blocks = new TileBlocks(job, cuboids, transposer, listener);
+    this.blocks = blocks;
   }
 
   @Override
@@ -209,13 +222,17 @@ final class PanelTask extends CuboidTask {
       inner = panelEnd;
     }
     requireNoneLeft(key, groups.get(groups.size() - 1));
+    Tiles tiles = new Tiles(tile, groups, start, end - start);
+    if (!cuboids.gram() && blocks.begin(multiplier, job.epilogue(), tiles)) {
+      return;
+    }
     HostMemory values = multiplier.finish(job.epilogue());
     if (diagonal) {
       for (int i = 0; i < groups.size(); i++) {
         mirrorDiagonal(values.slice(i * panels.tileBytes(), panels.tileBytes()), tile.rows());
       }
     }
-    blocks.begin(values, tile, groups, start, end - start, cuboids.gram() && !diagonal);
+    blocks.begin(values, tiles, cuboids.gram() && !diagonal);
   }
 
   /**

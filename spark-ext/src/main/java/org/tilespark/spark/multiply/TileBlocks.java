@@ -1,13 +1,21 @@
 package org.tilespark.spark.multiply;
 
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.arrow.panels.PanelMultiplier.FinishedTile;
+import org.tilespark.arrow.panels.PanelMultiplier.Rectangle;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
+import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Permutation;
@@ -16,6 +24,8 @@ import org.tilespark.layout.Strides;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.rows.ArrayRowWriter;
+import org.tilespark.spark.rows.PendingRowMemory;
+import org.tilespark.spark.rows.PendingRows.PendingRow;
 
 /**
  * Cuts tiles of C into rows of blocks, at the places of C's own blocks. A row is valid until the
@@ -29,6 +39,21 @@ final class TileBlocks implements Iterator<InternalRow> {
     }
   }
 
+  /**
+   * The tiles of some matrices at one place.
+   *
+   * @param groups grouping columns of the matrices, one or more; borrowed until the last block has
+   *     been handed out
+   * @param from first index along K of what was summed; written if blocks are partial
+   * @param extent of what was summed along K
+   */
+  record Tiles(Tile tile, List<UnsafeRow> groups, long from, long extent) {}
+
+  /** Smaller blocks, and those of shorter rows, are copied by the CPU: that costs less. */
+  private static final long LEAST_FETCHED_BYTES = 32 << 10;
+
+  private static final long LEAST_FETCHED_ROW_BYTES = 1 << 10;
+
   private final MultiplySpec spec;
   private final Cuboids cuboids;
   private final boolean partial;
@@ -36,20 +61,22 @@ final class TileBlocks implements Iterator<InternalRow> {
   private final Transposer transposer;
   private final UnsafeProjection heads;
   private final ArrayRowWriter writer;
+  private final PendingRowMemory memory;
+  private final ArrayRowWriter pendingWriter; // in that memory
+  private final Deque<PendingRow> fetched = new ArrayDeque<>(); // not handed out
+  private PendingRow current; // of the fetched ones; null if there is none
   private final int bytes; // of an element
 
-  private HostMemory all; // of the tiles that are handed out, (matrices, rows, cols)
-  private HostMemory values; // of the one that is handed out, (rows, cols); null if there is none
-  private List<UnsafeRow> groups;
+  private HostMemory all; // (matrices, rows, cols); null if they are fetched from:
+  private FinishedTile finished;
+  private Tiles tiles;
   private int number; // of the tile among them
-  private Tile whole; // as it was computed
+  private boolean isDone; // with all tiles
   private Tile tile;
   private boolean turned; // values are those of the transposed tile
   private boolean mirrored; // the transposed tile comes after each
   private boolean mirrorLater; // after this one
   private UnsafeRow head;
-  private long inner;
-  private long innerExtent;
   private long nextRow;
   private long nextCol;
 
@@ -57,9 +84,14 @@ final class TileBlocks implements Iterator<InternalRow> {
    * The blocks of one task.
    *
    * @param cuboids whose ranks the places of tiles are
+   * @param memory of blocks that a device writes; borrowed
    */
   TileBlocks(
-      PanelTask.Job job, Cuboids cuboids, Transposer transposer, PanelTask.Listener listener) {
+      PanelTask.Job job,
+      Cuboids cuboids,
+      Transposer transposer,
+      PendingRowMemory memory,
+      PanelTask.Listener listener) {
     this.spec = job.spec();
     this.cuboids = cuboids;
     this.partial = job.partial();
@@ -68,43 +100,58 @@ final class TileBlocks implements Iterator<InternalRow> {
     this.bytes = spec.type().bytes();
     this.heads = job.heads(0);
     this.writer = job.writer();
+    this.memory = memory;
+    this.pendingWriter = job.writer(memory);
+    this.isDone = true;
   }
 
   /**
-   * Begins with the tiles of some matrices at one place; those before have been handed out.
+   * Begins with the tiles that a multiplier has computed, if it writes large blocks itself; those
+   * before have been handed out.
+   *
+   * @param epilogue as that of {@link PanelMultiplier#finish}
+   * @return false if the tiles are to be finished and begun with as a whole
+   */
+  boolean begin(PanelMultiplier multiplier, List<ElementwiseProgram> epilogue, Tiles newTiles) {
+    Tile all = newTiles.tile();
+    long rowBytes = Math.min(spec.blockCols(), all.cols()) * bytes;
+    long blockBytes = Math.min(spec.blockRows(), all.rows()) * rowBytes;
+    if (rowBytes < LEAST_FETCHED_ROW_BYTES || blockBytes < LEAST_FETCHED_BYTES) {
+      return false;
+    }
+    Optional<FinishedTile> inParts = multiplier.finishInParts(epilogue);
+    inParts.ifPresent(newFinished -> begin(newFinished, newTiles));
+    return inParts.isPresent();
+  }
+
+  /** Begins with tiles whose blocks are fetched; those before have been handed out. */
+  void begin(FinishedTile newFinished, Tiles newTiles) {
+    finished = newFinished;
+    begin((HostMemory) null, newTiles, false);
+  }
+
+  /**
+   * Begins with tiles; those before have been handed out.
    *
    * @param newValues rows x cols of each, row-major, one behind the other; borrowed until their
    *     last block has been handed out
-   * @param newGroups their grouping columns, one or more; borrowed likewise
-   * @param from first index along K of what was summed; written if blocks are partial
-   * @param extent of what was summed along K
    * @param mirror true if the transposed tile is to follow
    */
-  void begin(
-      HostMemory newValues,
-      Tile newTile,
-      List<UnsafeRow> newGroups,
-      long from,
-      long extent,
-      boolean mirror) {
-    if (newTile.rows() == 0 || newTile.cols() == 0) {
+  void begin(HostMemory newValues, Tiles newTiles, boolean mirror) {
+    if (newTiles.tile().rows() == 0 || newTiles.tile().cols() == 0) {
       return;
     }
     all = newValues;
-    whole = newTile;
-    groups = newGroups;
-    inner = from;
-    innerExtent = extent;
+    tiles = newTiles;
     mirrored = mirror;
+    isDone = false;
     beginMatrix(0);
   }
 
   private void beginMatrix(int newNumber) {
     number = newNumber;
-    long tileBytes = whole.rows() * whole.cols() * bytes;
-    values = all.slice(number * tileBytes, tileBytes);
-    tile = whole;
-    head = heads.apply(groups.get(number));
+    tile = tiles.tile();
+    head = heads.apply(tiles.groups().get(number));
     turned = false;
     mirrorLater = mirrored;
     nextRow = tile.row();
@@ -113,39 +160,91 @@ final class TileBlocks implements Iterator<InternalRow> {
 
   @Override
   public boolean hasNext() {
-    return values != null;
+    return !isDone || !fetched.isEmpty();
   }
 
   @Override
   public InternalRow next() {
-    if (values == null) {
+    if (!hasNext()) {
       throw new NoSuchElementException();
     }
+    if (current != null) {
+      current.close();
+      current = null;
+    }
+    listener.block();
+    if (fetched.isEmpty() && all != null) {
+      nextBlock(writer, this::copy);
+      return writer.row();
+    }
+    if (fetched.isEmpty()) {
+      fetch();
+    }
+    current = fetched.remove();
+    return current.row();
+  }
+
+  /** Begins the rows of the next blocks, as many as may be fetched at a time, and fetches them. */
+  private void fetch() {
+    List<Rectangle> rectangles = new ArrayList<>();
+    long fetchedBytes = 0;
+    while (!isDone && (fetchedBytes == 0 || fetchedBytes + nextBytes() <= finished.mostBytes())) {
+      HostMemory to =
+          nextBlock(
+              pendingWriter,
+              (row, height, col, width, values) ->
+                  rectangles.add(
+                      new Rectangle(start(row, col), width * bytes, height, values)));
+      fetchedBytes += to.bytes();
+      fetched.add(memory.begun(pendingWriter.row(), List.of(to)));
+    }
+    finished.fetch(rectangles, isDone);
+  }
+
+  /** What becomes of the values of a block. */
+  private interface Values {
+    void to(long row, long height, long col, long width, HostMemory values);
+  }
+
+  /** Rows of the next block. */
+  private long nextRows(long row) {
+    long cellEnd = row / spec.blockRows() * spec.blockRows() + spec.blockRows();
+    return Math.min(
+        tile.row() + tile.rows() - nextRow, Math.min(cellEnd, cuboids.runEnd(Axis.M, row)) - row);
+  }
+
+  /** Columns of the next block. */
+  private long nextCols(long col) {
+    long cellEnd = col / spec.blockCols() * spec.blockCols() + spec.blockCols();
+    return Math.min(
+        tile.col() + tile.cols() - nextCol, Math.min(cellEnd, cuboids.runEnd(Axis.N, col)) - col);
+  }
+
+  private long nextBytes() {
+    return nextRows(cuboids.element(Axis.M, nextRow))
+        * nextCols(cuboids.element(Axis.N, nextCol))
+        * bytes;
+  }
+
+  /** Writes the next block, and goes on to the one after it; its values. */
+  private HostMemory nextBlock(ArrayRowWriter to, Values move) {
     long row = cuboids.element(Axis.M, nextRow);
     long col = cuboids.element(Axis.N, nextCol);
-    long cellRow = row / spec.blockRows() * spec.blockRows();
-    long cellCol = col / spec.blockCols() * spec.blockCols();
-    long rows =
-        Math.min(
-            tile.row() + tile.rows() - nextRow,
-            Math.min(cellRow + spec.blockRows(), cuboids.runEnd(Axis.M, row)) - row);
-    long cols =
-        Math.min(
-            tile.col() + tile.cols() - nextCol,
-            Math.min(cellCol + spec.blockCols(), cuboids.runEnd(Axis.N, col)) - col);
-    copy(nextRow, rows, nextCol, cols);
-    UnsafeRow out = writer.row();
+    long rows = nextRows(row);
+    long cols = nextCols(col);
+    HostMemory values = to.start(head, rows * cols);
+    move.to(nextRow, rows, nextCol, cols, values);
+    UnsafeRow out = to.row();
     out.setLong(Column.ROW.ordinal(), row);
     out.setLong(Column.COL.ordinal(), col);
     out.setInt(Column.ROWS.ordinal(), Math.toIntExact(rows));
     out.setInt(Column.COLS.ordinal(), Math.toIntExact(cols));
     if (partial) {
-      out.setLong(PieceColumns.CELL_ROW, cellRow);
-      out.setLong(PieceColumns.CELL_COL, cellCol);
-      out.setLong(PieceColumns.PART, inner);
-      out.setLong(PieceColumns.PART_EXTENT, innerExtent);
+      out.setLong(PieceColumns.CELL_ROW, row / spec.blockRows() * spec.blockRows());
+      out.setLong(PieceColumns.CELL_COL, col / spec.blockCols() * spec.blockCols());
+      out.setLong(PieceColumns.PART, tiles.from());
+      out.setLong(PieceColumns.PART_EXTENT, tiles.extent());
     }
-    listener.block();
     nextCol += cols;
     if (nextCol == tile.col() + tile.cols()) {
       nextCol = tile.col();
@@ -154,14 +253,20 @@ final class TileBlocks implements Iterator<InternalRow> {
     if (nextRow == tile.row() + tile.rows()) {
       endOfTile();
     }
-    return out;
+    return values;
   }
 
-  private void copy(long row, long height, long col, long width) {
-    HostMemory to = writer.start(head, height * width);
+  /** First byte of an element among those of all tiles. */
+  private long start(long row, long col) {
+    long before = number * tile.rows() * tile.cols();
+    return (before + (row - tile.row()) * tile.cols() + (col - tile.col())) * bytes;
+  }
+
+  private void copy(long row, long height, long col, long width, HostMemory to) {
     if (turned) {
       // The tile's values have our columns as their rows.
-      long start = ((col - tile.col()) * tile.rows() + (row - tile.row())) * bytes;
+      long before = number * tile.rows() * tile.cols();
+      long start = (before + (col - tile.col()) * tile.rows() + (row - tile.row())) * bytes;
       TransposeProblem problem =
           new TransposeProblem(
               Shape.of(width, height),
@@ -169,23 +274,19 @@ final class TileBlocks implements Iterator<InternalRow> {
               bytes,
               Strides.of(tile.rows(), 1),
               Strides.of(width, 1));
-      transposer.transpose(problem, values.slice(start, problem.inBytes()), to);
+      transposer.transpose(problem, all.slice(start, problem.inBytes()), to);
     } else {
-      new MemoryRows(
-              values,
-              ((row - tile.row()) * tile.cols() + (col - tile.col())) * bytes,
-              tile.cols() * bytes,
-              width * bytes,
-              height)
+      new MemoryRows(all, start(row, col), tile.cols() * bytes, width * bytes, height)
           .copyTo(to, 0, width * bytes);
     }
   }
 
   private void endOfTile() {
     if (!mirrorLater) {
-      values = null;
-      if (number + 1 < groups.size()) {
+      if (number + 1 < tiles.groups().size()) {
         beginMatrix(number + 1);
+      } else {
+        isDone = true;
       }
       return;
     }

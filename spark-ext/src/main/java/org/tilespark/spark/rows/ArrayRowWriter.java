@@ -8,8 +8,8 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.RowBytes;
 
 /**
- * Writes rows that hold one array of numbers beside small columns, in one {@link RowAllocator}: the
- * small columns as Spark's own projection wrote them, then the array, whose elements the caller
+ * Writes rows that hold one array of numbers beside small columns, one at a time or several in a
+ * {@link PendingRowMemory}: the small columns as Spark's own projection wrote them, then the array, whose elements the caller
  * puts in place.
  */
 public final class ArrayRowWriter {
@@ -19,13 +19,24 @@ public final class ArrayRowWriter {
   private final int arrayOrdinal;
   private final ElementType type;
   private final UnsafeRow row;
-  private final RowAllocator allocator = new SingleRowAllocator();
+  private final RowAllocator allocator;
 
   /**
    * @param columns of the row
    * @param arrayOrdinal the array's
    */
   public ArrayRowWriter(int columns, int arrayOrdinal, ElementType type) {
+    this(columns, arrayOrdinal, type, new SingleRowAllocator());
+  }
+
+  /** As the other one, of rows in {@code memory}, which is borrowed. */
+  public ArrayRowWriter(
+      int columns, int arrayOrdinal, ElementType type, PendingRowMemory memory) {
+    this(columns, arrayOrdinal, type, (RowAllocator) memory);
+  }
+
+  private ArrayRowWriter(int columns, int arrayOrdinal, ElementType type, RowAllocator allocator) {
+    this.allocator = allocator;
     this.columns = columns;
     this.arrayOrdinal = arrayOrdinal;
     this.type = type;

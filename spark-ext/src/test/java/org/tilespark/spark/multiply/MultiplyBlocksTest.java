@@ -124,6 +124,28 @@ class MultiplyBlocksTest extends SparkTest {
     }
   }
 
+  /** A device writes such blocks where they go: to rows, to an exchange of parts, to the cache. */
+  @Test
+  void blocksOfLongRows() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT64, 150, 60, 31);
+    TestProduct b = TestProduct.random(ElementType.FLOAT64, 60, 500, 32);
+    Dataset<Row> left = a.frame(spark, 64, 40);
+    Dataset<Row> right = b.frame(spark, 40, 128);
+    for (Strategy strategy :
+        List.of(
+            new Strategy.Cuboid(2, 2, 1), new Strategy.Cuboid(1, 2, 2), Strategy.BROADCAST)) {
+      MultiplyOptions options = OPTIONS.withBlockShape(40, 150).withStrategy(strategy);
+      TestProduct.assertProduct(a, b, MatrixBlocks.multiply(left, right, options));
+      Dataset<Row> kept = MatrixBlocks.multiply(left, right, options).cache();
+      for (int read = 0; read < 2; read++) {
+        TestProduct.assertProduct(a, b, kept);
+      }
+      kept.unpersist(true);
+      Dataset<Row> next = MatrixBlocks.map(MatrixBlocks.multiply(left, right, options), "v * 1.0");
+      TestProduct.assertProduct(a, b, next);
+    }
+  }
+
   @Test
   void runsInEveryMode() {
     TestProduct a = TestProduct.random(ElementType.FLOAT32, 20, 24, 7);
