@@ -32,9 +32,16 @@ public interface PanelMultiplier extends AutoCloseable {
      */
     void put(MemoryRows values, long start, long pitch, boolean stay);
 
+    /**
+     * The memory from which the panel is multiplied, or goes to a device, for a caller that writes
+     * all of the panel there and puts nothing. It keeps what was written until the panels after the
+     * next ones are asked for.
+     */
+    HostMemory memory();
+
     /** Puts all of a panel at once; it has been read when this returns. */
     default void put(HostMemory values) {
-      put(new MemoryRows(values, 0, values.bytes(), values.bytes(), 1), 0, values.bytes(), false);
+      values.copyTo(memory());
     }
   }
 
@@ -160,9 +167,10 @@ public interface PanelMultiplier extends AutoCloseable {
   void begin(Tile tile);
 
   /**
-   * Makes a batch smaller whose panels are being filled, by the matrices that come last in it.
+   * Makes a batch smaller whose panels are being filled, by the matrices that come last in it, or
+   * makes panels shorter by the steps that come last in both.
    *
-   * @param tile that of {@link #begin}, but for the count of products
+   * @param tile that of {@link #begin}, but for the count of products or of steps
    */
   void shorten(Tile tile);
 

@@ -73,6 +73,13 @@ final class PanelSlot implements AutoCloseable {
     }
 
     @Override
+    public HostMemory memory() {
+      memory = host.memory(bytes);
+      place.listener().staged(bytes);
+      return memory;
+    }
+
+    @Override
     public void put(MemoryRows values, long start, long pitch, boolean stay) {
       if (values.bytes() == 0) {
         return;

@@ -360,6 +360,49 @@ abstract class PanelMultiplierContract {
         });
   }
 
+  /** A panel is written where it is, and once its product is there it can be changed and go again. */
+  @Test
+  void onePanelOfFewerStepsIsWrittenInPlace() {
+    withMultiplier(
+        multiplier -> {
+          int most = 21;
+          int k = 13;
+          MultiplyProblem gram = MultiplyProblem.dense(N, k, N, ElementType.FLOAT64, true, false);
+          double[] a = numbers(new Random(5), k * N); // (k, N)
+          double[] expected = new double[N * N];
+          for (int p = 0; p < k; p++) {
+            for (int at = 0; at < expected.length; at++) {
+              expected[at] += a[p * N + at / N] * a[p * N + at % N];
+            }
+          }
+          HostMemory written = HostMemory.ofArray(a);
+          for (double scale : new double[] {1, 4}) {
+            multiplier.begin(
+                new Tile(
+                    MultiplyProblem.dense(N, most, N, ElementType.FLOAT64, true, false), true, 1));
+            Panels panels = panels(multiplier, bytes(most, N), -1);
+            HostMemory panel = panels.a().orElseThrow().memory();
+            assertEquals(bytes(most, N), panel.bytes());
+            written.copyTo(panel);
+            multiplier.shorten(new Tile(gram, true, 1));
+            multiplier.multiply(List.of(new PanelProduct(gram, 0, 0, 0)));
+            double[] found = new double[N * N];
+            multiplier.finish().copyTo(HostMemory.ofArray(found));
+            for (int at = 0; at < found.length; at++) {
+              if (at / N <= at % N) { // the other half is not defined
+                assertEquals(expected[at] * scale, found[at], 1e-12, "element " + at);
+              }
+            }
+            written = panel.slice(0, bytes(k, N));
+            for (long at = 0; at < written.bytes(); at += Double.BYTES) {
+              long address = written.offset() + at;
+              double value = HostMemory.unsafe().getDouble(written.base(), address);
+              HostMemory.unsafe().putDouble(written.base(), address, 2 * value);
+            }
+          }
+        });
+  }
+
   @Test
   void aTileOfNothingIsZero() {
     withMultiplier(

@@ -1,5 +1,6 @@
 package org.tilespark.spark.aggregate;
 
+import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -20,41 +21,44 @@ import scala.collection.immutable.Seq;
  */
 public final class Covariances extends BlockAggregate<Scatter> {
   private final BlockArguments arguments;
-  private final int cols;
+  private final Rows rows;
   private final Option<Double> ddof;
   private final Backend backend;
-  private final Boolean isPlaced;
+
+  /**
+   * The rows of the matrix.
+   *
+   * @param cols its columns
+   * @param arePlaced false if their blocks have no places, and are all of the matrix
+   */
+  public record Rows(int cols, boolean arePlaced) implements Serializable {}
 
   /**
    * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
    *
-   * @param cols columns of the matrix
    * @param ddof of covariances: what is taken off the count of rows before the division by it; none
    *     for correlations
    * @param backend where columns are multiplied
-   * @param isPlaced false if the blocks have no places, and are all of the matrix
    * @param children the block
    */
   public Covariances(
       BlockArguments arguments,
-      Integer cols,
+      Rows rows,
       Option<Double> ddof,
       Backend backend,
-      Boolean isPlaced,
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
     super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.arguments = arguments;
-    this.cols = cols;
+    this.rows = rows;
     this.ddof = ddof;
     this.backend = backend;
-    this.isPlaced = isPlaced;
   }
 
   @Override
   public Scatter createAggregationBuffer() {
-    return new Scatter(arguments.type(), cols, backend, isPlaced);
+    return new Scatter(arguments.type(), rows, backend);
   }
 
   @Override
@@ -95,6 +99,6 @@ public final class Covariances extends BlockAggregate<Scatter> {
 
   @Override
   protected List<Object> fields() {
-    return List.of(arguments, cols, ddof, backend, isPlaced);
+    return List.of(arguments, rows, ddof, backend);
   }
 }

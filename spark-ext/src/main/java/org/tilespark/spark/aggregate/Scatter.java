@@ -3,7 +3,6 @@ package org.tilespark.spark.aggregate;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.function.IntToDoubleFunction;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.memory.HostMemory;
@@ -14,6 +13,7 @@ import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
+import sun.misc.Unsafe;
 
 /**
  * How the rows of some blocks of a matrix scatter about their mean: the sums of the products of any
@@ -27,11 +27,7 @@ import org.tilespark.spark.rows.BlockArguments.Block;
  * variances", 1979).
  */
 final class Scatter {
-  /** Elements of a chunk: 1 MiB of FLOAT. */
-  private static final int CHUNK = 1 << 18;
-
-  /** Rows of FLOAT that are summed in FLOAT. */
-  private static final int SUMMED = 16;
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   /** Sums of squares of FLOAT between these lost nothing to its range. */
   private static final float LEAST_SQUARE = 1e-20f;
@@ -46,18 +42,19 @@ final class Scatter {
   private final double[] means;
   private final double[] products; // (cols, cols) from the diagonal on, row by row
   private long rows; // of which these are the means and products
-  private Object chunk; // float[] or double[], (rows, cols); null before the first row
+  private CenteredRows centered; // null before the first row
+  private HostMemory chunk; // (rows, cols), where it is multiplied; null before its first row
+  private int most; // rows of a full chunk
   private int pending; // rows in the chunk
+  private double[] shift; // what was subtracted from these rows; null if nothing was
 
   /**
-   * @param cols columns of the matrix
    * @param backend where columns are multiplied
-   * @param isPlaced false if the blocks have no places, and are all of the matrix
    */
-  Scatter(ElementType type, int cols, Backend backend, boolean isPlaced) {
+  Scatter(ElementType type, Covariances.Rows matrix, Backend backend) {
     this.type = type;
-    this.cols = cols;
-    this.isPlaced = isPlaced;
+    this.cols = matrix.cols();
+    this.isPlaced = matrix.arePlaced();
     this.grams = new TaskGrams(backend);
     this.means = new double[cols];
     this.products = new double[Math.toIntExact((long) cols * (cols + 1) / 2)];
@@ -78,36 +75,41 @@ final class Scatter {
     if (isPlaced) {
       boxes.add(block.box());
     }
-    if (chunk == null) {
-      int elements = cols * most();
-      chunk = type == ElementType.FLOAT32 ? new float[elements] : new double[elements];
-    }
     HostMemory values = block.planes().get(0);
     long rowBytes = (long) cols * type.bytes();
     int count = block.size().get(0);
     for (int row = 0; row < count; ) {
-      int some = Math.min(count - row, most() - pending);
-      values.slice(row * rowBytes, some * rowBytes).copyTo(memory(pending, some));
+      if (chunk == null) {
+        begin();
+      }
+      int some = Math.min(count - row, most - pending);
+      HostMemory from = values.slice(row * rowBytes, some * rowBytes);
+      HostMemory to = chunk.slice(pending * rowBytes, some * rowBytes);
+      if (shift == null) {
+        from.copyTo(to);
+      } else {
+        centered.move(from, to);
+      }
       row += some;
       pending += some;
-      if (pending == most()) {
+      if (pending == most) {
         fold();
       }
     }
   }
 
-  /** Rows of a full chunk. */
-  private int most() {
-    return Math.max(1, CHUNK / cols);
-  }
-
-  private HostMemory memory(int row, int count) {
-    long rowBytes = (long) cols * type.bytes();
-    HostMemory all =
-        chunk instanceof float[] floats
-            ? HostMemory.ofArray(floats)
-            : HostMemory.ofArray((double[]) chunk);
-    return all.slice(row * rowBytes, count * rowBytes);
+  /** Begins a chunk. Of the first one, all rows must be there before their means are known. */
+  private void begin() {
+    most = grams.rows(cols);
+    chunk = grams.begin(most, cols, type);
+    if (centered == null) {
+      centered = CenteredRows.of(type, cols);
+    }
+    shift = null;
+    if (rows > 0) {
+      shift = finite(means.clone());
+      centered.begin(shift);
+    }
   }
 
   // ---- chunks
@@ -117,14 +119,20 @@ final class Scatter {
     if (pending == 0) {
       return;
     }
-    double[] left = new double[cols];
-    double[] shift =
-        chunk instanceof float[] values ? center(values, left) : center((double[]) chunk, left);
+    long bytes = (long) pending * cols * type.bytes();
+    HostMemory values = chunk.slice(0, bytes);
+    if (shift == null) {
+      shift = finite(ownMeans(values));
+      centered.begin(shift);
+      centered.move(values, values);
+    }
+    double[] left = finiteSums(values, centered.sums().clone());
     double[] scales = new double[cols];
     Arrays.fill(scales, 1);
-    HostMemory squares = squaresOfChunk();
-    if (chunk instanceof float[] values && scale(values, squares, scales)) {
-      squares = squaresOfChunk();
+    HostMemory squares = grams.of(pending);
+    if (type == ElementType.FLOAT32 && scale(values, squares, scales)) {
+      values.copyTo(grams.begin(pending, cols, type));
+      squares = grams.of(pending);
     }
     double[] own = new double[cols];
     double[] ofChunk = new double[products.length];
@@ -140,95 +148,58 @@ final class Scatter {
     }
     join(pending, own, ofChunk);
     pending = 0;
-  }
-
-  /** The products of all columns of the chunk, (cols, cols), from the diagonal on. */
-  private HostMemory squaresOfChunk() {
-    return grams.of(memory(0, pending), pending, cols, type);
+    chunk = null;
   }
 
   /**
-   * What is subtracted of the columns: the means of all rows before, about which rows scatter at
-   * most twice as much as about the means of them all; of the first chunk its own.
+   * The means of the first chunk's rows. Of all other chunks the means of all rows before are
+   * subtracted, about which rows scatter at most twice as much as about the means of them all.
    */
-  private double[] shift(IntToDoubleFunction value) {
-    double[] shift = means.clone();
-    if (rows == 0) {
-      // Apart from the first row, so that of equal numbers nothing is left.
-      for (int row = 0; row < pending * cols; row += cols) {
-        for (int j = 0; j < cols; j++) {
-          shift[j] += value.applyAsDouble(row + j) - value.applyAsDouble(j);
-        }
+  private double[] ownMeans(HostMemory values) {
+    // Apart from the first row, so that of equal numbers nothing is left.
+    double[] first = new double[cols];
+    double[] row = new double[cols];
+    double[] sums = new double[cols];
+    float[] room = new float[cols];
+    ArrayValues.read(values, type, 0, first, room, cols);
+    for (int i = 0; i < pending; i++) {
+      ArrayValues.read(values, type, i * cols, row, room, cols);
+      for (int j = 0; j < cols; j++) {
+        sums[j] += row[j] - first[j];
       }
-      Arrays.setAll(shift, j -> value.applyAsDouble(j) + shift[j] / pending);
     }
-    for (int j = 0; j < cols; j++) {
+    Arrays.setAll(sums, j -> first[j] + sums[j] / pending);
+    return sums;
+  }
+
+  private static double[] finite(double[] shift) {
+    for (int j = 0; j < shift.length; j++) {
       shift[j] = Double.isFinite(shift[j]) ? shift[j] : 0;
     }
     return shift;
   }
 
-  /**
-   * Subtracts a shift from each of the chunk's columns.
-   *
-   * @param left takes the sums of what is left; NaN of columns with numbers that are not finite
-   * @return the shift
-   */
-  private double[] center(float[] values, double[] left) {
-    double[] shift = shift(at -> values[at]);
-    float[] rounded = new float[cols];
+  /** The sums of what is left; NaN of columns with numbers that are not finite. */
+  private double[] finiteSums(HostMemory values, double[] sums) {
+    double[] row = new double[cols];
+    float[] room = new float[cols];
+    boolean[] isFinite = new boolean[cols];
+    boolean areAll = true;
     for (int j = 0; j < cols; j++) {
-      rounded[j] = (float) shift[j];
-      shift[j] = rounded[j];
+      isFinite[j] = Double.isFinite(sums[j]);
+      areAll &= isFinite[j];
+      sums[j] = isFinite[j] ? sums[j] : 0;
     }
-    float[] sums = new float[cols];
-    for (int row = 0; row < pending; row++) {
-      subtract(values, row * cols, rounded, sums);
-      if (row % SUMMED == SUMMED - 1 || row == pending - 1) {
-        for (int j = 0; j < cols; j++) {
-          left[j] += sums[j];
-          sums[j] = 0;
-        }
+    for (int i = 0; i < pending && !areAll; i++) { // perhaps FLOAT is too small for a sum
+      ArrayValues.read(values, type, i * cols, row, room, cols);
+      for (int j = 0; j < cols; j++) {
+        sums[j] += isFinite[j] ? 0 : row[j];
       }
     }
     for (int j = 0; j < cols; j++) {
-      if (!Double.isFinite(left[j])) { // or FLOAT is too small for a sum
-        left[j] = 0;
-        for (int at = j; at < pending * cols; at += cols) {
-          left[j] += values[at];
-        }
-        left[j] = Double.isFinite(left[j]) ? left[j] : Double.NaN;
-      }
+      sums[j] = Double.isFinite(sums[j]) ? sums[j] : Double.NaN;
     }
-    return shift;
-  }
-
-  /** Subtracts from a row, and adds what is left to sums. */
-  private static void subtract(float[] values, int from, float[] shift, float[] sums) {
-    for (int j = 0; j < shift.length; j++) {
-      float left = values[from + j] - shift[j];
-      values[from + j] = left;
-      sums[j] += left;
-    }
-  }
-
-  private double[] center(double[] values, double[] left) {
-    double[] shift = shift(at -> values[at]);
-    for (int row = 0; row < pending; row++) {
-      subtract(values, row * cols, shift, left);
-    }
-    for (int j = 0; j < cols; j++) {
-      left[j] = Double.isFinite(left[j]) ? left[j] : Double.NaN;
-    }
-    return shift;
-  }
-
-  private static void subtract(double[] values, int from, double[] shift, double[] sums) {
-    for (int j = 0; j < shift.length; j++) {
-      double left = values[from + j] - shift[j];
-      values[from + j] = left;
-      sums[j] += left;
-    }
+    return sums;
   }
 
   /**
@@ -238,9 +209,10 @@ final class Scatter {
    * @param scales takes those of the powers, of columns that do not stay
    * @return false if all columns stay
    */
-  private boolean scale(float[] values, HostMemory squares, double[] scales) {
+  private boolean scale(HostMemory values, HostMemory squares, double[] scales) {
     boolean isScaled = false;
     float[] squareOfOne = new float[1];
+    float[] column = new float[pending];
     for (int j = 0; j < cols; j++) {
       ArrayValues.read(squares, j * cols + j, squareOfOne, 1);
       float square = squareOfOne[0];
@@ -248,14 +220,19 @@ final class Scatter {
         continue;
       }
       float largest = 0;
-      for (int at = j; at < pending * cols; at += cols) {
-        largest = Math.max(largest, Math.abs(values[at]));
+      long at = values.offset() + (long) j * Float.BYTES;
+      for (int i = 0; i < pending; i++) {
+        column[i] = UNSAFE.getFloat(values.base(), at + (long) i * cols * Float.BYTES);
+        largest = Math.max(largest, Math.abs(column[i]));
       }
       if (largest > 0 && largest < Float.POSITIVE_INFINITY) {
         int exponent = Math.getExponent(largest);
         scales[j] = Math.scalb(1.0, exponent);
-        for (int at = j; at < pending * cols; at += cols) {
-          values[at] = Math.scalb(values[at], -exponent);
+        for (int i = 0; i < pending; i++) {
+          UNSAFE.putFloat(
+              values.base(),
+              at + (long) i * cols * Float.BYTES,
+              Math.scalb(column[i], -exponent));
         }
         isScaled = true;
       }
@@ -311,7 +288,7 @@ final class Scatter {
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData correlations(BlockArguments known) {
-    double rounding = Math.ulp(1.0) * Math.min(checked(known), most());
+    double rounding = Math.ulp(1.0) * Math.min(checked(known), TaskGrams.mostRows(cols));
     double[] norms = new double[cols];
     for (int j = 0, at = 0; j < cols; at += cols - j++) {
       double norm = Math.sqrt(products[at]);

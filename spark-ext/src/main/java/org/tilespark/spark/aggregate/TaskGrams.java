@@ -5,7 +5,6 @@ import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
-import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.arrow.pipeline.PipelineListener;
@@ -18,35 +17,64 @@ import org.tilespark.spark.runtime.TaskRun;
 
 /**
  * Multiplies transposes of matrices by the matrices where the task of this thread computes: on its
- * device or on the CPU. Memory is taken at the first product, and freed when the task ends.
+ * device or on the CPU. The caller writes a matrix to the memory from which it is multiplied, or
+ * goes up to the device. That memory is taken at the first matrix, and freed when the task ends;
+ * what a device has is taken for each product, once its matrix is there.
  */
 final class TaskGrams {
+  /** Elements of a matrix for the CPU: 1 MiB of FLOAT, which stay in its caches. */
+  private static final int ELEMENTS = 1 << 18;
+
+  /** The same for a device, where each product has launches, copies and waits of its own. */
+  private static final int DEVICE_ELEMENTS = 1 << 20;
+
   private final Backend backend;
-  private TaskRun run; // null before the first product
+  private TaskRun run; // null before the first matrix
   private PanelMultiplier multiplier;
+  private MultiplyProblem begun;
 
   TaskGrams(Backend backend) {
     this.backend = backend;
   }
 
+  /** The most rows that any machine's matrices have. */
+  static int mostRows(int cols) {
+    return Math.max(1, DEVICE_ELEMENTS / cols);
+  }
+
+  /** Rows that the matrices of this task should have. */
+  int rows(int cols) {
+    open();
+    return Math.max(1, (run.gpu().isPresent() ? DEVICE_ELEMENTS : ELEMENTS) / cols);
+  }
+
   /**
-   * The product of a matrix's transpose and the matrix, (cols, cols), of which what lies below the
-   * diagonal is not defined; valid until the next one.
+   * Begins a matrix.
    *
-   * @param matrix (rows, cols), dense; borrowed
+   * @param rows at most
+   * @return where its rows are to be written, (rows, cols); valid until the next matrix
    */
-  HostMemory of(HostMemory matrix, int rows, int cols, ElementType type) {
-    if (run == null) {
-      open();
-    }
-    MultiplyProblem gram = MultiplyProblem.dense(cols, rows, cols, type, true, false);
+  HostMemory begin(int rows, int cols, ElementType type) {
+    open();
+    begun = MultiplyProblem.dense(cols, rows, cols, type, true, false);
+    multiplier.begin(tile(begun));
+    Wanted wanted = new Wanted(begun.bytesA(), Optional.empty());
+    return multiplier.panels(wanted, Optional.empty()).a().orElseThrow().memory();
+  }
+
+  /**
+   * The product of the transpose of the matrix that was begun and the matrix, (cols, cols), of
+   * which what lies below the diagonal is not defined; valid until the next matrix.
+   *
+   * @param rows of the matrix that were written
+   */
+  HostMemory of(int rows) {
+    MultiplyProblem gram =
+        MultiplyProblem.dense(begun.m(), rows, begun.n(), begun.type(), true, false);
     HostMemory product =
         run.watched(
             () -> {
-              multiplier.begin(new Tile(gram, true, 1));
-              Wanted wanted = new Wanted(gram.bytesA(), Optional.empty());
-              Panels panels = multiplier.panels(wanted, Optional.empty());
-              panels.a().orElseThrow().put(matrix);
+              multiplier.shorten(tile(gram));
               multiplier.multiply(List.of(new PanelProduct(gram, 0, 0, 0)));
               return multiplier.finish();
             });
@@ -54,15 +82,22 @@ final class TaskGrams {
     return product;
   }
 
+  private static Tile tile(MultiplyProblem gram) {
+    return new Tile(gram, true, 1);
+  }
+
   private void open() {
+    if (run != null) {
+      return;
+    }
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    TaskRun begun = TaskRun.start(task, runtime, runtime.gpu(backend, task), "covariances");
+    TaskRun made = TaskRun.start(task, runtime, runtime.gpu(backend, task), "covariances");
     multiplier =
-        begun.multiplier(
+        made.multiplier(
             this,
-            begun.plain("covariances"),
-            begun.listener(PipelineListener.NONE, PipelineListener.NONE));
-    run = begun;
+            made.plain("covariances"),
+            made.listener(PipelineListener.NONE, PipelineListener.NONE));
+    run = made;
   }
 }

@@ -90,10 +90,9 @@ public final class CovariancePlans {
             List.of(),
             new Covariances(
                 arguments,
-                cols,
+                new Covariances.Rows(cols, rows.isEmpty()),
                 correlated ? ScalaInterop.none() : Option.apply(ddof),
                 TileSparkConf.BACKEND.read(TileSparkConf.session()),
-                rows.isEmpty(),
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,
                 0),

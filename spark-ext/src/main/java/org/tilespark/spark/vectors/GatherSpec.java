@@ -13,11 +13,9 @@ import org.tilespark.spark.options.RowPolicy;
  * @param blockRows rows of a full block
  * @param rows of the table when the query was made; -1 if they were not counted
  * @param hasIds true if ids ride along
- * @param orderColumns columns that order the rows, which were sorted by them
+ * @param order of the rows
  * @param policies what becomes of rows that cannot be taken as they are, and names for messages
  * @param operator who asks, for messages
- * @param isPlaced false if the blocks of every partition begin at place 0, since nobody asks where
- *     they lie: rows are not counted then, and need no order
  */
 public record GatherSpec(
     VectorColumn vector,
@@ -25,15 +23,33 @@ public record GatherSpec(
     int blockRows,
     long rows,
     boolean hasIds,
-    int orderColumns,
+    Order order,
     RowOptions policies,
-    String operator,
-    boolean isPlaced)
+    String operator)
     implements Serializable {
+  /**
+   * What says where rows lie.
+   *
+   * @param columns that order the rows, which were sorted by them
+   * @param isKept false if the blocks of every partition begin at place 0, since nobody asks where
+   *     they lie: rows are not counted then, and need no order
+   */
+  record Order(int columns, boolean isKept) implements Serializable {}
+
+  /** True if blocks have places. */
+  boolean isPlaced() {
+    return order.isKept;
+  }
+
   /** The same for blocks that need no places. */
   GatherSpec withoutPlaces() {
     return new GatherSpec(
-        vector, length, blockRows, rows, hasIds, 0, policies, operator, false);
+        vector, length, blockRows, rows, hasIds, new Order(0, false), policies, operator);
+  }
+
+  /** Columns that order the rows. */
+  int orderColumns() {
+    return order.columns;
   }
 
   /** The place of the id in the columns that are read. */
@@ -69,7 +85,7 @@ public record GatherSpec(
             length,
             blockRows,
             hasIds ? ", with ids" : "",
-            orderColumns > 0 ? ", sorted" : "",
-            isPlaced ? "" : ", without places");
+            order.columns > 0 ? ", sorted" : "",
+            order.isKept ? "" : ", without places");
   }
 }

@@ -131,10 +131,9 @@ public final class VectorPlans {
             blockRows(length, form.type()),
             rows,
             id.isPresent(),
-            order.columns().size(),
+            new GatherSpec.Order(order.columns().size(), true),
             options,
-            operator,
-            true);
+            operator);
     if (rows == 0) {
       throw spec.empty();
     }

@@ -292,6 +292,25 @@ class ColumnStatisticsTest extends SparkTest {
     }
   }
 
+  /** A chunk of rows begins and ends within blocks, or has many of them. */
+  @Test
+  void chunksOfBlocksOfAnySize() {
+    int rows = 2000;
+    int cols = 300;
+    double[][] expected = covariances(rows, cols);
+    for (String type : List.of("FLOAT", "DOUBLE")) {
+      String elements =
+          "transform(sequence(1, %s), j -> CAST(1000 * j + (id * j * 7919) %% 101 AS %s))"
+              .formatted(cols, type);
+      Dataset<Row> table = spark.range(0, rows, 1, 1).selectExpr(elements + " AS features");
+      for (int blockRows : new int[] {1, 23, 777, rows}) {
+        RowOptions options = RowOptions.defaults().withBlockRows(blockRows);
+        Dataset<Row> found = MatrixBlocks.cov(MatrixBlocks.fromRows(table, "features", options));
+        assertNear(expected, DenseArray.of(found, cols, cols).values(), type.equals("FLOAT"));
+      }
+    }
+  }
+
   /** A mean that is rounded leaves nothing of numbers that are equal. */
   @Test
   void equalNumbersHaveNoVariance() {

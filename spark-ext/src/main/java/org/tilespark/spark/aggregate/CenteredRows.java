@@ -1,0 +1,158 @@
+package org.tilespark.spark.aggregate;
+
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Subtracts a shift from the columns of rows on their way to other memory, and adds up what is left
+ * of each column. Several rows lie in small arrays at a time, and so do as many copies of the
+ * shift: the JVM makes vector instructions of a loop whose arrays have one index in common. Not for
+ * several threads at once.
+ */
+abstract class CenteredRows {
+  /** Rows at a time, and rows of FLOAT that are summed in FLOAT. */
+  private static final int SOME = 16;
+
+  private final int cols;
+  private final long rowBytes;
+  private final HostMemory some; // (SOME, cols), of the array of the subclass
+  final double[] sums; // (cols)
+
+  private CenteredRows(int cols, Object array) {
+    this.cols = cols;
+    this.some = HostMemory.ofArray(array);
+    this.rowBytes = some.bytes() / SOME;
+    this.sums = new double[cols];
+  }
+
+  /** Of rows with {@code cols} elements. */
+  static CenteredRows of(ElementType type, int cols) {
+    return type == ElementType.FLOAT32 ? new Floats(cols) : new Doubles(cols);
+  }
+
+  /**
+   * Begins other rows.
+   *
+   * @param shift of each column; becomes what it is in the elements' type
+   */
+  abstract void begin(double[] shift);
+
+  /** Subtracts the shift from the first {@code elements} of the small array. */
+  abstract void subtract(int elements);
+
+  /** What is left of each column, summed; borrowed until the next {@link #begin}. */
+  abstract double[] sums();
+
+  /**
+   * Subtracts the shift from rows.
+   *
+   * @param from dense rows
+   * @param to where they go, which may be {@code from}
+   */
+  void move(HostMemory from, HostMemory to) {
+    for (long at = 0; at < from.bytes(); at += some.bytes()) {
+      long bytes = Math.min(some.bytes(), from.bytes() - at);
+      from.slice(at, bytes).copyTo(some);
+      subtract((int) (bytes / rowBytes) * cols);
+      some.slice(0, bytes).copyTo(to.slice(at, bytes));
+    }
+  }
+
+  private static final class Floats extends CenteredRows {
+    private final float[] left;
+    private final float[] shifts;
+    private final float[] partial; // (SOME, cols)
+    private int summed; // terms of each partial sum
+
+    private Floats(int cols) {
+      this(new float[SOME * cols]);
+    }
+
+    private Floats(float[] left) {
+      super(left.length / SOME, left);
+      this.left = left;
+      this.shifts = new float[left.length];
+      this.partial = new float[left.length];
+    }
+
+    @Override
+    void begin(double[] shift) {
+      sums();
+      for (int j = 0; j < shift.length; j++) {
+        shift[j] = (float) shift[j];
+        sums[j] = 0;
+      }
+      for (int i = 0; i < shifts.length; i++) {
+        shifts[i] = (float) shift[i % shift.length];
+      }
+    }
+
+    @Override
+    void subtract(int elements) {
+      for (int i = 0; i < elements; i++) {
+        left[i] -= shifts[i];
+        partial[i] += left[i];
+      }
+      summed++;
+      if (summed == SOME) {
+        sums();
+      }
+    }
+
+    @Override
+    double[] sums() {
+      for (int at = 0; at < partial.length; at += sums.length) {
+        for (int j = 0; j < sums.length; j++) {
+          sums[j] += partial[at + j];
+          partial[at + j] = 0;
+        }
+      }
+      summed = 0;
+      return sums;
+    }
+  }
+
+  private static final class Doubles extends CenteredRows {
+    private final double[] left;
+    private final double[] shifts;
+    private final double[] partial; // (SOME, cols)
+
+    private Doubles(int cols) {
+      this(new double[SOME * cols]);
+    }
+
+    private Doubles(double[] left) {
+      super(left.length / SOME, left);
+      this.left = left;
+      this.shifts = new double[left.length];
+      this.partial = new double[left.length];
+    }
+
+    @Override
+    void begin(double[] shift) {
+      for (int i = 0; i < shifts.length; i++) {
+        shifts[i] = shift[i % shift.length];
+        partial[i] = 0;
+      }
+    }
+
+    @Override
+    void subtract(int elements) {
+      for (int i = 0; i < elements; i++) {
+        left[i] -= shifts[i];
+        partial[i] += left[i];
+      }
+    }
+
+    @Override
+    double[] sums() {
+      for (int j = 0; j < sums.length; j++) {
+        sums[j] = 0;
+        for (int at = j; at < partial.length; at += sums.length) {
+          sums[j] += partial[at];
+        }
+      }
+      return sums;
+    }
+  }
+}
