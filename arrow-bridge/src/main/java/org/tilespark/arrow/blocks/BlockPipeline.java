@@ -198,6 +198,7 @@ public interface BlockPipeline extends AutoCloseable {
    *
    * @return one buffer per plane of the result, dense, row-major; the caller closes them. Empty if
    *     the part has gone into its room
+   * @throws IllegalStateException if an array was begun and not run
    */
   List<ArrowBuf> take();
 

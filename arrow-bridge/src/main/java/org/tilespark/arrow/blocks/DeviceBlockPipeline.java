@@ -281,6 +281,9 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
 
   @Override
   public List<ArrowBuf> take() {
+    if (isFilling) {
+      throw new IllegalStateException("The array being started was not run");
+    }
     if (underWay.isEmpty()) {
       sendOpen();
     }

@@ -142,6 +142,9 @@ public final class HostBlockPipeline implements BlockPipeline {
 
   @Override
   public List<ArrowBuf> take() {
+    if (isFilling) {
+      throw new IllegalStateException("The array being started was not run");
+    }
     Result result = done.element();
     HostArray array = result.array;
     Part part = result.parts.get(result.next);
