@@ -13,9 +13,11 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.apache.spark.api.java.function.ForeachFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.ExplainMode$;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
@@ -33,6 +35,7 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -137,6 +140,54 @@ class BlockStageTest extends SparkTest {
           assertTrue(
               formatted.contains("Steps: " + steps + "\nBackend: " + backend + "\n"), formatted);
         });
+  }
+
+  /** A device takes many of them at once: no bit depends on which. */
+  @Test
+  void manySmallArraysGiveWhatEachGivesAlone() {
+    Dataset<Row> matrices = smallArrays("0L AS row, 0L AS col, 6 AS rows, 10 AS cols", 6, 10);
+    Dataset<Row> volumes =
+        smallArrays("0L AS x, 0L AS y, 0L AS z, 3 AS nx, 4 AS ny, 5 AS nz", 3, 4, 5);
+    List<UnaryOperator<Dataset<Row>>> ofMatrices =
+        List.of(
+            m -> MatrixBlocks.sum(m, "row"),
+            m -> MatrixBlocks.std(m, "col"),
+            m -> MatrixBlocks.argmax(m, "row"),
+            m -> MatrixBlocks.map(m, "v * row + col"),
+            m -> MatrixBlocks.zip(m, MatrixBlocks.map(m, "sqrt(v + 100)"), "a / b"));
+    List<UnaryOperator<Dataset<Row>>> ofVolumes =
+        List.of(
+            VolumeBlocks::fft,
+            v -> VolumeBlocks.fft(v, FftOptions.of(Map.of("real", "true"))),
+            v -> VolumeBlocks.var(v, "y"));
+    ofMatrices.forEach(operator -> assertEachAlone(matrices, operator));
+    ofVolumes.forEach(operator -> assertEachAlone(volumes, operator));
+  }
+
+  private static void assertEachAlone(
+      Dataset<Row> arrays, UnaryOperator<Dataset<Row>> operator) {
+    List<Row> all = operator.apply(arrays).orderBy("id").collectAsList();
+    assertEquals(300, all.size());
+    for (int id : new int[] {0, 131, 299}) {
+      Dataset<Row> alone = operator.apply(arrays.filter("id = " + id));
+      assertEquals(List.of(all.get(id)), alone.collectAsList(), () -> formatted(alone));
+    }
+  }
+
+  /** 300 arrays of one block each. */
+  private Dataset<Row> smallArrays(String block, long... extents) {
+    Shape shape = Shape.of(extents);
+    return spark
+        .range(0, 300, 1, 2)
+        .withColumn(
+            "values",
+            functions.expr(
+                "transform(sequence(1, %d), k -> CAST(sin(id * 100 + k) AS FLOAT))"
+                    .formatted(shape.elements())))
+        .selectExpr(("id, " + block + ", values").split(", "))
+        .withMetadata(
+            "values",
+            ArrayMetadata.empty().withExtents(shape).withBlockShape(shape).toMetadata());
   }
 
   /** A planner chooses who computes by the size of what goes to a device at once. */
