@@ -95,9 +95,7 @@ public record ArrayProgram(
 
   /** True if a device does it for many small arrays at once; see {@link ArrayStep#isBatched}. */
   public boolean isBatched() {
-    return inputs().stream()
-        .flatMap(input -> input.steps.stream())
-        .allMatch(ArrayStep::isBatched);
+    return inputs().stream().flatMap(input -> input.steps.stream()).allMatch(ArrayStep::isBatched);
   }
 
   /**

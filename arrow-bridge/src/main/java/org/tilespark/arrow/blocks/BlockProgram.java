@@ -96,10 +96,9 @@ public record BlockProgram(
     return steps.stream().allMatch(BlockStep::isPlanewise);
   }
 
-  /** The same on {@code count} arrays, as {@link BlockStep#repeated}. */
+  /** This program on {@code count} arrays, as {@link BlockStep#repeated}. */
   Optional<BlockProgram> repeated(long count) {
-    List<BlockStep> all =
-        steps.stream().flatMap(step -> step.repeated(count).stream()).toList();
+    List<BlockStep> all = steps.stream().flatMap(step -> step.repeated(count).stream()).toList();
     return all.size() == steps.size()
         ? Optional.of(
             new BlockProgram(StepChecks.behindEachOther(count, shape), type, isComplex, all))

@@ -73,8 +73,7 @@ record DeviceProgram(
    * @param count of planes
    */
   static DeviceProgram ofPlanes(BlockProgram program, long count) {
-    BlockProgram plane =
-        new BlockProgram(program.shape(), program.type(), false, program.steps());
+    BlockProgram plane = new BlockProgram(program.shape(), program.type(), false, program.steps());
     return of(count == 1 ? plane : plane.repeated(count).orElseThrow(), 1, Transform::workLimit);
   }
 

@@ -47,16 +47,18 @@ final class DeviceRun implements DeviceWork {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   static final long LEAST_COPY_BYTES = 32 << 10;
 
-  /** Bytes of arrays that go together, at most: copies of so many take as long as launches. */
+  /** Bytes of arrays that go together, at most: their copies take as long as their launches. */
   private static final long MOST_BYTES = 4 << 20;
 
-  /** Planes of arrays that go together, at most: staging buffers have room for gaps between them. */
+  /**
+   * Planes of arrays that go together, at most: staging buffers have room for gaps between them.
+   */
   private static final long MOST_PLANES = 4096;
 
   /** Kernels that move pieces know no narrower elements; those move as boxes. */
   private static final int LEAST_PART_BYTES = 4;
 
-  /** Device memory has room for so many times the arrays that go together. */
+  /** Groups of arrays for which device memory has room, with their work areas. */
   private static final long SHARES = 64;
 
   /**
@@ -99,7 +101,7 @@ final class DeviceRun implements DeviceWork {
   /**
    * No array yet.
    *
-   * @param program what happens to each; what is not put is zero
+   * @param program of each array; elements that are not put are zero
    * @param most arrays that may go together, as {@link #together}
    */
   DeviceRun(BlockProgram program, int most, DeviceMachine machine, DeviceLanes lanes) {
@@ -133,8 +135,7 @@ final class DeviceRun implements DeviceWork {
         Math.max(
             inputs.stream().mapToLong(State::bytes).sum(),
             program.states().stream().mapToLong(State::bytes).max().orElseThrow());
-    int planes =
-        Math.max(inputs.stream().mapToInt(State::planes).sum(), program.output().planes());
+    int planes = Math.max(inputs.stream().mapToInt(State::planes).sum(), program.output().planes());
     long most = Math.min(Math.min(MOST_BYTES, usualBytes), limitBytes / SHARES);
     long count = Math.min(most / bytes, MOST_PLANES / planes);
     return count > 1 && program.repeated(count).isPresent() ? (int) count : 1;

@@ -270,7 +270,9 @@ public final class DeviceSteps {
   private Permutation bringToTheEnd(List<Integer> last) {
     return Permutation.of(
         Stream.concat(
-                IntStream.range(0, state.shape().rank()).boxed().filter(axis -> !last.contains(axis)),
+                IntStream.range(0, state.shape().rank())
+                    .boxed()
+                    .filter(axis -> !last.contains(axis)),
                 last.stream())
             .mapToInt(Integer::intValue)
             .toArray());

@@ -88,7 +88,8 @@ public record Fourier(
     return (direction == Direction.INVERSE ? "inverse " : "")
         + (form == Form.REAL ? "real " : "")
         + "transform over "
-        + axes.stream().map(axis -> axis < 3 ? "xyz".substring(axis, axis + 1) : "" + axis)
+        + axes.stream()
+            .map(axis -> axis < 3 ? "xyz".substring(axis, axis + 1) : "" + axis)
             .collect(joining());
   }
 

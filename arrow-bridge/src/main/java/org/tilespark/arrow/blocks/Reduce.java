@@ -5,7 +5,6 @@ import static java.util.stream.Collectors.joining;
 import java.io.Serializable;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;

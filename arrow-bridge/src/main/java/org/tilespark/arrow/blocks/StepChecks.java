@@ -43,7 +43,7 @@ final class StepChecks {
     return all;
   }
 
-  /** The same axes of an array with one more axis in front. */
+  /** Axes of an array as they count with one more axis in front. */
   static List<Integer> behindOneMore(List<Integer> axes) {
     return axes.stream().map(axis -> axis + 1).toList();
   }

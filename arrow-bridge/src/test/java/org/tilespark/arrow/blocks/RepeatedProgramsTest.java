@@ -52,15 +52,12 @@ class RepeatedProgramsTest {
         for (State input : program.inputs()) {
           List<byte[]> bits =
               PipelineFixture.bits(input.shape(), input.type(), input.isComplex(), random);
-          inputs
-              .get(planes.size())
-              .writeBytes(ExactPlanes.interleaved(bits, input.type().bytes()));
+          inputs.get(planes.size()).writeBytes(ExactPlanes.interleaved(bits, input.type().bytes()));
           planes.add(bits);
         }
         expected.writeBytes(
             ExactPlanes.interleaved(
-                ExactPlanes.result(program, planes.iterator()),
-                program.output().type().bytes()));
+                ExactPlanes.result(program, planes.iterator()), program.output().type().bytes()));
       }
       DeviceProgram plan = DeviceProgram.of(all.get(), 1, Transform::workLimit);
       byte[] found =
@@ -79,8 +76,15 @@ class RepeatedProgramsTest {
   @Test
   void transformsOfManyArraysAreFewCalls() {
     for (List<Integer> axes :
-        List.of(List.of(0), List.of(1), List.of(2), List.of(0, 1), List.of(1, 2), List.of(2, 0),
-            List.of(1, 0), List.of(0, 1, 2))) {
+        List.of(
+            List.of(0),
+            List.of(1),
+            List.of(2),
+            List.of(0, 1),
+            List.of(1, 2),
+            List.of(2, 0),
+            List.of(1, 0),
+            List.of(0, 1, 2))) {
       for (Form form : Form.values()) {
         Shape shape = Shape.of(6, 9, 8);
         Fourier there = new Fourier(axes, form, Direction.FORWARD, 0, 0.5);
@@ -108,8 +112,7 @@ class RepeatedProgramsTest {
                 .forEach(pass -> assertEquals(1, pass.repeats(), program + ": " + pass));
           }
         }
-        byte[] found =
-            PlayedProgram.result(plan, plan.buffers(), List.of(input.toByteArray()));
+        byte[] found = PlayedProgram.result(plan, plan.buffers(), List.of(input.toByteArray()));
         int bytes = (int) program.output().bytes();
         for (int i = 0; i < arrays.size(); i++) {
           byte[] each = Arrays.copyOfRange(found, i * bytes, (i + 1) * bytes);
@@ -131,7 +134,9 @@ class RepeatedProgramsTest {
     }
   }
 
-  /** Each base reduction with its merge, along all axes, of one array and of many: the same bits. */
+  /**
+   * Each base reduction with its merge, along all axes, of one array and of many: the same bits.
+   */
   @Test
   void reductions() {
     Random random = new Random(3);

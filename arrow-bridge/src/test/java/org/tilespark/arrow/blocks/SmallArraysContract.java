@@ -120,8 +120,7 @@ abstract class SmallArraysContract extends PipelineFixture {
           (isInRoom ? expected.room() : taken.get(p))
               .getBytes(isInRoom ? p * state.planeBytes() : 0, found);
           byte[] dense =
-              ArrayParts.dense(
-                  part, state.shape(), state.type().bytes(), expected.planes().get(p));
+              ArrayParts.dense(part, state.shape(), state.type().bytes(), expected.planes().get(p));
           assertArrayEquals(
               ElementwisePipelineContract.numbers(state.type(), dense),
               ElementwisePipelineContract.numbers(state.type(), found),
@@ -156,7 +155,13 @@ abstract class SmallArraysContract extends PipelineFixture {
     List<BlockProgram> programs = new ArrayList<>();
     for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
       for (List<Integer> axes :
-          List.of(List.of(0), List.of(1), List.of(2), List.of(0, 1), List.of(2, 0), List.of(1, 2),
+          List.of(
+              List.of(0),
+              List.of(1),
+              List.of(2),
+              List.of(0, 1),
+              List.of(2, 0),
+              List.of(1, 2),
               List.of(0, 1, 2))) {
         for (Form form : Form.values()) {
           Fourier there = new Fourier(axes, form, Direction.FORWARD, 0, 0.5);
@@ -235,15 +240,15 @@ abstract class SmallArraysContract extends PipelineFixture {
               BlockPipeline cpu = host.open(allocator, PipelineListener.NONE)) {
             List<OracleArray> arrays = new ArrayList<>();
             for (int i = 0; i < 40; i++) {
-              arrays.add(
-                  OracleArray.random(shape, false, ElementType.FLOAT32, random.nextLong()));
+              arrays.add(OracleArray.random(shape, false, ElementType.FLOAT32, random.nextLong()));
               runWhole(cpu, program, arrays.get(i));
               expected.add(only(cpu, program.output()));
             }
             int taken = 0;
             for (OracleArray array : arrays) {
               for (; pipeline.isFull(); taken++) {
-                assertArrayEquals(expected.get(taken).get(0), only(pipeline, program.output()).get(0));
+                assertArrayEquals(
+                    expected.get(taken).get(0), only(pipeline, program.output()).get(0));
               }
               runWhole(pipeline, program, array);
             }
@@ -262,8 +267,7 @@ abstract class SmallArraysContract extends PipelineFixture {
   /** A reduction of arrays that are one cell, and a number of its state as the result. */
   static BlockProgram reduction(Shape shape, List<Integer> axes, BaseReduction base) {
     ElementwiseCode itself = new ElementwiseCode();
-    ElementwiseProgram of =
-        itself.program(shape.rank(), itself.input(ElementType.FLOAT32));
+    ElementwiseProgram of = itself.program(shape.rank(), itself.input(ElementType.FLOAT32));
     ElementwiseCode finish = new ElementwiseCode();
     int last = -1;
     for (int number = 0; number < base.numbers(); number++) {
@@ -275,10 +279,11 @@ abstract class SmallArraysContract extends PipelineFixture {
             ElementType.FLOAT32,
             false,
             List.of(
-                new Reduce(
-                    axes, shape, List.of(new Reduce.Base(base, of)), ElementType.FLOAT64),
+                new Reduce(axes, shape, List.of(new Reduce.Base(base, of)), ElementType.FLOAT64),
                 new Merge(axes, List.of(base), finish.program(shape.rank(), last))));
-    return program.binding().on(List.of(Box.at(new long[shape.rank()], shape.toArray())), null)
+    return program
+        .binding()
+        .on(List.of(Box.at(new long[shape.rank()], shape.toArray())), null)
         .program();
   }
 }

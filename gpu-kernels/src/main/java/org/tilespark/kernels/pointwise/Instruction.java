@@ -34,7 +34,7 @@ public sealed interface Instruction extends Serializable {
     return false;
   }
 
-  /** The same for arrays with one more axis in front. */
+  /** This instruction for arrays with one more axis in front. */
   default Instruction behindOneMoreAxis() {
     return this;
   }

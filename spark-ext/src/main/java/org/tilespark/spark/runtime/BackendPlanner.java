@@ -102,8 +102,8 @@ public final class BackendPlanner {
   }
 
   /**
-   * The choice for arrays that a GPU takes one by one: under {@code auto} the CPU, where they are so
-   * small that a core computes one before it has launched the work on a GPU and waited for it.
+   * The choice for arrays that a GPU takes one by one: under {@code auto} the CPU, where they are
+   * so small that a core computes one before it has launched the work on a GPU and waited for it.
    *
    * @param choice for arrays of any size
    * @param arrayBytes of one array at most; empty if the plan does not tell

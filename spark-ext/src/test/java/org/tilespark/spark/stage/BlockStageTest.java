@@ -17,10 +17,10 @@ import java.util.function.UnaryOperator;
 import org.apache.spark.api.java.function.ForeachFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.functions;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.ExplainMode$;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -164,8 +164,7 @@ class BlockStageTest extends SparkTest {
     ofVolumes.forEach(operator -> assertEachAlone(volumes, operator));
   }
 
-  private static void assertEachAlone(
-      Dataset<Row> arrays, UnaryOperator<Dataset<Row>> operator) {
+  private static void assertEachAlone(Dataset<Row> arrays, UnaryOperator<Dataset<Row>> operator) {
     List<Row> all = operator.apply(arrays).orderBy("id").collectAsList();
     assertEquals(300, all.size());
     for (int id : new int[] {0, 131, 299}) {
@@ -186,8 +185,7 @@ class BlockStageTest extends SparkTest {
                     .formatted(shape.elements())))
         .selectExpr(("id, " + block + ", values").split(", "))
         .withMetadata(
-            "values",
-            ArrayMetadata.empty().withExtents(shape).withBlockShape(shape).toMetadata());
+            "values", ArrayMetadata.empty().withExtents(shape).withBlockShape(shape).toMetadata());
   }
 
   /** A planner chooses who computes by the size of what goes to a device at once. */
@@ -200,7 +198,8 @@ class BlockStageTest extends SparkTest {
   }
 
   private OptionalLong arrayBytes(ArrayMetadata metadata) {
-    Dataset<Row> blocks = MATRIX.toDataFrame(spark, 2).withMetadata("values", metadata.toMetadata());
+    Dataset<Row> blocks =
+        MATRIX.toDataFrame(spark, 2).withMetadata("values", metadata.toMetadata());
     LogicalPlan plan = MatrixBlocks.map(blocks, "v + 1").queryExecution().optimizedPlan();
     return BlockStage.endingIn((ProgramBlocks) plan).arrayBytes();
   }
