@@ -43,8 +43,8 @@ import org.tilespark.layout.Shape;
  * <p>The turn and the device's memory of an array that goes alone are taken when the first copy
  * goes up, that is when about 16 MiB were put, or 128 MiB of pinned memory, or the array is run;
  * those of small arrays when all of them are sent. The memory is given back when the last part has
- * come down. As many parts come down before they are asked for as pinned
- * memory is allowed for them.
+ * come down. As many parts come down before they are asked for as pinned memory is allowed for
+ * them.
  *
  * <p>Small arrays wait for others with an equal program until there are enough for a batch, another
  * program comes, or a result of theirs is asked for.

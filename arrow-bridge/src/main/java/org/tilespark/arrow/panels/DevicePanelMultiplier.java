@@ -42,9 +42,9 @@ import org.tilespark.kernels.select.SelectionPlan;
  * the device, from {@link DevicePanels} to their own buffers, at the place in their stream where
  * the upload would have been. So kernels find the same bytes at the same places either way.
  *
- * <p>The finished tile comes down in rectangles to where they are wanted, or as a whole: into pinned
- * memory if it is small beside the pool, else in pieces into plain memory. Where columns of it are
- * selected, the tile stays, unless there are too many.
+ * <p>The finished tile comes down in rectangles to where they are wanted, or as a whole: into
+ * pinned memory if it is small beside the pool, else in pieces into plain memory. Where columns of
+ * it are selected, the tile stays, unless there are too many.
  */
 public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.Pipeline {
   /** Large tiles come down in pieces of this size. */

@@ -320,8 +320,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                             HostMemory.ofAddress(
                                 pinned.memoryAddress() + (long) low * slab, (long) size * slab);
                         large.put(
-                            slabs(shape, low, size),
-                            List.of(new Plane(from, Optional.of(pinned))));
+                            slabs(shape, low, size), List.of(new Plane(from, Optional.of(pinned))));
                       }
                       if (number == 1) {
                         return;
@@ -329,7 +328,12 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
                       if (number == 2) {
                         Thread.currentThread().interrupt();
                       }
-                      large.run(List.of(Part.whole(shape)));
+                      try {
+                        large.run(List.of(Part.whole(shape)));
+                      } catch (ResourceException e) { // it would have waited for memory
+                        assertEquals(2, number, e::toString);
+                        return;
+                      }
                       byte[] found = new byte[bytes];
                       List<ArrowBuf> taken = large.take();
                       taken.get(0).getBytes(0, found);
@@ -345,7 +349,8 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     } finally {
       threads.shutdownNow();
     }
-    assertEquals(5 * 3 * 2, turns.get(), "of the task, and up");
+    int least = 4 * 3 * 2; // of the task, and up
+    assertTrue(turns.get() >= least, turns + " turns of " + least);
   }
 
   private static Part slabs(Shape shape, long low, long size) {

@@ -201,8 +201,7 @@ abstract class PanelMultiplierContract {
                     long rowBytes = 8 * (colCuts[which % 3 + 1] - fromCol);
                     HostMemory to = room.memory().slice(used, rows * rowBytes);
                     used += to.bytes();
-                    rectangles.add(
-                        new Rectangle(8 * (fromRow * N + fromCol), rowBytes, rows, to));
+                    rectangles.add(new Rectangle(8 * (fromRow * N + fromCol), rowBytes, rows, to));
                   }
                   finished.get().fetch(rectangles, first + atATime >= 9);
                   for (Rectangle each : rectangles) {
@@ -360,7 +359,9 @@ abstract class PanelMultiplierContract {
         });
   }
 
-  /** A panel is written where it is, and once its product is there it can be changed and go again. */
+  /**
+   * A panel is written where it is, and once its product is there it can be changed and go again.
+   */
   @Test
   void onePanelOfFewerStepsIsWrittenInPlace() {
     withMultiplier(

@@ -193,8 +193,7 @@ final class TileBlocks implements Iterator<InternalRow> {
           nextBlock(
               pendingWriter,
               (row, height, col, width, values) ->
-                  rectangles.add(
-                      new Rectangle(start(row, col), width * bytes, height, values)));
+                  rectangles.add(new Rectangle(start(row, col), width * bytes, height, values)));
       fetchedBytes += to.bytes();
       fetched.add(memory.begun(pendingWriter.row(), List.of(to)));
     }

@@ -9,8 +9,8 @@ import org.tilespark.spark.block.RowBytes;
 
 /**
  * Writes rows that hold one array of numbers beside small columns, one at a time or several in a
- * {@link PendingRowMemory}: the small columns as Spark's own projection wrote them, then the array, whose elements the caller
- * puts in place.
+ * {@link PendingRowMemory}: the small columns as Spark's own projection wrote them, then the array,
+ * whose elements the caller puts in place.
  */
 public final class ArrayRowWriter {
   private static final int WORD_BYTES = 8;
@@ -30,8 +30,7 @@ public final class ArrayRowWriter {
   }
 
   /** As the other one, of rows in {@code memory}, which is borrowed. */
-  public ArrayRowWriter(
-      int columns, int arrayOrdinal, ElementType type, PendingRowMemory memory) {
+  public ArrayRowWriter(int columns, int arrayOrdinal, ElementType type, PendingRowMemory memory) {
     this(columns, arrayOrdinal, type, (RowAllocator) memory);
   }
 

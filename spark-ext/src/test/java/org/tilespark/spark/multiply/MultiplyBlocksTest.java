@@ -132,8 +132,7 @@ class MultiplyBlocksTest extends SparkTest {
     Dataset<Row> left = a.frame(spark, 64, 40);
     Dataset<Row> right = b.frame(spark, 40, 128);
     for (Strategy strategy :
-        List.of(
-            new Strategy.Cuboid(2, 2, 1), new Strategy.Cuboid(1, 2, 2), Strategy.BROADCAST)) {
+        List.of(new Strategy.Cuboid(2, 2, 1), new Strategy.Cuboid(1, 2, 2), Strategy.BROADCAST)) {
       MultiplyOptions options = OPTIONS.withBlockShape(40, 150).withStrategy(strategy);
       TestProduct.assertProduct(a, b, MatrixBlocks.multiply(left, right, options));
       Dataset<Row> kept = MatrixBlocks.multiply(left, right, options).cache();

@@ -78,8 +78,7 @@ class TileBlocksTest {
                 DataTypes.createArrayType(DataTypes.DoubleType, false)));
     if (partial) {
       types.addAll(
-          List.of(
-              DataTypes.LongType, DataTypes.LongType, DataTypes.LongType, DataTypes.LongType));
+          List.of(DataTypes.LongType, DataTypes.LongType, DataTypes.LongType, DataTypes.LongType));
     }
     return new PanelTask.Job(
         spec, partial, List.of(DataTypes.LongType), List.of("g"), types, MATRICES);
