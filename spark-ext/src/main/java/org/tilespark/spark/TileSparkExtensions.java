@@ -7,6 +7,7 @@ import org.tilespark.spark.catalyst.HideCounts;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.conf.SessionSettings;
+import org.tilespark.spark.exchange.PlannedExchanges;
 import org.tilespark.spark.functions.CommonTables;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.multiply.rules.MapProducts;
@@ -62,6 +63,7 @@ public final class TileSparkExtensions
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
+    extensions.injectColumnar(ScalaInterop.function(session -> new PlannedExchanges()));
     extensions.injectColumnar(ScalaInterop.function(session -> new BulkTransitions()));
     return BoxedUnit.UNIT;
   }

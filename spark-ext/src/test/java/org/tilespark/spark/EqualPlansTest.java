@@ -370,8 +370,10 @@ class EqualPlansTest extends SparkTest {
                       }
                     }
                   }
-                  for (SparkPlan node : below(plans.executedPlan())) {
-                    copied.addAll(copies(node, PhysicalBlockNode.class));
+                  for (SparkPlan root : List.of(plans.sparkPlan(), plans.executedPlan())) {
+                    for (SparkPlan node : below(root)) {
+                      copied.addAll(copies(node, PhysicalBlockNode.class));
+                    }
                   }
                 }));
     Set<String> all = new TreeSet<>();

@@ -90,7 +90,7 @@ public final class Exchange {
    */
   public static Distribution together(
       SparkPlan child, Collection<? extends Expression> keys, int partitions) {
-    if (areGathered(List.of(child))) {
+    if (areGathered(List.of(child)) || child instanceof PlannedExchangeExec) {
       return anywhere();
     }
     Distribution anyCount = together(keys);
@@ -381,13 +381,37 @@ public final class Exchange {
 
   // ---- shuffles
 
-  /** A shuffle by keys. */
+  /** A shuffle by keys, of which adaptive execution could change nothing. */
   public static SparkPlan shuffled(SparkPlan child, List<Attribute> keys, int partitions) {
-    return ShuffleExchanges.of(by(keys, partitions), child);
+    return new PlannedExchangeExec(by(keys, partitions), false, child);
   }
 
   /**
-   * Bytes of each partition of a shuffle; empty if it has not run, as without adaptive execution.
+   * The pieces of blocks, shuffled where their count of partitions is planned, unless they are
+   * together. Else the node that reads them asks Spark for an exchange, and adaptive execution joins
+   * small partitions.
+   */
+  public static SparkPlan planned(SparkPlan pieces, List<Attribute> keys, AssembleSpec spec) {
+    boolean isPlanned =
+        !isAsked() && spec.predicted().blocks().isDefined() && !spec.predicted().perArray();
+    return isPlanned && !keys.isEmpty() && !areGathered(List.of(pieces))
+        ? new PlannedExchangeExec(
+            by(keys, partitions(pieces.sparkContext(), spec)), true, pieces)
+        : pieces;
+  }
+
+  /** A shuffle by keys that adaptive execution runs by itself, so that {@link #bytes} is known. */
+  public static SparkPlan measured(SparkPlan child, List<Attribute> keys, int partitions) {
+    return shuffle(by(keys, partitions), child);
+  }
+
+  static SparkPlan shuffle(HashPartitioning partitioning, SparkPlan child) {
+    return ShuffleExchanges.of(partitioning, child);
+  }
+
+  /**
+   * Bytes of each partition of a measured shuffle; empty if it has not run, as without adaptive
+   * execution.
    */
   public static Optional<long[]> bytes(SparkPlan shuffle) {
     return shuffle instanceof ShuffleQueryStageExec stage && stage.mapStats().isDefined()

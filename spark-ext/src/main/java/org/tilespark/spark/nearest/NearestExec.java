@@ -137,7 +137,7 @@ public final class NearestExec extends PhysicalBlockNode {
             ScalaInterop.seq(columns),
             planLater.apply(join.side(right)));
     return sent == SentSide.NEITHER
-        ? Exchange.shuffled(strips, List.of(columns.get(Strip.KEY)), partitions)
+        ? Exchange.measured(strips, List.of(columns.get(Strip.KEY)), partitions)
         : strips;
   }
 

@@ -23,6 +23,7 @@ import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.exchange.CutSpec;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.Meeting;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -224,16 +225,23 @@ public record BlockStage(
       long batchBytes,
       Optional<String> met,
       List<SparkPlan> plannedChildren) {
+    StageSpec spec = spec(out);
+    List<Attribute> columns = StageBranch.columns(branches);
+    SparkPlan first = plannedChildren.get(0);
+    if (branches.size() == 1 && assembled(0).isPresent()) {
+      List<Attribute> by = spec.keys(0).stream().map(columns::get).toList();
+      first = Exchange.planned(first, by, assembled(0).get());
+    }
     return new BlockStageExec(
-        spec(out),
+        spec,
         ScalaInterop.option(cut.map(CutBlocks::spec)),
-        ScalaInterop.seq(StageBranch.columns(branches)),
+        ScalaInterop.seq(columns),
         cut.map(CutBlocks::keys).orElse(ScalaInterop.emptySeq()),
         produced,
         backend,
         batchBytes,
         ScalaInterop.option(met),
-        plannedChildren.get(0),
+        first,
         ScalaInterop.seq(plannedChildren.subList(1, plannedChildren.size())));
   }
 

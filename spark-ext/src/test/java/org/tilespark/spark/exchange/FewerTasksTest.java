@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS$;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
@@ -26,6 +27,7 @@ import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.Work;
 
 /** How many tasks block operators have where the user has not asked for a count of partitions. */
 class FewerTasksTest extends SparkTest {
@@ -157,6 +159,53 @@ class FewerTasksTest extends SparkTest {
       assertEquals(2, gathers(chained), "of the products below, which are work of their own");
     } finally {
       blocks.unpersist(true);
+    }
+  }
+
+  /** Adaptive execution would run each shuffle as a job, and plan the rest of the query anew. */
+  @Test
+  void aPlannedShuffleIsInTheJobOfItsReader() {
+    Dataset<Row> blocks = cached(MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48));
+    Supplier<Dataset<Row>> product =
+        () -> MatrixBlocks.multiply(blocks, MatrixBlocks.transpose(blocks));
+    try {
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () ->
+                asked(
+                    "3",
+                    () -> {
+                      assertOneJob(2, product);
+                      assertOneJob(2, () -> MatrixBlocks.gram(blocks));
+                    }));
+      }
+      asked("3", () -> assertPlannedShufflesInStages(product));
+    } finally {
+      blocks.unpersist(true);
+    }
+  }
+
+  /** Where Spark's nodes need exchanges, the plan is adaptive, and ours are parts of its stages. */
+  private static void assertPlannedShufflesInStages(Supplier<Dataset<Row>> query) {
+    Dataset<Row> product = query.get();
+    List<String> rows = rows(product);
+    Dataset<Row> joined =
+        product.join(
+            product.selectExpr("row", "col").hint("merge"),
+            ScalaInterop.seq("row", "col"),
+            "inner");
+    assertEquals(rows.size(), joined.collectAsList().size());
+    assertEquals(rows, rows(product.repartition(2)));
+  }
+
+  private static void assertOneJob(int stages, Supplier<Dataset<Row>> query) {
+    try {
+      Work work = workOf(() -> query.get().collectAsList());
+      assertEquals(1, work.jobs());
+      assertEquals(stages, work.stages());
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 
@@ -326,7 +375,7 @@ class FewerTasksTest extends SparkTest {
   private static List<Integer> exchanges(Dataset<Row> df) {
     return PlanNodes.all(plan(df), ShuffleExchangeExec.class).stream()
         .filter(exchange -> exchange.schema().getFieldIndex("values").isDefined())
-        .filter(exchange -> exchange.shuffleOrigin().equals(ENSURE_REQUIREMENTS$.MODULE$))
+        .filter(exchange -> exchange.outputPartitioning() instanceof HashPartitioning)
         .map(ShuffleExchangeExec::numPartitions)
         .toList();
   }
