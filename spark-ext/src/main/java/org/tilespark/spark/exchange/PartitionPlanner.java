@@ -99,17 +99,22 @@ record PartitionPlanner(int cores) {
     return best;
   }
 
-  /** The most blocks that one core gets, if each takes the next partition when it is free. */
-  private int longest(int[] hashes, int count) {
-    int[] blocks = new int[count];
+  /** The most blocks that one core gets of partitions by hashes. */
+  private long longest(int[] hashes, int count) {
+    long[] blocks = new long[count];
     for (int hash : hashes) {
       blocks[Math.floorMod(hash, count)]++;
     }
-    PriorityQueue<Integer> busy = new PriorityQueue<>();
-    int longest = 0;
-    for (int each : blocks) {
+    return longest(blocks);
+  }
+
+  /** The most work that one core gets, if each takes the next task when it is free. */
+  long longest(long[] tasks) {
+    PriorityQueue<Long> busy = new PriorityQueue<>();
+    long longest = 0;
+    for (long each : tasks) {
       if (each > 0) {
-        int end = (busy.size() < cores ? 0 : busy.poll()) + each;
+        long end = (busy.size() < cores ? 0 : busy.poll()) + each;
         busy.add(end);
         longest = Math.max(longest, end);
       }

@@ -403,7 +403,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     if (isOneTask()) {
       return Exchange.gathered(rows, type);
     }
-    return isExchanged() ? SharedPartitions.asWorkAsks(rows) : rows;
+    return isExchanged() ? SharedPartitions.asWorkAsks(rows, onlyMoves()) : rows;
   }
 
   /** True if an exchange follows, so that it is of no account which task reads which partition. */
