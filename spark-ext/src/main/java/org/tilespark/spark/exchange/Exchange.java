@@ -387,16 +387,20 @@ public final class Exchange {
   }
 
   /**
-   * The pieces of blocks, shuffled where their count of partitions is planned, unless they are
-   * together. Else the node that reads them asks Spark for an exchange, and adaptive execution joins
-   * small partitions.
+   * The pieces of blocks, shuffled, unless they are together, where their count of partitions is
+   * planned and few are empty. Else the node that reads them asks Spark for an exchange, and
+   * adaptive execution joins small partitions.
    */
   public static SparkPlan planned(SparkPlan pieces, List<Attribute> keys, AssembleSpec spec) {
-    boolean isPlanned =
-        !isAsked() && spec.predicted().blocks().isDefined() && !spec.predicted().perArray();
-    return isPlanned && !keys.isEmpty() && !areGathered(List.of(pieces))
-        ? new PlannedExchangeExec(
-            by(keys, partitions(pieces.sparkContext(), spec)), true, pieces)
+    Option<Cuts> blocks = spec.predicted().blocks();
+    boolean isKnown = !isAsked() && blocks.isDefined() && !spec.predicted().perArray();
+    if (!isKnown || keys.isEmpty() || areGathered(List.of(pieces))) {
+      return pieces;
+    }
+    SparkContext context = pieces.sparkContext();
+    int partitions = partitions(context, spec);
+    return new PartitionPlanner(context.defaultParallelism()).areFilled(partitions, blocks.get())
+        ? new PlannedExchangeExec(by(keys, partitions), true, pieces)
         : pieces;
   }
 

@@ -1,5 +1,6 @@
 package org.tilespark.spark.exchange;
 
+import java.util.Arrays;
 import java.util.PriorityQueue;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.PieceCursor;
@@ -20,6 +21,12 @@ record PartitionPlanner(int cores) {
    * of the 0.20 s of a 64^3 transform on 16 cores (docs/benchmarks/earlier).
    */
   static final double TASK_SECONDS = 0.65e-3;
+
+  /**
+   * Seconds for which adaptive execution keeps the driver busy behind an exchange: 13 to 16 ms of
+   * CPU time for re-blocks and products of 64 x 64 elements.
+   */
+  static final double ADAPTIVE_SECONDS = 13e-3;
 
   /** Bytes of pieces that a task reads and assembles in a second (docs/benchmarks/earlier). */
   static final double BYTES_PER_SECOND = 1e9;
@@ -67,6 +74,25 @@ record PartitionPlanner(int cores) {
    */
   int partitions(long bytes) {
     return spread(bytes / BYTES_PER_SECOND, bytes / MOST_BYTES + 1);
+  }
+
+  /**
+   * True if the tasks of partitions that no block is hashed to, which adaptive execution saves,
+   * take the driver less time than adaptive execution itself.
+   *
+   * @param blocks as above
+   */
+  boolean areFilled(int partitions, Cuts blocks) {
+    long cells = blocks.cells();
+    if (cells > MOST_PLACED) {
+      return true;
+    }
+    long filled =
+        Arrays.stream(hashes(blocks, (int) cells))
+            .map(hash -> Math.floorMod(hash, partitions))
+            .distinct()
+            .count();
+    return (partitions - filled) * TASK_SECONDS < ADAPTIVE_SECONDS;
   }
 
   /** Count of tasks for so many seconds of work that can be parted in any way. */

@@ -42,7 +42,7 @@ public final class PlannedExchangeExec extends PhysicalBlockNode {
     this.child = child;
   }
 
-  /** What stands in the place of a node of this class; empty for other nodes. */
+  /** The plan that replaces a node of this class; empty for other nodes. */
   static Optional<SparkPlan> replaced(SparkPlan node) {
     return node instanceof PlannedExchangeExec planned
         ? Optional.of(planned.replaced())

@@ -1,6 +1,7 @@
 package org.tilespark.spark.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -39,6 +40,16 @@ class PartitionPlannerTest {
       assertTrue(before >= 4096, "256 MiB at most: " + before);
       assertEquals(0, before % cores, "whole waves");
     }
+  }
+
+  /** About half of 94 partitions have none of 64 slabs. */
+  @Test
+  void adaptiveExecutionPaysWhereManyPartitionsAreEmpty() {
+    PartitionPlanner planner = new PartitionPlanner(16);
+    assertTrue(planner.areFilled(1, slabs(64, 64)));
+    assertTrue(planner.areFilled(16, slabs(16, 64)));
+    assertFalse(planner.areFilled(94, slabs(64, 64)));
+    assertTrue(planner.areFilled(94, grid(1000, 1000, 10)));
   }
 
   /** As many slabs as cores: each core gets one, though Spark's hash would send some together. */
