@@ -5,9 +5,9 @@ import org.tilespark.layout.ElementType;
 
 /**
  * Subtracts a shift from the columns of rows on their way to other memory, and adds up what is left
- * of each column. Several rows lie in small arrays at a time, and so do as many copies of the
- * shift: the JVM makes vector instructions of a loop whose arrays have one index in common. Not for
- * several threads at once.
+ * of each column. Several rows lie in a small array at a time, beside a copy of the shift for each
+ * of them: the JVM makes vector instructions of a loop whose arrays have one index in common. Not
+ * for several threads at once.
  */
 abstract class CenteredRows {
   /** Rows at a time, and rows of FLOAT that are summed in FLOAT. */
@@ -25,7 +25,7 @@ abstract class CenteredRows {
     this.sums = new double[cols];
   }
 
-  /** Of rows with {@code cols} elements. */
+  /** Makes one for rows of {@code cols} elements. */
   static CenteredRows of(ElementType type, int cols) {
     return type == ElementType.FLOAT32 ? new Floats(cols) : new Doubles(cols);
   }
@@ -33,21 +33,21 @@ abstract class CenteredRows {
   /**
    * Begins other rows.
    *
-   * @param shift of each column; becomes what it is in the elements' type
+   * @param shift one number for each column; it is rounded to the elements' type in place
    */
   abstract void begin(double[] shift);
 
   /** Subtracts the shift from the first {@code elements} of the small array. */
   abstract void subtract(int elements);
 
-  /** What is left of each column, summed; borrowed until the next {@link #begin}. */
+  /** Sums of what is left of each column; borrowed until the next {@link #begin}. */
   abstract double[] sums();
 
   /**
    * Subtracts the shift from rows.
    *
    * @param from dense rows
-   * @param to where they go, which may be {@code from}
+   * @param to target of as many bytes; may be {@code from}
    */
   void move(HostMemory from, HostMemory to) {
     for (long at = 0; at < from.bytes(); at += some.bytes()) {

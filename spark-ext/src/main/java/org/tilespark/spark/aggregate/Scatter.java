@@ -230,9 +230,7 @@ final class Scatter {
         scales[j] = Math.scalb(1.0, exponent);
         for (int i = 0; i < pending; i++) {
           UNSAFE.putFloat(
-              values.base(),
-              at + (long) i * cols * Float.BYTES,
-              Math.scalb(column[i], -exponent));
+              values.base(), at + (long) i * cols * Float.BYTES, Math.scalb(column[i], -exponent));
         }
         isScaled = true;
       }

@@ -25,7 +25,7 @@ final class TaskGrams {
   /** Elements of a matrix for the CPU: 1 MiB of FLOAT, which stay in its caches. */
   private static final int ELEMENTS = 1 << 18;
 
-  /** The same for a device, where each product has launches, copies and waits of its own. */
+  /** Elements of a matrix for a device, where each product has launches, copies and waits. */
   private static final int DEVICE_ELEMENTS = 1 << 20;
 
   private final Backend backend;
@@ -66,7 +66,7 @@ final class TaskGrams {
    * The product of the transpose of the matrix that was begun and the matrix, (cols, cols), of
    * which what lies below the diagonal is not defined; valid until the next matrix.
    *
-   * @param rows of the matrix that were written
+   * @param rows count of rows that were written
    */
   HostMemory of(int rows) {
     MultiplyProblem gram =

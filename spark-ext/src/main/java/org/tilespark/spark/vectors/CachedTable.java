@@ -10,6 +10,7 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.sql.execution.ColumnarToRowExec;
 import org.apache.spark.sql.execution.InputAdapter;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -59,6 +60,7 @@ final class CachedTable {
         plan instanceof ProjectExec
             || plan instanceof WholeStageCodegenExec
             || plan instanceof InputAdapter
+            || plan instanceof ColumnarToRowExec
             || plan instanceof RenamedBlocksExec;
     return keepsRows ? of(plan.children().head()) : Optional.empty();
   }
@@ -79,10 +81,10 @@ final class CachedTable {
   }
 
   /**
-   * What is known of a table.
+   * A fact about a table: remembered, or found by a job.
    *
-   * @param what is asked, equal for what is the same
-   * @param find finds it by a job, if nobody has found it before
+   * @param what a name of the fact, equal for equal facts
+   * @param find finds the fact by a job; called if nobody has found it before
    */
   static <T> T remembered(InMemoryRelation table, Object what, Class<T> type, Supplier<T> find) {
     Optional<CachedTable> before = current(table.cacheBuilder());

@@ -13,7 +13,7 @@ import org.tilespark.spark.options.RowPolicy;
  * @param blockRows rows of a full block
  * @param rows of the table when the query was made; -1 if they were not counted
  * @param hasIds true if ids ride along
- * @param order of the rows
+ * @param order the order of the rows
  * @param policies what becomes of rows that cannot be taken as they are, and names for messages
  * @param operator who asks, for messages
  */
@@ -41,7 +41,7 @@ public record GatherSpec(
     return order.isKept;
   }
 
-  /** The same for blocks that need no places. */
+  /** A copy for blocks that need no places. */
   GatherSpec withoutPlaces() {
     return new GatherSpec(
         vector, length, blockRows, rows, hasIds, new Order(0, false), policies, operator);

@@ -74,7 +74,8 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
           .flatMap(read -> withoutPlaces(project.child(), read))
           .map(child -> (LogicalPlan) project.withNewChildren(ScalaInterop.seq(child)));
     }
-    return plan instanceof GatherVectors gathered && ScalaInterop.<Attribute>list(gathered.produced()).containsAll(block)
+    return plan instanceof GatherVectors gathered
+            && ScalaInterop.<Attribute>list(gathered.produced()).containsAll(block)
         ? Optional.of(gathered.withoutPlaces())
         : Optional.empty();
   }

@@ -218,15 +218,17 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
 
   @Override
   public String verboseStringWithOperatorId() {
-    return verbose(
-        "\nRows: %s\nCounted: %s"
-            .formatted(
-                spec,
-                !spec.isPlaced()
-                    ? "not at all: the blocks need no places"
-                    : spec.skips()
-                    ? "by the policies, in a first pass over the vectors"
-                    : counted.isEmpty() ? "in the child" : "in a plan without columns"));
+    return verbose("\nRows: %s\nCounted: %s".formatted(spec, howCounted()));
+  }
+
+  private String howCounted() {
+    if (!spec.isPlaced()) {
+      return "not at all, since the blocks need no places";
+    }
+    if (spec.skips()) {
+      return "by the policies, in a first pass over the vectors";
+    }
+    return counted.isEmpty() ? "in the child" : "in a plan without columns";
   }
 
   @Override

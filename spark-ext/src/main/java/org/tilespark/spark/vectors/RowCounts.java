@@ -9,7 +9,7 @@ import org.tilespark.spark.catalyst.ScalaInterop.SerializableFunction;
 /**
  * Adds up the rows of a partition.
  *
- * @param <A> what a partition holds: rows, or batches of several rows
+ * @param <A> type of a partition's elements: rows, or batches of several rows
  * @param size rows of an element
  */
 record RowCounts<A>(SerializableFunction<A, Long> size) implements PartitionTask<A, Long> {

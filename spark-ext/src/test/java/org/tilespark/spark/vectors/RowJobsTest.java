@@ -69,6 +69,25 @@ class RowJobsTest extends VectorTestBase {
         });
   }
 
+  @ParameterizedTest
+  @MethodSource("modes")
+  void cachedColumnsOfNumbersAreCountedOnce(Map<String, String> mode) {
+    with(
+        mode,
+        () -> {
+          Dataset<Row> cached =
+              cached(table(50, 4, "DOUBLE").selectExpr("features[0] AS a", "features[1] AS b"));
+          try {
+            List<String> names = List.of("a", "b");
+            assertEquals(1, jobsOf(() -> MatrixBlocks.fromRows(cached, names)));
+            Dataset<Row> blocks = MatrixBlocks.fromRows(cached, names);
+            assertEquals(1, jobsOf(() -> assertEquals(50, rows(blocks).size())));
+          } finally {
+            cached.unpersist(true);
+          }
+        });
+  }
+
   @SuppressWarnings("unchecked")
   private static Dataset<Row>[] asArray(int length) {
     return new Dataset[length];
