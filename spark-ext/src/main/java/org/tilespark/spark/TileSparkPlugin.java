@@ -19,8 +19,6 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.CudaFailure;
-import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.cache.BlockCacheSerializer;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -28,6 +26,7 @@ import org.tilespark.spark.runtime.ExecutorReport;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.ExecutorStatus;
+import org.tilespark.spark.runtime.SessionLine;
 import org.tilespark.spark.runtime.StatusSender;
 import org.tilespark.spark.shuffle.LocalExecutor;
 import org.tilespark.spark.shuffle.TileShuffleManager;
@@ -82,6 +81,9 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
       SparkVersion.warnIfUntested();
       PluginSettings.add(context.conf(), SparkVersion.running());
+      if (!isLocal) { // where the driver is the executor too, that says more
+        LOG.info(SessionLine.ofDriver(context.conf()));
+      }
       reports = ExecutorReports.start();
       context.addSparkListener(board);
       context.addSparkListener(
@@ -132,6 +134,11 @@ public final class TileSparkPlugin implements SparkPlugin {
     public Object receive(Object message) {
       if (message instanceof ExecutorReport report) {
         reports.add(report);
+        LOG.info(
+            "Executor {} has {} GPUs: {}",
+            report.executorId(),
+            report.devices(),
+            report.description());
       } else if (message instanceof ExecutorStatus status) {
         board.report(status);
       } else if (message instanceof Refusal refusal) {
@@ -218,13 +225,12 @@ public final class TileSparkPlugin implements SparkPlugin {
      * be planned as soon as the executor is known; in local mode the planner looks for itself.
      */
     private void report(PluginContext plugin) {
-      Availability<Integer> devices = runtime.usableDevices();
       try {
         plugin.send(
             new ExecutorReport(
                 plugin.executorID(),
-                devices.thing().orElse(0),
-                devices.isPresent() ? DeviceProbe.run().get().description() : devices.whyNot(),
+                runtime.usableDevices().thing().orElse(0),
+                runtime.deviceDescription(),
                 runtime.deviceBytes()));
       } catch (Exception e) { // send declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);

@@ -29,6 +29,7 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
+import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
@@ -180,6 +181,19 @@ public final class ExecutorRuntime implements AutoCloseable {
     return devices.usableDevices();
   }
 
+  /** The first usable device and its driver, or why there is none. */
+  public String deviceDescription() {
+    Availability<Integer> usable = usableDevices();
+    return usable.isPresent() ? DeviceProbe.run().get().description() : usable.whyNot();
+  }
+
+  private String deviceCount() {
+    return usableDevices().thing().map(String::valueOf).orElse("none")
+        + " ("
+        + deviceDescription()
+        + ")";
+  }
+
   /** What tasks may hold of the first device together; 0 without one. Opens none. */
   public long deviceBytes() {
     return devices.limitBytes();
@@ -245,10 +259,12 @@ public final class ExecutorRuntime implements AutoCloseable {
     synchronized (memoryLock) {
       if (hostMemory == null) {
         UnaryOperator<String> settings = TileSparkConf.application(env.conf());
-        boolean usesDevice =
-            TileSparkConf.BACKEND.read(settings) != Backend.CPU && usableDevices().isPresent();
+        boolean wantsDevice = TileSparkConf.BACKEND.read(settings) != Backend.CPU;
+        boolean usesDevice = wantsDevice && usableDevices().isPresent();
         HostBudget budget = HostBudget.of(env.conf(), usesDevice, HostBudget.Machine.here());
-        budget.log();
+        LOG.info(
+            SessionLine.of(
+                env.conf(), wantsDevice ? deviceCount() : "not looked for", budget.summary()));
         hostMemory =
             new HostMemoryPools(
                 settings,

@@ -5,8 +5,6 @@ import com.sun.management.VMOption;
 import java.lang.management.ManagementFactory;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.tilespark.spark.conf.ConfigKey;
 import org.tilespark.spark.conf.TileSparkConf;
 
@@ -28,8 +26,6 @@ import org.tilespark.spark.conf.TileSparkConf;
  * @param storeBytes what stores may hold; what they have held and hold no more, pools keep for them
  */
 record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
-  private static final Logger LOG = LoggerFactory.getLogger(HostBudget.class);
-
   /** Spark's own default of the overhead. */
   private static final long LEAST_OVERHEAD_BYTES = 384L << 20;
 
@@ -130,17 +126,16 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
         : Math.max(least, byFactor);
   }
 
-  /** Says what stores may hold, and which key sets it. */
-  void log() {
-    LOG.info(
-        "Blocks between tasks and cached blocks are kept in up to {} MiB outside the Java heap,"
-            + " then in files ({} sets it); beside that, up to {} MiB of plain and {} MiB of pinned"
-            + " memory are kept for tasks ({}, {})",
-        storeBytes >> 20,
-        TileSparkConf.STORE_SIZE.name(),
-        plainPoolBytes >> 20,
-        pinnedPoolBytes >> 20,
-        TileSparkConf.HOST_POOL_SIZE.name(),
-        TileSparkConf.PINNED_POOL_SIZE.name());
+  /** The shares in words, each with the key that sets it. */
+  String summary() {
+    return "up to %d MiB outside the Java heap for blocks between tasks and cached blocks, which then"
+            .formatted(storeBytes >> 20)
+        + " go to files (%s); for tasks %d MiB plain (%s) and %d MiB pinned (%s)"
+            .formatted(
+                TileSparkConf.STORE_SIZE.name(),
+                plainPoolBytes >> 20,
+                TileSparkConf.HOST_POOL_SIZE.name(),
+                pinnedPoolBytes >> 20,
+                TileSparkConf.PINNED_POOL_SIZE.name());
   }
 }
