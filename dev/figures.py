@@ -12,6 +12,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GREY = "#7a828b"
@@ -136,6 +137,17 @@ def volume(directory: Path) -> Path:
     return file
 
 
+def jobs(directory: Path) -> list[Path]:
+    """The figures of jobs, at half their size in 256 colours, so that the files are small."""
+    files = []
+    for job in ("fft", "pca", "similar"):
+        with Image.open(directory / f"{job}.png") as figure:
+            half = figure.convert("RGB").reduce(2)
+        files.append(DOCS / "images" / f"job-{job}.png")
+        half.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(files[-1], optimize=True)
+    return files
+
+
 def main(arguments: list[str]) -> None:
     (DOCS / "images").mkdir(exist_ok=True)
     match arguments:
@@ -143,8 +155,10 @@ def main(arguments: list[str]) -> None:
             print(chart())
         case ["volume", directory]:
             print(volume(Path(directory)))
+        case ["jobs", directory]:
+            print(*jobs(Path(directory)), sep="\n")
         case _:
-            sys.exit(f"dev/figures: expected chart, or volume DIRECTORY; found: {' '.join(arguments)}")
+            sys.exit(f"dev/figures: expected chart, or volume or jobs with DIRECTORY; found: {' '.join(arguments)}")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ tilespark_classes() {
 }
 # Never base's jars beside Spark's: they have another Netty.
 KCP="$(tilespark_classes gpu-kernels arrow-bridge)$tilespark_home/base-jars/*"
-CP="$(tilespark_classes gpu-kernels arrow-bridge spark-ext examples dev/benchmarks)$tilespark_home/jars/*:$tilespark_home/test-jars/*"
+CP="$(tilespark_classes gpu-kernels arrow-bridge spark-ext examples dev/benchmarks)$tilespark_home/jars/*:$tilespark_home/test-jars/*:$tilespark_root/examples/target/dependency/*"
 export JAVA_OPTS KCP CP
 # For dev/bench: all modules where libs were unpacked, else those that know no Spark.
 TILESPARK_CLASSPATH=$CP

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -27,8 +28,8 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.options.FftOptions;
 
 /**
- * Transforms the volume in one .npy file, and back, as it is and after a low pass; draws all three,
- * and checks both directions.
+ * Transforms the volume in one .npy file, and back, as it is and after a low pass, and checks both
+ * directions.
  *
  * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
  */
@@ -44,9 +45,6 @@ public final class FourierVolumeJob {
             spectrum.npy            the transform in natural order, not normalised: complex64, or
                                     complex128 of double
             lowpass.npy             the volume without its frequencies above the cutoff
-            volume.png, spectrum.png, lowpass.png
-                                    three slices through the middle; of the spectrum the logarithm,
-                                    frequency 0 in the middle
 
             --real                  half a spectrum: of the last axis the frequencies from 0 on
             --low-pass CUTOFF       cycles per element, 0.5 at most in each direction (default: 0.1)
@@ -54,6 +52,8 @@ public final class FourierVolumeJob {
                                     than FLOAT does, else float)
             --block-shape X,Y,Z     elements per axis of a block (default: 8 to 32 MiB at most)
             --backend auto|gpu|cpu  who computes (default: auto)
+            --figure FILE.png       a figure: a slice of both volumes and of the spectrum
+            --figure-theme light|dark   the page that it is for (default: light)
             --seed N                seed of the sample that is checked (default: a new one)
           """,
           List.of("IN.npy", "OUT_DIR"),
@@ -63,6 +63,8 @@ public final class FourierVolumeJob {
               ReadAs.OPTION,
               Option.text("block-shape"),
               Option.BACKEND,
+              FigureOption.FIGURE,
+              FigureOption.THEME,
               Option.SEED));
 
   private FourierVolumeJob() {}
@@ -80,6 +82,7 @@ public final class FourierVolumeJob {
       throws IOException {
     Path input = arguments.inputFile(0);
     arguments.outputDirectory(1); // says at once if it cannot be one
+    Optional<FigureOption> figure = FigureOption.of(arguments);
     JobReport report = new JobReport(out);
 
     boolean asFloat = ReadAs.isFloat(spark, arguments, BlockKind.VOLUME, input);
@@ -95,7 +98,7 @@ public final class FourierVolumeJob {
         VolumeBlocks.fft(volume, FftOptions.defaults().withReal(arguments.flag("real")))
             .persist(StorageLevel.MEMORY_AND_DISK());
     try {
-      return run(arguments, input, volume, spectrum, report);
+      return run(arguments, input, volume, spectrum, figure, report);
     } finally {
       spectrum.unpersist(true);
     }
@@ -106,6 +109,7 @@ public final class FourierVolumeJob {
       Path input,
       Dataset<Row> volume,
       Dataset<Row> spectrum,
+      Optional<FigureOption> figure,
       JobReport report)
       throws IOException {
     Path directory = arguments.outputDirectory(1);
@@ -122,21 +126,10 @@ public final class FourierVolumeJob {
 
     Path spectrumFile = write(natural, directory.resolve("spectrum.npy"), report);
     Path lowPassFile = write(lowPass, directory.resolve("lowpass.npy"), report);
-    draw(input, SlicePictures.Grey.LINEAR, false, false, directory.resolve("volume.png"), report);
-    draw(
-        spectrumFile,
-        SlicePictures.Grey.LOGARITHMIC,
-        true,
-        real,
-        directory.resolve("spectrum.png"),
-        report);
-    draw(
-        lowPassFile,
-        SlicePictures.Grey.LINEAR,
-        false,
-        false,
-        directory.resolve("lowpass.png"),
-        report);
+    if (figure.isPresent()) {
+      SpectrumFigure.write(input, spectrumFile, lowPassFile, cutoff, figure.get());
+      report.line("drew", "%s", figure.get().file());
+    }
 
     double error = relativeError(volume, back);
     double bound = bound(extents(volume), asFloat);
@@ -158,21 +151,6 @@ public final class FourierVolumeJob {
     blocks.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(file));
     report.wrote(file, blocks, System.nanoTime() - start);
     return file;
-  }
-
-  private static void draw(
-      Path array,
-      SlicePictures.Grey grey,
-      boolean spectrum,
-      boolean half,
-      Path file,
-      JobReport report)
-      throws IOException {
-    try (NpyElements elements = NpyElements.open(array)) {
-      SlicePictures.write(
-          elements, grey, new boolean[] {spectrum, spectrum, spectrum && !half}, file);
-    }
-    report.line("drew", "%s", file);
   }
 
   /** The norm of the difference, as a part of the norm of {@code volume}; 0 if both are 0. */

@@ -204,9 +204,24 @@ public final class JobArguments {
    */
   public Path inputFile(int word) {
     Path file = path(words.get(word));
+    checkFile(file);
+    return file;
+  }
+
+  private static void checkFile(Path file) {
     if (!Files.isRegularFile(file)) {
       throw new IllegalArgumentException("There is no file " + file);
     }
+  }
+
+  /**
+   * The file that an option names, to be read, if the option is given.
+   *
+   * @throws IllegalArgumentException if there is no such file on a path this machine mounts
+   */
+  Optional<Path> inputFile(String option) {
+    Optional<Path> file = option(option).map(JobArguments::path);
+    file.ifPresent(JobArguments::checkFile);
     return file;
   }
 
@@ -229,12 +244,25 @@ public final class JobArguments {
   }
 
   /**
+   * The file that an option names, to be written.
+   *
+   * @throws java.util.NoSuchElementException if the option is not given
+   */
+  Path file(String option) {
+    return path(option(option).orElseThrow());
+  }
+
+  /**
    * The directory that a word names, to be written into; made if it is missing.
    *
    * @throws IllegalArgumentException if it is a file
    */
   public Path outputDirectory(int word) {
-    Path directory = path(words.get(word));
+    return makeDirectory(path(words.get(word)));
+  }
+
+  /** Makes the directory, if it is missing; see {@link #outputDirectory}. */
+  static Path makeDirectory(Path directory) {
     if (Files.exists(directory) && !Files.isDirectory(directory)) {
       throw new IllegalArgumentException(directory + " is no directory");
     }

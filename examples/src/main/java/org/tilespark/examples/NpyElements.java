@@ -76,6 +76,13 @@ final class NpyElements implements Closeable {
     return part(ByteBuffer.wrap(element(index)).order(ByteOrder.LITTLE_ENDIAN));
   }
 
+  /** The first number of a row: of a matrix of one column, or of a vector. */
+  double firstOf(long row) throws IOException {
+    long[] index = new long[shape.length];
+    index[0] = row;
+    return number(index);
+  }
+
   /** True if elements are complex. */
   boolean isComplex() {
     return type.startsWith("c");

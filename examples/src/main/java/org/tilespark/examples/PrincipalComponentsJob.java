@@ -4,10 +4,12 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.commons.math3.linear.Array2DRowRealMatrix;
 import org.apache.commons.math3.linear.EigenDecomposition;
@@ -38,23 +40,29 @@ public final class PrincipalComponentsJob {
           "pca IN.npy OUT_DIR [options]",
           """
           Reads the matrix in IN.npy, each row one observation, finds its principal components, and
-          writes components.npy (one in each row), scores.npy (the observations in terms of them),
-          explained-variance.csv and, where components are pictures, components.png into OUT_DIR.
+          writes components.npy (one in each row), scores.npy (the observations in terms of them)
+          and explained-variance.csv into OUT_DIR.
 
             --components N          how many (default: 16)
-            --image-shape R,C       the picture that a component is (default: a square, if it can be)
             --as float|double       what the numbers are read as (default: double)
             --block-shape R,C       rows and columns of a block (default: at most 8 MiB)
             --backend auto|gpu|cpu  who computes (default: auto)
+            --figure FILE.png       a figure: variances, scores, and components that are images
+            --figure-theme light|dark   the page that it is for (default: light)
+            --labels LABELS.npy     a whole number for each observation, which colours its score
+            --image-shape R,C       the image that a component is (default: a square, if it can be)
             --seed N                seed of the sample that is checked (default: a new one)
           """,
           List.of("IN.npy", "OUT_DIR"),
           List.of(
               Option.count("components"),
-              Option.checked("image-shape", text -> Shape.parse("the shape of a picture", text, 2)),
+              ImageShape.OPTION,
               ReadAs.OPTION,
               Option.text("block-shape"),
               Option.BACKEND,
+              FigureOption.FIGURE,
+              FigureOption.THEME,
+              Option.text("labels"),
               Option.SEED));
 
   private PrincipalComponentsJob() {}
@@ -72,6 +80,8 @@ public final class PrincipalComponentsJob {
       throws IOException {
     Path input = arguments.inputFile(0);
     Path directory = arguments.outputDirectory(1);
+    Optional<FigureOption> figure = FigureOption.of(arguments);
+    Optional<Path> labels = arguments.inputFile("labels");
     boolean asFloat = arguments.option("as").orElse("double").equals("float");
     JobReport report = new JobReport(out);
 
@@ -82,6 +92,9 @@ public final class PrincipalComponentsJob {
     report.read(input, observations);
     Shape shape = // (observations, features)
         ArrayMetadata.of(observations.schema().apply("values").metadata()).extents(2).orElseThrow();
+    if (labels.isPresent()) {
+      checkLabels(labels.get(), shape.extent(0));
+    }
     int features = Math.toIntExact(shape.extent(1));
     int count = Math.min(features, arguments.count("components", 16));
 
@@ -117,7 +130,18 @@ public final class PrincipalComponentsJob {
         scoresNanos / 1e9);
 
     writeVariances(variances, trace(covariance), count, directory, report);
-    writePictures(components, arguments, directory, report);
+    if (figure.isPresent()) {
+      draw(
+          input,
+          scoresFile,
+          labels,
+          components,
+          variances,
+          trace(covariance),
+          arguments,
+          figure.get());
+      report.line("drew", "%s", figure.get().file());
+    }
 
     String defect =
         check(input, scoresFile, covariance, components, variances, asFloat, arguments.seed());
@@ -187,28 +211,39 @@ public final class PrincipalComponentsJob {
     Files.writeString(directory.resolve("explained-variance.csv"), csv);
   }
 
-  private static void writePictures(
-      double[][] components, JobArguments arguments, Path directory, JobReport report)
-      throws IOException {
-    int features = components[0].length;
-    int side = (int) Math.round(Math.sqrt(features));
-    Shape picture =
-        arguments
-            .option("image-shape")
-            .map(text -> Shape.parse("Option --image-shape", text, 2))
-            .orElse(Shape.of(side, side));
-    if (picture.elements() != features) {
-      report.line(
-          "pictures",
-          "none: %d features are no picture of %s (see --image-shape)",
-          features,
-          picture);
-      return;
+  private static void checkLabels(Path labels, long observations) throws IOException {
+    try (NpyElements labelled = NpyElements.open(labels)) {
+      if (labelled.shape()[0] != observations) {
+        throw new IllegalArgumentException(
+            labels
+                + " has "
+                + labelled.shape()[0]
+                + " labels; expected one for each of "
+                + observations
+                + " observations");
+      }
     }
-    Path file = directory.resolve("components.png");
-    ComponentPictures.write(
-        components, Math.toIntExact(picture.extent(0)), Math.toIntExact(picture.extent(1)), file);
-    report.line("pictures", "%s", file);
+  }
+
+  private static void draw(
+      Path input,
+      Path scores,
+      Optional<Path> labels,
+      double[][] components,
+      double[] variances,
+      double total,
+      JobArguments arguments,
+      FigureOption figure)
+      throws IOException {
+    double[] shares =
+        Arrays.stream(variances, 0, components.length).map(variance -> variance / total).toArray();
+    ComponentsFigure.write(
+        input,
+        scores,
+        labels,
+        new ComponentsFigure.Components(
+            components, shares, ImageShape.of(arguments, components[0].length)),
+        figure);
   }
 
   /**

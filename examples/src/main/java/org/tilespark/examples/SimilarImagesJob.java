@@ -11,9 +11,11 @@ import static org.apache.spark.sql.functions.struct;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -37,6 +39,11 @@ import org.tilespark.spark.options.Metric;
 public final class SimilarImagesJob {
   private static final int SAMPLES = 12;
 
+  /** Images that a figure shows at most, and neighbours of each. */
+  private static final int FIGURE_ROWS = 5;
+
+  private static final int FIGURE_NEIGHBOURS = 7;
+
   private static final JobArguments.Usage USAGE =
       new JobArguments.Usage(
           "similar IMAGES.npy LABELS.npy OUT_DIR [options]",
@@ -51,6 +58,9 @@ public final class SimilarImagesJob {
             --metric M              inner, cosine or euclidean (default: cosine)
             --block-shape R,C       rows and columns of a block (default: at most 8 MiB)
             --backend auto|gpu|cpu  who computes (default: auto)
+            --figure FILE.png       a figure of some images and their neighbours
+            --figure-theme light|dark   the page that it is for (default: light)
+            --image-shape R,C       rows and columns of an image (default: a square)
             --seed N                seed of the sample that is checked (default: a new one)
           """,
           List.of("IMAGES.npy", "LABELS.npy", "OUT_DIR"),
@@ -60,6 +70,9 @@ public final class SimilarImagesJob {
               Option.checked("metric", SimilarImagesJob::metric),
               Option.text("block-shape"),
               Option.BACKEND,
+              FigureOption.FIGURE,
+              FigureOption.THEME,
+              ImageShape.OPTION,
               Option.SEED));
 
   private SimilarImagesJob() {}
@@ -87,6 +100,7 @@ public final class SimilarImagesJob {
     Path directory = arguments.outputDirectory(2);
     Metric metric = metric(arguments.option("metric").orElse("cosine"));
     int k = arguments.count("k", 5);
+    Optional<FigureOption> figure = FigureOption.of(arguments);
     JobReport report = new JobReport(out);
 
     Dataset<Row> matrix =
@@ -98,6 +112,13 @@ public final class SimilarImagesJob {
             .load(JobArguments.uri(images));
     report.read(images, matrix);
     Shape shape = shape(matrix);
+    Optional<int[]> imageShape = ImageShape.of(arguments, Math.toIntExact(shape.extent(1)));
+    if (figure.isPresent() && imageShape.isEmpty()) {
+      throw new IllegalArgumentException(
+          "Option --figure needs the shape of an image: "
+              + shape.extent(1)
+              + " numbers are no square; say --image-shape ROWS,COLUMNS");
+    }
     long queries = Math.min(shape.extent(0) - 1, arguments.count("queries", 1000));
     long known = shape.extent(0) - queries;
 
@@ -141,11 +162,41 @@ public final class SimilarImagesJob {
     }
     report.line("accuracy", "%.3f", isRight.agg(share()).first().getDouble(0));
 
+    if (figure.isPresent()) {
+      NeighboursFigure.write(
+          images, labels, imageShape.get(), metric, some(neighbours, known, queries), figure.get());
+      report.line("drew", "%s", figure.get().file());
+    }
+
     String defect = check(images, neighbours, metric, known, arguments.seed());
     report.line("check", "%s", defect == null ? "right" : "WRONG: " + defect);
     guesses.unpersist();
     neighbours.unpersist();
     return defect == null;
+  }
+
+  /** The nearest images of some that were looked for, evenly spread. */
+  private static List<NeighboursFigure.Query> some(
+      Dataset<Row> neighbours, long known, long queries) {
+    int count = (int) Math.min(queries, FIGURE_ROWS);
+    List<NeighboursFigure.Query> some = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      long image = known + i * queries / count;
+      some.add(
+          new NeighboursFigure.Query(
+              image,
+              neighbours
+                  .where(col("image").equalTo(image).and(col("rank").leq(FIGURE_NEIGHBOURS)))
+                  .orderBy("rank")
+                  .collectAsList()
+                  .stream()
+                  .map(
+                      row ->
+                          new NeighboursFigure.Neighbour(
+                              row.<Long>getAs("neighbour"), row.<Double>getAs("score")))
+                  .toList()));
+    }
+    return some;
   }
 
   private static Shape shape(Dataset<Row> matrix) {

@@ -108,8 +108,18 @@ class JobsTest {
     Path input = file("in.npy", NpyBytes.of("<i2", false, "(5, 7, 6)", NpyBytes.data(210, 2)));
     Path output = directory.resolve("fft");
 
-    Object[] words = {input, output, "--as=double", "--block-shape=2,4,3", "--low-pass=0.2", form};
-    int status = run(FourierVolumeJob::run, form.isEmpty() ? Arrays.copyOf(words, 5) : words);
+    Path figure = directory.resolve("figures/fft.png");
+    Object[] words = {
+      input,
+      output,
+      "--as=double",
+      "--block-shape=2,4,3",
+      "--low-pass=0.2",
+      "--figure",
+      figure,
+      form
+    };
+    int status = run(FourierVolumeJob::run, form.isEmpty() ? Arrays.copyOf(words, 7) : words);
 
     assertEquals(ExampleJob.RIGHT, status, this::printed);
     assertPrinted(
@@ -118,9 +128,8 @@ class JobsTest {
         form.isEmpty() ? "complex128 (5, 7, 6)" : "complex128 (5, 7, 4)",
         form.isEmpty() ? "lowpass.npy: complex128" : "lowpass.npy: float64 (5, 7, 6)",
         "right: the spectrum at 8 frequencies");
-    for (String picture : List.of("volume.png", "spectrum.png", "lowpass.png")) {
-      assertTrue(Files.size(output.resolve(picture)) > 0, picture);
-    }
+    assertPrinted("drew       " + figure);
+    assertTrue(Files.size(figure) > 0);
   }
 
   @ParameterizedTest
@@ -194,11 +203,15 @@ class JobsTest {
             "--queries=30",
             "--k=3",
             "--metric=" + metric,
+            "--image-shape=3,4",
+            "--figure-theme=dark",
+            "--figure=" + output.resolve("similar.png"),
             "--block-shape=16,5");
 
     assertEquals(ExampleJob.RIGHT, status, this::printed);
     assertPrinted("3 of each of 30 images among 60", "accuracy   1.000", "check      right");
     assertTrue(Files.isDirectory(output.resolve("neighbours.parquet")));
+    assertTrue(Files.size(output.resolve("similar.png")) > 0);
   }
 
   @Test

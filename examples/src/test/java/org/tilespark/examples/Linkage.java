@@ -45,6 +45,7 @@ final class Linkage {
           "sun/misc/",
           "jcuda/",
           "com/sun/jna/",
+          "org/jfree/",
           "org/knowm/xchart/",
           "org/tilespark/shaded/");
 

@@ -39,7 +39,12 @@ class PrincipalComponentsJobTest {
     int status =
         PrincipalComponentsJob.run(
             new String[] {
-              DATA.toString(), directory.toString(), "--backend=cpu", "--block-shape=1000,300"
+              DATA.toString(),
+              directory.toString(),
+              "--backend=cpu",
+              "--block-shape=1000,300",
+              "--labels=" + DATA.resolveSibling("fashion-mnist-t10k-labels.npy"),
+              "--figure=" + directory.resolve("pca.png")
             },
             stream,
             stream);
@@ -107,13 +112,12 @@ class PrincipalComponentsJobTest {
         assertEquals(c == other ? variance : 0, product / (scores.length - 1), 1e-9 * first);
       }
     }
-    BufferedImage pictures = ImageIO.read(directory.resolve("components.png").toFile());
-    assertEquals(4 * (28 * 4 + 8) + 8, pictures.getWidth());
-    assertEquals(4 * (28 * 4 + 8) + 8, pictures.getHeight());
+    BufferedImage figure = ImageIO.read(directory.resolve("pca.png").toFile());
+    assertTrue(figure.getWidth() > 10 * 28 * 4 && figure.getHeight() > 2 * 28 * 4);
     long colours =
         Arrays.stream(
-                pictures.getRGB(
-                    0, 0, pictures.getWidth(), pictures.getHeight(), null, 0, pictures.getWidth()))
+                figure.getRGB(
+                    0, 0, figure.getWidth(), figure.getHeight(), null, 0, figure.getWidth()))
             .distinct()
             .count();
     assertTrue(colours > 200, "colours: " + colours);
