@@ -22,12 +22,12 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * What happens to a whole array between two exchanges, and to each part of it. Parts may be cut in
- * any way along the axes that {@link #cutAxes} does not name. Steps may take further arrays, of
- * which programs of their own say what becomes of them first; see {@link #inputs}.
+ * The steps on a whole array between two exchanges, and on each part of it. Parts may be cut in any
+ * way along the axes that {@link #cutAxes} does not name. Steps may take further arrays, of which
+ * programs of their own say what becomes of them first; see {@link #inputs}.
  *
- * @param extents of the whole array as it comes; unknown ones suffice for steps that say so
- * @param type of its elements, or of their parts
+ * @param extents extents of the whole input array; unknown ones suffice for steps that say so
+ * @param type element type, or the type of the parts of complex numbers
  * @param isComplex true if it is taken as complex numbers
  * @param steps first to last
  */
@@ -35,10 +35,10 @@ public record ArrayProgram(
     Extents extents, ElementType type, boolean isComplex, List<ArrayStep> steps)
     implements Serializable {
   /**
-   * What happens to one part.
+   * A program for one part.
    *
    * @param program the steps
-   * @param place where the result lies in the whole result
+   * @param place the result's box in the whole result
    */
   public record Part(BlockProgram program, Box place) {}
 
@@ -119,7 +119,7 @@ public record ArrayProgram(
     return all;
   }
 
-  /** The same, if the program does nothing else. */
+  /** This program as one permutation, if it does nothing else. */
   public Optional<Permutation> asPermutation() {
     return steps.stream().allMatch(step -> step.asPermutation().isPresent())
         ? Optional.of(permutation())
@@ -127,8 +127,8 @@ public record ArrayProgram(
   }
 
   /**
-   * How all arrays lie beside the first: axis {@code i} of the first of {@link #inputs} meets axis
-   * {@code meetings().get(input).axis(i)} of each.
+   * The axes of the inputs that correspond: axis {@code i} of the first of {@link #inputs} meets
+   * axis {@code meetings().get(input).axis(i)} of each.
    */
   public List<Permutation> meetings() {
     List<Permutation> meetings = new ArrayList<>(List.of(Permutation.identity(extents.rank())));
@@ -147,8 +147,7 @@ public record ArrayProgram(
    * Input axes that are not cut freely.
    *
    * @param whole along which every part must be whole
-   * @param sliced along which a slice is taken, so that parts lie at other places after it, or are
-   *     dropped
+   * @param sliced axes along which a slice is taken, so that parts move or are dropped
    */
   public record CutAxes(Set<Integer> whole, Set<Integer> sliced) {}
 
@@ -174,8 +173,8 @@ public record ArrayProgram(
   }
 
   /**
-   * What is computed of each real element, one after the other, without a look at anything else;
-   * empty if more is done, or if elements become other ones than of the same type.
+   * The elementwise programs of this one, in order, if they read nothing but the element; empty if
+   * there are other steps, or if the element type changes.
    */
   public Optional<List<ElementwiseProgram>> ofElements() {
     boolean keepsType =
@@ -194,7 +193,7 @@ public record ArrayProgram(
   /**
    * Elements along one axis.
    *
-   * @param axis which one
+   * @param axis index of the axis
    */
   public record Along(int axis, AxisRange range) {}
 
@@ -249,7 +248,7 @@ public record ArrayProgram(
     return blocks;
   }
 
-  /** What happens to one part after another. */
+  /** Derives the programs of parts, one after another. */
   public Binding binding() {
     return new Binding(this);
   }
@@ -286,7 +285,7 @@ public record ArrayProgram(
     /**
      * True if something of a part is left in the result.
      *
-     * @param part where it lies
+     * @param part the part's box
      */
     public boolean keeps(Box part) {
       if (!slices) {
@@ -303,10 +302,10 @@ public record ArrayProgram(
     }
 
     /**
-     * What happens to a part.
+     * The program of a part.
      *
-     * @param parts where it lies, one that is kept, and whole along the axes of {@link CutAxes};
-     *     then where the parts of the other {@link ArrayProgram#inputs} lie that meet it
+     * @param parts the part's box, which is kept, and whole along the axes of {@link CutAxes}; then
+     *     the boxes of the parts of the other {@link ArrayProgram#inputs} that meet it
      * @param trend the numbers of a trend that come with the part; null where none come
      * @throws IllegalArgumentException if two parts do not meet, or what is left of one after a
      *     slice is not whole along an axis along which a later step needs it whole
@@ -356,7 +355,7 @@ public record ArrayProgram(
       return new Part(bound, place);
     }
 
-    /** What becomes of the parts of other arrays that a step takes. */
+    /** Programs for the parts of other arrays that a step takes. */
     private List<BlockProgram> met(int step, Box place, Iterator<Box> parts, double[] trend) {
       List<BlockProgram> met = new ArrayList<>();
       for (Binding other : others.get(step)) {
@@ -424,7 +423,7 @@ public record ArrayProgram(
    * This program with one more in front of one of its inputs.
    *
    * @param input number among {@link #inputs}
-   * @param first what becomes of that array first
+   * @param first steps on that input before this program
    * @throws IllegalArgumentException if the input does not take what {@code first} gives
    */
   public ArrayProgram behind(int input, ArrayProgram first) {

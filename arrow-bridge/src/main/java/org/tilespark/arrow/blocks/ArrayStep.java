@@ -18,14 +18,14 @@ import org.tilespark.layout.Shape;
  */
 public interface ArrayStep extends Serializable {
   /**
-   * What the array is after this step.
+   * The array after this step.
    *
-   * @param before what it is before
-   * @throws IllegalArgumentException if this step cannot be done on such an array; says why
+   * @param before the array before this step
+   * @throws IllegalArgumentException if this step cannot be done on such an array, with the reason
    */
   State after(State before);
 
-  /** What becomes of further arrays that this step takes, in their order. */
+  /** Programs of further arrays that this step takes, in their order. */
   default List<ArrayProgram> others() {
     return List.of();
   }
@@ -91,7 +91,7 @@ public interface ArrayStep extends Serializable {
     return Optional.empty();
   }
 
-  /** What this step computes of each element, if it looks at nothing else. */
+  /** This step as a program on each element, if it reads nothing else. */
   default Optional<ElementwiseProgram> ofElements() {
     return Optional.empty();
   }
@@ -153,17 +153,17 @@ public interface ArrayStep extends Serializable {
    * True if something of a part is left after this step.
    *
    * @param before the whole array before this step
-   * @param part where the part lies before this step
+   * @param part the part's box before this step
    */
   default boolean keeps(State before, Box part) {
     return true;
   }
 
   /**
-   * Where a part of the whole array lies after this step.
+   * The box of a part of the whole array after this step.
    *
    * @param before the whole array before this step
-   * @param part where the part lies before this step; this step {@link #keeps} some of it
+   * @param part the part's box before this step; this step {@link #keeps} some of it
    */
   default Box place(State before, Box part) {
     return part;
@@ -173,16 +173,16 @@ public interface ArrayStep extends Serializable {
    * This step for a part of the whole array.
    *
    * @param before the whole array before this step
-   * @param part where the part lies before this step
-   * @param given what comes with the part
+   * @param part the part's box before this step
+   * @param given values that come with the part
    */
   BlockStep onPart(State before, Box part, Given given);
 
   /**
-   * What comes with a part of an array.
+   * Values that come with a part of an array.
    *
    * @param trend the numbers of a trend; null where none come
-   * @param others what becomes of the part of each of {@link #others} that lies at the same place
+   * @param others for each of {@link #others} the program of its part at the same place
    */
   record Given(double[] trend, List<BlockProgram> others) {
     /** Copies the list. */

@@ -4,13 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What goes through the device at once of one plane of a {@link DeviceBatch}: that plane of
- * consecutive arrays, or one slice of it of one array. It is dense in device memory.
+ * A unit of work on the device within one plane of a {@link DeviceBatch}: that plane of consecutive
+ * arrays, or one slice of it of one array. It is dense in device memory.
  *
- * @param program what happens to each, on values of one kind
- * @param count arrays behind each other
- * @param from where it lies in the plane as it comes
- * @param to where its result lies in the plane as it leaves
+ * @param program the steps on each array, on values of one kind
+ * @param count number of consecutive arrays
+ * @param from region of the input plane
+ * @param to region of the output plane
  */
 record BatchPiece(BlockProgram program, long count, Region from, Region to) {
   /**
@@ -45,8 +45,8 @@ record BatchPiece(BlockProgram program, long count, Region from, Region to) {
    * Cuts a plane of a batch into pieces of at most {@code mostBytes} bytes: at the borders of
    * arrays, or each array into slices.
    *
-   * @param program what happens to each array, on values of one kind
-   * @param count of arrays
+   * @param program the steps on each array, on values of one kind
+   * @param count number of arrays
    * @throws IllegalArgumentException if an array is larger and has no slices that small
    */
   static List<BatchPiece> cut(BlockProgram program, long count, long mostBytes) {
@@ -88,7 +88,7 @@ record BatchPiece(BlockProgram program, long count, Region from, Region to) {
     return pieces;
   }
 
-  /** What the device does with it. */
+  /** The device's plan for this piece. */
   DeviceProgram plan() {
     return DeviceProgram.ofPlanes(program, count);
   }

@@ -54,7 +54,7 @@ public interface BlockPipeline extends AutoCloseable {
     }
 
     /**
-     * Checks that this lies inside an array and holds something.
+     * Checks that this is inside an array and is not empty.
      *
      * @throws IllegalArgumentException if not
      */
@@ -73,7 +73,7 @@ public interface BlockPipeline extends AutoCloseable {
     }
 
     /**
-     * Checks that this lies inside an array and has the planes it needs.
+     * Checks that this is inside an array and has the planes it needs.
      *
      * @throws IllegalArgumentException if not
      */
@@ -142,9 +142,10 @@ public interface BlockPipeline extends AutoCloseable {
   /**
    * Starts an array, all zero. The one before must have been run.
    *
-   * @param program what happens to it
-   * @throws org.tilespark.kernels.ResourceException if the array, with what the transforms need
-   *     beside it, does not fit; says how much was asked for, how much there is, and what helps
+   * @param program the steps on the array
+   * @throws org.tilespark.kernels.ResourceException if the array and the work area of its
+   *     transforms do not fit; the message has the bytes wanted, the bytes available, and what
+   *     helps
    */
   void begin(BlockProgram program);
 
@@ -188,7 +189,7 @@ public interface BlockPipeline extends AutoCloseable {
    *
    * @param outputs the parts of the result that will be taken, in this order; each element of the
    *     result may be in several or in none. Empty: nothing is taken, the array is dropped
-   * @param rooms where these parts go
+   * @param rooms destinations of these parts
    * @throws IllegalArgumentException if a part is not inside the result
    */
   void run(List<Part> outputs, Rooms rooms);

@@ -8,9 +8,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * What happens to one block, or to one array as a whole: steps, each of which takes what the one
- * before gives. Transforms need their axes whole, so the array is whole along those; along others
- * it may be a part of a larger one.
+ * The steps on one block, or on one array as a whole; each takes the result of the one before.
+ * Transforms need their axes whole, so the array is whole along those; along others it may be a
+ * part of a larger one.
  *
  * @param shape of the array as it comes, 1 to 3 axes and one along which equal arrays lie behind
  *     each other, all extents at least 1
@@ -26,7 +26,7 @@ public record BlockProgram(
    * The array at one place of the chain.
    *
    * @param shape its extents
-   * @param type of its elements, or of their parts
+   * @param type element type, or the type of the parts of complex numbers
    * @param isComplex true if they are complex numbers
    */
   public record State(Shape shape, ElementType type, boolean isComplex) {
@@ -110,7 +110,7 @@ public record BlockProgram(
     return steps.isEmpty() ? Optional.empty() : Optional.of(steps.get(steps.size() - 1));
   }
 
-  /** What comes before the last step. */
+  /** This program without its last step. */
   BlockProgram withoutLast() {
     return new BlockProgram(shape, type, isComplex, steps.subList(0, steps.size() - 1));
   }

@@ -11,7 +11,7 @@ import org.tilespark.layout.Box;
  * whole array is in these vectors.
  */
 public interface BlockStep extends ArrayStep {
-  /** What becomes of further blocks that this step takes, in their order. */
+  /** Programs of further blocks that this step takes, in their order. */
   default List<BlockProgram> otherBlocks() {
     return List.of();
   }
@@ -38,7 +38,7 @@ public interface BlockStep extends ArrayStep {
   }
 
   /**
-   * This step and the one behind it as one, if one can do both and gives the same bits.
+   * This step and the next one as one step, if one can do both and gives the same bits.
    *
    * @param compositions makes one elementwise program of two
    */

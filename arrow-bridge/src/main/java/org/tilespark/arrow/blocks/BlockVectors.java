@@ -79,8 +79,8 @@ public final class BlockVectors {
   /**
    * The values of list {@code row}, in place; valid while the vector is alive.
    *
-   * @throws IndexOutOfBoundsException if the list does not lie in the vector's buffer, such as
-   *     after the vector was closed
+   * @throws IndexOutOfBoundsException if the list is not in the vector's buffer, for instance after
+   *     the vector was closed
    */
   public static HostMemory values(ListVector list, int row) {
     long width = ((BaseFixedWidthVector) list.getDataVector()).getTypeWidth();

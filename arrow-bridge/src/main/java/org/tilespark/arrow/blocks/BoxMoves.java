@@ -65,7 +65,7 @@ final class BoxMoves {
     }
   }
 
-  /** Where an element lies in a dense array. */
+  /** The row-major position of an element in a dense array. */
   static long element(Shape shape, long[] index) {
     Strides strides = Strides.rowMajor(shape);
     long element = 0;

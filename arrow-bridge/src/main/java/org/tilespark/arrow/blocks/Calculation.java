@@ -26,7 +26,7 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
   }
 
   /**
-   * Where numbers lie side by side: from an element of an array on.
+   * The start of contiguous numbers: an element of an array.
    *
    * @param array its number
    */
@@ -37,16 +37,16 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
     }
   }
 
-  /** What is done with arrays in one go. */
+  /** One pass over arrays. */
   interface Pass {
     /** Lets a twin do it. */
     void on(Twin twin);
 
-    /** Where it reads and writes. */
+    /** The places that it reads and writes. */
     List<At> places();
   }
 
-  /** Who does passes. */
+  /** Runs passes, on the host or on a device. */
   interface Twin {
     void map(Map map);
 
@@ -58,7 +58,7 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
   /**
    * An elementwise program, one place for each input and output.
    *
-   * @param shape of the outputs
+   * @param shape shape of the outputs
    */
   record Map(ElementwiseProgram program, Shape shape, List<At> inputs, List<At> outputs)
       implements Pass {

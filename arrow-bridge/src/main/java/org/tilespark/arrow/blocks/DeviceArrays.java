@@ -43,7 +43,7 @@ final class DeviceArrays implements AutoCloseable {
                 bytes -> machine.place().device().allocate(bytes, lanes.allocations())));
   }
 
-  /** Allocates only what lies in buffers, in the order of a stream. */
+  /** Allocates only the arrays that need buffers, in the order of a stream. */
   static DeviceArrays allocate(List<Long> buffers, DeviceMachine machine, CudaStream stream) {
     return TaskScope.opening(
         scope ->

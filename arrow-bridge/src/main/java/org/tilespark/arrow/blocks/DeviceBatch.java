@@ -38,9 +38,9 @@ final class DeviceBatch implements DeviceWork {
   private static final long LEAST_PIECE_BYTES = 1 << 20;
 
   /**
-   * A large array in pinned memory goes in one piece where so many fit the device: two of each of
-   * sixteen tasks. Copies of whole arrays run at the full rate of the bus, those of slices, which
-   * take short rows from all over the array, at three quarters.
+   * A large array in pinned memory goes in one piece if this number of arrays fits the device: two
+   * for each of sixteen tasks. Copies of whole arrays run at the full rate of the bus, those of
+   * slices, which take short rows from all over the array, at three quarters.
    */
   private static final int WHOLE_ARRAYS = 32;
 
@@ -64,8 +64,8 @@ final class DeviceBatch implements DeviceWork {
   /**
    * No arrays yet.
    *
-   * @param program what happens to each; arrays of it may go together
-   * @param usualBytes of one plane of a usual batch
+   * @param program the steps on each array; arrays of it may go together
+   * @param usualBytes bytes of one plane of a usual batch
    */
   DeviceBatch(BlockProgram program, DeviceMachine machine, DeviceLanes lanes, long usualBytes) {
     this.program = program;
@@ -116,7 +116,7 @@ final class DeviceBatch implements DeviceWork {
   /**
    * Adds an array, which has been read when this returns unless it is pinned.
    *
-   * @param room where its result goes
+   * @param room destination of its result
    */
   void add(List<Plane> planes, Rooms room) {
     for (int p = 0; p < planes.size(); p++) {

@@ -36,7 +36,7 @@ import org.tilespark.layout.Shape;
  *   two streams down:                                take | copy | take | copy ...
  * </pre>
  *
- * <p>Planes in pinned memory are read where they lie, and rooms there are written where they lie;
+ * <p>Planes in pinned memory are read in place, and rooms in pinned memory are written in place;
  * others, and small ones, go through pinned buffers. Small parts share a launch, and the buffers
  * that they come down in.
  *
@@ -69,7 +69,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   private boolean isInParts; // the array being started is put there
   private volatile Thread user; // the one that began the last array
 
-  /** What is found out once for arrays of equal programs. */
+  /** Facts that are determined once for arrays of equal programs. */
   private record Known(
       BlockProgram program,
       List<State> inputs,
@@ -97,8 +97,8 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   /**
    * A pipeline on one device; borrows everything.
    *
-   * @param place where it works
-   * @param transforms what transforms; empty if there is no cuFFT, then programs need none
+   * @param place the device and memory that it works with
+   * @param transforms cuFFT's transforms; empty if there is no cuFFT, then programs need none
    * @param aheadBytes pinned memory for parts that come down before they are asked for; a larger
    *     part comes down alone
    * @param batchBytes bytes of a usual batch of blocks in each plane; what is larger and not pinned

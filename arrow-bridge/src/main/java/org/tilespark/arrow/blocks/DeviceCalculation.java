@@ -9,11 +9,11 @@ import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.reduce.ReductionPlanner;
 
 /**
- * A {@link Calculation} on a device. Arrays between the first and the result lie one behind the
- * other in the work area, and behind them what reductions need besides.
+ * A {@link Calculation} on a device. Intermediate arrays follow each other in the work area, and
+ * the reductions' work area follows them.
  */
 final class DeviceCalculation {
-  /** Where arrays begin: at multiples that all kernels take at full speed. */
+  /** Alignment of arrays, at which all kernels run at full speed. */
   private static final long ALIGNMENT = 256;
 
   private final Calculation calculation;
@@ -38,7 +38,7 @@ final class DeviceCalculation {
     workBytes = Math.addExact(foldStart, folds.bytes);
   }
 
-  /** What the reductions need besides. */
+  /** Work areas of the reductions. */
   private static final class Folds implements Calculation.Twin {
     private long bytes; // of the one that needs most
 

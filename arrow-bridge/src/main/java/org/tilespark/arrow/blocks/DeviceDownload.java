@@ -21,7 +21,7 @@ import org.tilespark.layout.Shape;
 /**
  * The way down of the parts of one array's result, in their order: into their rooms where the
  * device can write there, else into pinned buffers. Small parts share a launch and a buffer; a
- * large one that is contiguous in an array of one plane is read where it lies.
+ * large part that is contiguous in an array of one plane is read in place.
  */
 final class DeviceDownload implements AutoCloseable {
   private final DevicePlace place;
@@ -35,12 +35,12 @@ final class DeviceDownload implements AutoCloseable {
   private long fetchedBytes; // not taken
   private long movedBytes;
 
-  /** Where parts come from. */
+  /** The source of parts on the device. */
   interface Device {
     /** Queues the move of pieces into the staging buffer of the next lane down. */
     DeviceBuffer stage(List<Piece> pieces);
 
-    /** True if the planes lie in the array as they are to come down, one behind the other. */
+    /** True if the planes are stored in the array one after the other, as the host wants them. */
     boolean isReadStraight();
 
     /** The array, for copies in the next lane down. */
@@ -49,7 +49,7 @@ final class DeviceDownload implements AutoCloseable {
     /** The stream of that lane. */
     CudaStream stream();
 
-    /** What was queued last is a copy down. The other lane is next. */
+    /** Notes that the last queued work is a copy down. The other lane is next. */
     void copied(FetchedParts group);
   }
 

@@ -37,7 +37,7 @@ final class DeviceLanes {
   final class UpLane {
     private final CudaStream stream;
     private final GrowingBuffer gathered = new GrowingBuffer(place.allocator());
-    private CudaEvent read; // behind the last copy from that memory, of a clock of:
+    private CudaEvent read; // follows the last copy from that memory, of a clock of:
     private DeviceRun readFor;
 
     private UpLane(CudaStream stream) {
@@ -82,7 +82,7 @@ final class DeviceLanes {
     }
   }
 
-  /** Where the next copy goes up. */
+  /** The lane of the next copy up. */
   UpLane up() {
     return up[nextUp];
   }
@@ -101,7 +101,7 @@ final class DeviceLanes {
     return List.of(up);
   }
 
-  /** Where the next copy comes down. */
+  /** The stream of the next copy down. */
   CudaStream down() {
     return down[nextDown];
   }
@@ -124,7 +124,7 @@ final class DeviceLanes {
     return compute;
   }
 
-  /** Where device memory is taken from and given back to. */
+  /** The stream that orders allocation and release of device memory. */
   CudaStream allocations() {
     return allocations;
   }
@@ -138,7 +138,10 @@ final class DeviceLanes {
     return through[which];
   }
 
-  /** The last batch had so many pieces: the next begins with the stream behind them. */
+  /**
+   * Advances the lanes by the pieces of the last batch: the next batch begins with the stream that
+   * follows.
+   */
   void turnThrough(int pieces) {
     nextThrough = (nextThrough + pieces) % DeviceStaging.LANES;
   }

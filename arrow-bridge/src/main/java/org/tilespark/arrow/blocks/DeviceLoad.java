@@ -10,10 +10,10 @@ import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * What goes up to a staging buffer of the device at a time: ranges of pinned memory, one copy each,
- * and the pieces of arrays that lie in the buffer then. Pinned planes are read where they lie,
- * others are gathered in pinned memory first. What is contiguous in an array of one plane need not
- * lie in the staging buffer: it goes straight to its place.
+ * One upload to a staging buffer of the device: ranges of pinned memory, one copy each, and the
+ * pieces of arrays that are then in the buffer. Pinned planes are read in place, others are
+ * gathered in pinned memory first. Parts that are contiguous in an array of one plane need no
+ * staging buffer: they go straight to their place.
  */
 final class DeviceLoad {
   /** Planes begin in staging buffers at multiples of this, which suits every access. */
@@ -40,12 +40,12 @@ final class DeviceLoad {
       this.bytes = bytes;
     }
 
-    /** What is copied. */
+    /** The source of the copy. */
     HostMemory from() {
       return HostMemory.ofAddress(address, bytes);
     }
 
-    /** Where it begins in the staging buffer, or in the array. */
+    /** Its offset in the staging buffer, or in the array. */
     long toBytes() {
       return toBytes;
     }
@@ -59,7 +59,8 @@ final class DeviceLoad {
    * Nothing yet.
    *
    * @param capacity bytes of the staging buffer
-   * @param newGathered gives pinned memory of so many bytes, which may be overwritten; asked once
+   * @param newGathered gives pinned memory of the requested bytes, which may be overwritten; asked
+   *     once
    */
   DeviceLoad(long capacity, Supplier<HostMemory> newGathered) {
     this.capacity = capacity;
@@ -71,7 +72,7 @@ final class DeviceLoad {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
 
-  /** So many elements of each of {@code planes} fit; 0 if this is better sent first. */
+  /** The number of elements of each of {@code planes} that fit; 0 if this is better sent first. */
   long fitting(long elements, int planes, int width) {
     long room = (capacity - usedBytes) / planes;
     long most = room / ALIGNMENT * ALIGNMENT / width;
@@ -81,7 +82,7 @@ final class DeviceLoad {
     return usedBytes > capacity / 2 ? 0 : most;
   }
 
-  /** Adds pinned values, to be read where they lie; where they will be in the staging buffer. */
+  /** Adds pinned values, to be read in place; returns their offset in the staging buffer. */
   long upload(HostMemory values) {
     long to = reserve(values.bytes());
     Upload last = last();
@@ -156,7 +157,7 @@ final class DeviceLoad {
     return gathered != null;
   }
 
-  /** What goes straight into each array, by its number. */
+  /** Copies straight into each array, by its number. */
   Map<Integer, List<Upload>> straight() {
     return Collections.unmodifiableMap(straight);
   }

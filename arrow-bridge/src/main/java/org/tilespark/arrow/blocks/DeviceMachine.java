@@ -9,9 +9,9 @@ import org.tilespark.kernels.device.DeviceReducer;
 import org.tilespark.kernels.device.DeviceTransposer;
 
 /**
- * What the arrays of a pipeline have in common; borrowed.
+ * Resources that the arrays of a pipeline share; borrowed.
  *
- * @param transforms what transforms; empty if there is no cuFFT
+ * @param transforms cuFFT's transforms; empty if there is no cuFFT
  */
 record DeviceMachine(
     DevicePlace place,
@@ -20,7 +20,7 @@ record DeviceMachine(
     DeviceElementwise elementwise,
     DeviceReducer reducer,
     Optional<DeviceFourier> transforms) {
-  /** What transforms. */
+  /** The transforms of the device. */
   DeviceFourier fourier() {
     return transforms.orElseThrow(() -> new IllegalStateException("There is no cuFFT"));
   }

@@ -19,12 +19,12 @@ import org.tilespark.layout.Permutation;
 /** One thing a device does: it makes an array of one or several others, its operands. */
 interface DeviceOperation {
   /**
-   * What an operation has to work with.
+   * Operands, result and memory of an operation.
    *
    * @param from hold the operands
    * @param to holds the result; the buffer of the operand where {@link #inPlace} says so
    * @param area for work
-   * @param vectors those of all operations
+   * @param vectors vectors of all operations
    * @param vectorsOffset bytes in front of this operation's
    */
   record Work(
@@ -44,7 +44,7 @@ interface DeviceOperation {
   /** The result. */
   State after();
 
-  /** The number of the operand in whose buffer the result is to lie; empty if in another one. */
+  /** The number of the operand whose buffer takes the result; empty if it needs another buffer. */
   default OptionalInt inPlace() {
     return OptionalInt.empty();
   }
@@ -52,7 +52,7 @@ interface DeviceOperation {
   /**
    * Bytes of the work area.
    *
-   * @param ofTransform those that a transform really needs
+   * @param ofTransform bytes that a transform really needs
    */
   default long workBytes(ToLongFunction<Transform> ofTransform) {
     return 0;

@@ -10,9 +10,8 @@ import org.tilespark.arrow.blocks.DeviceOperation.Transform;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * What a device does with the arrays of a {@link BlockProgram}, decided before it begins: the
- * program in the terms of a device, and in which buffer each operation finds its operands and
- * leaves its result. A pure value.
+ * A device's plan for the arrays of a {@link BlockProgram}: its operations, and the buffers of
+ * their operands and results. A pure value.
  *
  * <ul>
  *   <li>The factors of transforms wait for an elementwise step, or for the result to be taken.
@@ -27,9 +26,9 @@ import org.tilespark.kernels.memory.HostMemory;
  * operation in place leaves its result where an operand was; another one takes the first buffer
  * that holds nothing any more, or a new one. So does a work area.
  *
- * @param program what it is of
+ * @param program the program that this is the plan of
  * @param steps first to last
- * @param factor of the result, still to be applied
+ * @param factor factor of the result, still to be applied
  * @param result the number of the buffer that holds the result
  * @param buffers bytes of each buffer
  */
@@ -67,10 +66,10 @@ record DeviceProgram(
   }
 
   /**
-   * The plan of a program whose arrays may go together, for planes that lie behind each other: of
-   * several arrays, or those of complex numbers.
+   * The plan of a program whose arrays may go together, for consecutive planes: of several arrays,
+   * or those of complex numbers.
    *
-   * @param count of planes
+   * @param count number of planes
    */
   static DeviceProgram ofPlanes(BlockProgram program, long count) {
     BlockProgram plane = new BlockProgram(program.shape(), program.type(), false, program.steps());

@@ -41,7 +41,7 @@ import org.tilespark.layout.Shape;
  * them come, and the rest is zero: one plan serves all, and no bit of a result depends on how many
  * arrays cuFFT transforms at once.
  *
- * <p>Complex numbers lie interleaved on the device, real and imaginary part side by side.
+ * <p>Complex numbers are interleaved on the device.
  */
 final class DeviceRun implements DeviceWork {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
@@ -413,7 +413,7 @@ final class DeviceRun implements DeviceWork {
 
   // Down
 
-  /** Where parts come from, once the result is there. */
+  /** The source of parts, once the result is there. */
   private final class Down implements DeviceDownload.Device {
     @Override
     public DeviceBuffer stage(List<Piece> pieces) {

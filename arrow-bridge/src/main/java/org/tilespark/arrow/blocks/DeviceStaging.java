@@ -1,6 +1,6 @@
 package org.tilespark.arrow.blocks;
 
-/** Limits of the memory that a {@link DeviceBlockPipeline} uses beside its arrays. */
+/** Limits of the memory that a {@link DeviceBlockPipeline} uses in addition to its arrays. */
 final class DeviceStaging {
   /** Most bytes of one staging buffer of a device pipeline. */
   static final long STAGING_BYTES = 16 << 20;

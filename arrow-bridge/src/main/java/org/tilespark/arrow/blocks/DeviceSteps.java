@@ -19,8 +19,8 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * What a device does with one array of a {@link BlockProgram}, gathered step by step: each step
- * says what it needs by {@link BlockStep#lower}. See {@link DeviceProgram} for what becomes one.
+ * Gathers a device's plan for one array of a {@link BlockProgram}: each step adds its operations by
+ * {@link BlockStep#lower}. See {@link DeviceProgram} for what becomes one.
  */
 public final class DeviceSteps {
   /** A slice of fewer bytes costs less to move twice than to transform by a call of its own. */
@@ -37,7 +37,7 @@ public final class DeviceSteps {
   private double factor = 1;
 
   /**
-   * An operation that gives the value whose number is next, behind those of the inputs.
+   * An operation that gives the value with the next number, after those of the inputs.
    *
    * @param operands numbers of values, each of which no other operation takes
    */
@@ -82,7 +82,7 @@ public final class DeviceSteps {
     this.state = operations.inputs.get(value);
   }
 
-  /** What the array is after the steps so far. */
+  /** The array after the steps so far. */
   State state() {
     return state;
   }

@@ -17,7 +17,7 @@ import org.tilespark.layout.Box;
  * @param program whose first input is this array, whose others are {@code others} in their order,
  *     and which has one output
  * @param vectors one for each of the program's, as long as the whole array along its axis
- * @param others what becomes of the other arrays first
+ * @param others steps on the other arrays before this one
  * @param text as EXPLAIN shows it
  */
 public record Elementwise(

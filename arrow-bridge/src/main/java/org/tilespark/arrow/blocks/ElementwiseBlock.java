@@ -16,8 +16,8 @@ import org.tilespark.layout.Shape;
  * @param program whose first input is the block, whose others are {@code otherBlocks}, and which
  *     has one output
  * @param vectors one for each of the program's, as long as the block along its axis
- * @param origin of the block's first element in the whole array, one number per axis
- * @param otherBlocks what becomes of the other blocks first
+ * @param origin index of the block's first element in the whole array, one number per axis
+ * @param otherBlocks steps on the other blocks before this one
  */
 public record ElementwiseBlock(
     ElementwiseProgram program,
@@ -84,7 +84,7 @@ public record ElementwiseBlock(
    * This step and the one that gives one of its inputs, as one.
    *
    * @param before the other blocks up to those of {@code first}
-   * @param behind the other blocks behind those
+   * @param behind the other blocks after those
    */
   private Optional<BlockStep> behind(
       int input,

@@ -15,8 +15,8 @@ import org.tilespark.layout.Shape;
  * Makes the array a part of a larger one, whose other elements come from elsewhere. Parts get other
  * places, and stay as they are.
  *
- * @param shape of the larger array
- * @param low where the array's first element goes, one number per axis
+ * @param shape shape of the larger array
+ * @param low index of the array's first element in it, one number per axis
  */
 public record Embed(Shape shape, List<Long> low) implements ArrayStep {
   /** Copies the list. */

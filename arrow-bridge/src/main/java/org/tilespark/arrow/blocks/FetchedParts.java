@@ -18,7 +18,7 @@ final class FetchedParts implements AutoCloseable {
    * A part that comes down.
    *
    * @param planes buffers that the device writes; none if it writes the room itself
-   * @param room where the values go in the end; empty if buffers are handed out
+   * @param room final destination of the values; empty if buffers are handed out
    */
   record Fetched(List<ArrowBuf> planes, List<HostMemory> room) {
     /** The buffers to hand out, once the device is done. */

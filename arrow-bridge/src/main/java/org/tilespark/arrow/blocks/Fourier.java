@@ -14,7 +14,8 @@ import org.tilespark.layout.Box;
  * A discrete Fourier transform over some of the axes, each of them whole in the array. Sums are not
  * normalised but multiplied by {@code scale}.
  *
- * @param axes which, each once; with {@link Form#REAL} the last one is the halved one
+ * @param axes axes of the transform, each once; with {@link Form#REAL} the last one is the halved
+ *     one
  * @param realExtent with {@link Form#REAL} and {@link Direction#INVERSE} the extent n of the halved
  *     axis on the real side; otherwise ignored, 0
  * @param scale factor of every result; 1 for none
@@ -30,7 +31,7 @@ public record Fourier(
     INVERSE
   }
 
-  /** What is on the two sides of a transform. */
+  /** The kinds of numbers on the two sides of a transform. */
   public enum Form {
     /** Complex numbers on both. */
     COMPLEX,

@@ -20,12 +20,12 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 
 /**
- * An array on the CPU that steps change. It lies in buffers of its own, one per plane, or for a
- * while in memory that it borrows and only reads. A step works in place if it can and the memory is
- * the array's own, else from one memory to another. For one thread.
+ * An array on the CPU that steps change. Its values are in buffers of its own, one per plane, or
+ * for a while in memory that it borrows and only reads. A step works in place if it can and the
+ * memory is the array's own, else from one memory to another. For one thread.
  */
 public final class HostArray implements AutoCloseable {
-  /** What all arrays of a pipeline share; borrowed. */
+  /** Resources that all arrays of a pipeline share; borrowed. */
   record Machine(
       HostTransposer transposer,
       HostFourier fourier,
@@ -63,8 +63,8 @@ public final class HostArray implements AutoCloseable {
   }
 
   /**
-   * An array whose values lie in planes that are not written; their memory must stay valid until
-   * {@link #settle}, unless it has an owner, which is retained.
+   * An array that reads planes without writing them; their memory must stay valid until {@link
+   * #settle}, unless it has an owner, which is retained.
    */
   static HostArray reading(Machine machine, State state, List<Plane> planes) {
     List<ArrowBuf> owners = new ArrayList<>();
@@ -87,7 +87,7 @@ public final class HostArray implements AutoCloseable {
     return memories;
   }
 
-  /** What the array is now. */
+  /** The array's present state. */
   State state() {
     return state;
   }
@@ -106,7 +106,7 @@ public final class HostArray implements AutoCloseable {
    * Takes steps; borrows nothing after that.
    *
    * @param others arrays that steps take, in this order
-   * @param room where the result goes, one memory per plane; none: into buffers of its own
+   * @param room destination of the result, one memory per plane; none: into buffers of its own
    */
   void run(List<HostStep> steps, Queue<HostArray> others, List<HostMemory> room) {
     waiting = others;
@@ -124,8 +124,8 @@ public final class HostArray implements AutoCloseable {
   /**
    * Computes each element from this array and from others that wait.
    *
-   * @param place of the first element in the whole array
-   * @param firsts what becomes of each of the others first
+   * @param place index of the first element in the whole array
+   * @param firsts steps on each of the others before this one
    */
   void elementwise(ElementwiseBlock step, long[] place, List<List<HostStep>> firsts, State after) {
     List<HostArray> others = new ArrayList<>();
@@ -152,7 +152,7 @@ public final class HostArray implements AutoCloseable {
     }
   }
 
-  /** What its pipeline shares. */
+  /** Resources that its pipeline shares. */
   Machine machine() {
     return machine;
   }
@@ -166,7 +166,7 @@ public final class HostArray implements AutoCloseable {
   /**
    * A step that needs no second memory.
    *
-   * @param after what the array is after it: planes of as many bytes, and no more of them
+   * @param after the array's state after it: planes of as many bytes, and no more of them
    * @param work from all planes to those of the result, which may be the same memory
    */
   void update(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {

@@ -22,8 +22,8 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * The pipeline of an executor without a GPU, on the calling thread, see {@link HostArray}. An array
- * that comes as one part is read where it lies, and a result that is one part goes into its room
- * with the last step; other parts are copied out when they are taken.
+ * that comes as one part is read in place, and a result that is one part goes into its room with
+ * the last step; other parts are copied out when they are taken.
  */
 public final class HostBlockPipeline implements BlockPipeline {
   /** Bytes of results that may wait until they are taken. */

@@ -28,7 +28,7 @@ final class HostCalculation implements HostStep, Calculation.Twin {
   /**
    * Makes one ready.
    *
-   * @param after what an array is after it
+   * @param after an array's state after it
    */
   HostCalculation(Calculation calculation, State after) {
     this.calculation = calculation;
@@ -122,7 +122,7 @@ final class HostCalculation implements HostStep, Calculation.Twin {
      * No memory but that of two arrays.
      *
      * @param from the planes that are taken
-     * @param to the planes of the result, apart from those
+     * @param to the planes of the result, which do not overlap those
      */
     Run(HostArray.Machine machine, List<HostMemory> from, List<HostMemory> to) {
       this.machine = machine;

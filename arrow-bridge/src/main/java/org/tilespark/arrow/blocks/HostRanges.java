@@ -7,8 +7,8 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Where one plane of a {@link DeviceBatch} lies in host memory: ranges outside the heap, one behind
- * the other in terms of the plane. Each array lies in one of them, with others or alone.
+ * Host memory of one plane of a {@link DeviceBatch}: ranges outside the heap, in the order of the
+ * plane. Each array is in one of them, alone or with others.
  */
 final class HostRanges {
   private final List<HostMemory> ranges = new ArrayList<>();
@@ -21,7 +21,7 @@ final class HostRanges {
    *
    * @param memory from the first row's first byte to the last row's last
    * @param pitchBytes from one row's first byte to the next one's
-   * @param deviceOffset of the first row
+   * @param deviceOffset offset of the first row
    */
   record Copy(HostMemory memory, long pitchBytes, long rowBytes, long rows, long deviceOffset) {
     void upload(DeviceBuffer to, CudaStream stream) {
@@ -36,7 +36,7 @@ final class HostRanges {
   /**
    * Adds the plane's next bytes, as one range with the last if they follow it in memory.
    *
-   * @param source what they were allocated with; bytes of others are never one range
+   * @param source allocator of the memory; ranges of different allocators are never joined
    */
   void add(HostMemory memory, Object source) {
     int last = ranges.size() - 1;

@@ -20,7 +20,7 @@ import org.tilespark.layout.Shape;
  * order does not depend on how cells were spread over tasks.
  *
  * @param axes that are reduced, ascending, at least one
- * @param bases those of {@link Reduce}
+ * @param bases bases of {@link Reduce}
  * @param finish from the numbers of the states, one input each, to the result
  */
 public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwiseProgram finish)
@@ -114,7 +114,7 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     return apart;
   }
 
-  /** Makes one state of each result's, where the first one lies. */
+  /** Merges the states of each result into one, in the place of the first. */
   private static void merge(
       Calculation.Builder code,
       BaseReduction base,

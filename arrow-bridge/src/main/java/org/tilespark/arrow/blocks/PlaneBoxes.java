@@ -11,8 +11,8 @@ import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.layout.Shape;
 
 /**
- * Pieces between the planes of a staging buffer and an array, in which the parts of complex numbers
- * lie side by side, as copies of boxes of elements of any width. Pure functions.
+ * Copies between the planes of a staging buffer and an array that interleaves the parts of complex
+ * numbers, as boxes of elements of any width. Pure functions.
  */
 final class PlaneBoxes {
   private PlaneBoxes() {}
@@ -81,7 +81,7 @@ final class PlaneBoxes {
     return boxes;
   }
 
-  /** Adds a range of what lies at {@code outer} along the first axes. */
+  /** Adds the range at {@code outer} along the first axes. */
   private static void addRange(
       List<Inner> boxes, Shape box, List<Long> outer, long start, long count) {
     int axis = outer.size();

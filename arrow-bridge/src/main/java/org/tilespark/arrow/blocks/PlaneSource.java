@@ -11,9 +11,9 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Pinned memory that holds one plane of the arrays of a batch: where they lie if that is pinned,
- * else copies. What is small where it lies, with its neighbours, is copied too: that costs less
- * than an upload of its own.
+ * Pinned memory that holds one plane of the arrays of a batch: the arrays themselves if they are
+ * pinned, else copies. Ranges that are small even with their neighbours are copied too: that costs
+ * less than an upload of their own.
  */
 final class PlaneSource implements AutoCloseable {
   private static final long FIRST_COPIES_BYTES = 64 << 10;
@@ -30,7 +30,7 @@ final class PlaneSource implements AutoCloseable {
    * Nothing yet.
    *
    * @param place borrowed
-   * @param mostBytes of the plane of all arrays
+   * @param mostBytes bytes of the plane of all arrays
    */
   PlaneSource(DevicePlace place, long mostBytes) {
     this.place = place;
@@ -61,7 +61,7 @@ final class PlaneSource implements AutoCloseable {
     last = source;
   }
 
-  /** Memory of ours behind the last copy, or in a new buffer, each twice as large as the last. */
+  /** Memory of ours after the last copy, or in a new buffer, each twice as large as the last. */
   private HostMemory newCopy(long bytes) {
     if (copies == null || bytes > copies.capacity() - usedBytes) {
       long next = copies == null ? FIRST_COPIES_BYTES : 2 * copies.capacity();
@@ -74,7 +74,7 @@ final class PlaneSource implements AutoCloseable {
     return copy;
   }
 
-  /** Where all that was added lies; nothing is added after this. */
+  /** The ranges of all that was added; nothing is added after this. */
   HostRanges end() {
     List<HostMemory> all = ranges.ranges();
     long smallBytes = all.stream().filter(PlaneSource::isSmall).mapToLong(HostMemory::bytes).sum();

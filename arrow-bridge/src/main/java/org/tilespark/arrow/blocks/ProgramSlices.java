@@ -17,8 +17,8 @@ import org.tilespark.layout.Shape;
  *
  * <p>Steps carry a slice of the input to a slice of the output, along the axis that the cut one
  * becomes. On the device a slice is a dense array of its own. In host memory it is a {@link Region}
- * of the plane on both sides: contiguous where its axis is the outermost, else rows that lie apart,
- * which the device's copy engine gathers and scatters.
+ * of the plane on both sides: contiguous if its axis is the outermost, else rows with gaps, which
+ * the device's copy engine gathers and scatters.
  *
  * <pre>
  *     input (4, 6), axis 0, 2 thick      output (6, 4), axis 1
@@ -28,7 +28,7 @@ import org.tilespark.layout.Shape;
  *     bbbbbb   contiguous                ...
  * </pre>
  *
- * @param program what happens to the plane
+ * @param program the steps on the plane
  * @param axis the input axis that is cut
  * @param thickness extent of a slice along it; the last one may have less
  */
@@ -41,7 +41,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
    * along the axis whose rows in host memory are longest, on the side where they are shorter. Empty
    * if even a slice of thickness 1 is larger along every axis.
    *
-   * @param plane what happens to the plane, which holds values of one kind
+   * @param plane the steps on the plane, which holds values of one kind
    */
   static Optional<ProgramSlices> cut(BlockProgram plane, long mostBytes) {
     ArrayProgram program = ofWhole(plane);

@@ -25,14 +25,14 @@ import org.tilespark.layout.Shape;
  * @param axes that are reduced, ascending, at least one
  * @param grid elements of a full cell along each axis
  * @param bases at least one
- * @param type of all numbers of all states
+ * @param type element type of all states
  */
 public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementType type)
     implements ArrayStep {
   /**
    * A base reduction of an expression.
    *
-   * @param reduction what it becomes
+   * @param reduction the base reduction
    * @param of from the array to a real one
    */
   public record Base(BaseReduction reduction, ElementwiseProgram of) implements Serializable {}
@@ -48,7 +48,7 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
     return bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
   }
 
-  /** What the first reduced axis, and another one, has of each cell. */
+  /** Elements of each cell along the first reduced axis, or along another one. */
   private long ofCell(int axis) {
     return axis == axes.get(0) ? numbers() : 1;
   }

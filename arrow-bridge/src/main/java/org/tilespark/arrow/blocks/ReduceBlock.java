@@ -19,7 +19,7 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * What {@link Reduce} does with one cell.
+ * {@link Reduce} on one cell.
  *
  * @param axes as there
  * @param bases as there
@@ -93,7 +93,7 @@ record ReduceBlock(
       int axis = axes.get(0);
       long before = product(0, axis);
       if (before == 1 || count() == 1) {
-        return code.giving(states); // the numbers lie as they should already
+        return code.giving(states); // the numbers are in place already
       }
       long after = results.elements() / before;
       int result = code.array(after(code.taken()));

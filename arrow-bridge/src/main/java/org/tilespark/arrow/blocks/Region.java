@@ -25,7 +25,7 @@ record Region(long startBytes, long rowBytes, long pitchBytes, long rows) {
     return (rows - 1) * pitchBytes + rowBytes;
   }
 
-  /** The same region further back in the plane. */
+  /** This region shifted back in the plane. */
   Region shifted(long bytes) {
     return new Region(startBytes + bytes, rowBytes, pitchBytes, rows);
   }

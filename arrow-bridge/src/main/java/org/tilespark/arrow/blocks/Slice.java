@@ -40,7 +40,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
             .toList());
   }
 
-  /** What takes the same elements before a permutation as this one after it. */
+  /** The slice that takes the same elements before a permutation as this one after it. */
   Slice before(Permutation permutation) {
     return new Slice(
         IntStream.range(0, ranges.size())
@@ -78,7 +78,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     return Optional.of(this);
   }
 
-  /** Where blocks then differ in size, the largest that there may be. */
+  /** The shape of blocks after this step; if they differ in size, the largest possible one. */
   @Override
   public Shape blockShape(State before, Shape blocks) {
     long[] shape = new long[ranges.size()];
@@ -100,7 +100,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     return Optional.of(ranges.get(axis).then(after));
   }
 
-  /** What a part of an axis holds of this slice. */
+  /** The part of this slice that a part of an axis holds. */
   private Optional<AxisRange.Piece> piece(int axis, Box part) {
     return ranges.get(axis).within(part.low(axis), part.high(axis));
   }

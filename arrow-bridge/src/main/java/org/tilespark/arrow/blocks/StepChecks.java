@@ -9,7 +9,7 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Shape;
 
-/** What several steps check and compute. */
+/** Checks and computations that several steps share. */
 final class StepChecks {
   private StepChecks() {}
 
@@ -73,7 +73,7 @@ final class StepChecks {
     }
   }
 
-  /** What a program with one output gives of an array and others. */
+  /** The state after a program with one output on an array and others. */
   static State computed(ElementwiseProgram program, State first, List<State> others) {
     List<State> all = new ArrayList<>(List.of(first));
     all.addAll(others);

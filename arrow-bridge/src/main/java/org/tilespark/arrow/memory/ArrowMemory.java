@@ -8,8 +8,8 @@ import org.apache.arrow.memory.RootAllocator;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The root of one process's Arrow memory: an allocator of ours whose buffers lie in memory from a
- * {@link HostMemorySource}, so that an Arrow buffer can be the source or target of a device copy.
+ * The root of one process's Arrow memory: an allocator of ours whose buffers are memory of a {@link
+ * HostMemorySource}, so that an Arrow buffer can be the source or target of a device copy.
  *
  * <p>It is never Spark's root allocator: children inherit the allocation manager of their root, and
  * buffers do not move between roots. Thread-safe. The maker closes it, after all buffers.
@@ -53,8 +53,8 @@ public final class ArrowMemory implements AutoCloseable {
   }
 
   /**
-   * True if values lie where this memory's buffers do, pinned, whoever holds them: a device can
-   * copy from and to them directly.
+   * True if a device can copy from and to the values directly, because they are in pinned memory of
+   * this source, whoever holds them.
    */
   public boolean pins(HostMemory values) {
     return values.base() == null && source.pins(values.offset(), values.bytes());

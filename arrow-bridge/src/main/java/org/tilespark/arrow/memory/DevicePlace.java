@@ -9,11 +9,11 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
 
 /**
- * Where the pipelines of one task work on a device; they borrow all of it.
+ * The resources of one task's pipelines on a device; they borrow all of it.
  *
  * @param memory pinned memory
- * @param governor of the device's memory
- * @param allocator of {@code memory}, for this task's buffers
+ * @param governor governor of the device's memory
+ * @param allocator allocator of {@code memory}, for this task's buffers
  * @param task whose pipelines these are
  * @param listener hears what they do
  */

@@ -1,8 +1,8 @@
 package org.tilespark.arrow.memory;
 
 /**
- * Where an {@link ArrowMemory} takes the memory behind its buffers from: the C heap, or a pool of
- * pinned memory. Thread-safe.
+ * The source of memory for the buffers of an {@link ArrowMemory}: the C heap, or a pool of pinned
+ * memory. Thread-safe.
  */
 public interface HostMemorySource {
   /** One allocation, with one owner. */
@@ -22,14 +22,14 @@ public interface HostMemorySource {
   /**
    * Allocates {@code bytes} bytes of uninitialised memory outside the heap.
    *
-   * @throws RuntimeException if there is no such amount of memory; it says what was asked for
+   * @throws RuntimeException if there is not enough memory; the message says what was asked for
    */
   Allocation allocate(long bytes);
 
   /** True if a device can copy from and to this memory directly. */
   boolean isPinned();
 
-  /** True if all of a range lies in this memory, and a device can copy from and to it directly. */
+  /** True if all of a range is in this memory, and a device can copy from and to it directly. */
   default boolean pins(long address, long bytes) {
     return false;
   }

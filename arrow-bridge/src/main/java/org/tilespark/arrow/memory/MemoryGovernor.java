@@ -49,7 +49,8 @@ public final class MemoryGovernor {
    * A governor of {@code limitBytes} bytes.
    *
    * @param faults attempts that are to fail, for tests
-   * @param advice what helps when memory runs out, in the words of whoever configures this
+   * @param advice advice for the error when memory runs out, in the words of whoever configures
+   *     this
    */
   public MemoryGovernor(long limitBytes, AllocationFaults faults, String advice) {
     if (limitBytes <= 0) {
@@ -72,7 +73,7 @@ public final class MemoryGovernor {
       this.resource = resource;
     }
 
-    /** What was granted, in bytes: as wanted, or less. */
+    /** The granted bytes: as wanted, or less. */
     public long bytes() {
       return bytes;
     }
@@ -255,7 +256,7 @@ public final class MemoryGovernor {
     reclaimer = newReclaimer;
   }
 
-  /** What {@link #acquireForLong} leaves to others. */
+  /** Bytes that {@link #acquireForLong} leaves to others. */
   public long spareBytes() {
     return Math.min(limitBytes / 8, MOST_SPARE_BYTES);
   }

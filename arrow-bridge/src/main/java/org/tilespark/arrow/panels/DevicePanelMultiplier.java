@@ -30,7 +30,7 @@ import org.tilespark.kernels.select.SelectionPlan;
 
 /**
  * Multiplies panels on a device. The tile stays there until it is finished. Panels go through two
- * pairs of buffers, pinned ones and such of the device, in turn: while the caller fills one pair,
+ * pairs of buffers in turn, each with a pinned and a device part: while the caller fills one pair,
  * the other is uploaded and multiplied. Uploads have one stream and kernels another, so that the
  * upload of one panel overlaps the kernels of the one before.
  *
@@ -76,7 +76,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   private volatile Thread user; // the one that fetches them
 
   /**
-   * What is for finished tiles.
+   * Memory for finished tiles.
    *
    * @param plain allocator of any memory, for large tiles
    * @param mostPinnedBytes of a finished tile, or of what is fetched of it at a time, that is to be
@@ -87,7 +87,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   /**
    * A multiplier on one device; borrows everything.
    *
-   * @param place where it works; its allocator is for panels and small tiles
+   * @param place the task's resources; its allocator is for panels and small tiles
    * @param stage with whose other tasks it shares panels
    */
   public DevicePanelMultiplier(
@@ -112,7 +112,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     place.task().joins(this);
   }
 
-  /** The tile, both pairs of panels, and what the kernels use beside them. */
+  /** The tile, both pairs of panels, and the kernels' work area. */
   private final class OnDevice implements AutoCloseable {
     private final TaskScope scope;
     private final DeviceBuffer c;
@@ -466,7 +466,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     return finished;
   }
 
-  /** Brings the tile down behind what is queued, waits, and gives the device's memory up. */
+  /** Brings the tile down after the queued work, waits, and gives the device's memory up. */
   private HostMemory fetched(DeviceBuffer from, DeviceClock clock) {
     HostMemory result = result();
     if (isPinned()) {
@@ -520,7 +520,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     }
   }
 
-  /** True if there is no memory for this tile and for packed panels beside it, ever. */
+  /** True if there will never be memory for both this tile and packed panels. */
   private boolean isScarce() {
     return tile.deviceBytes()
             > place.governor().limitBytes() - multiplier.planner().mostWorkspaceBytes(tile.panel())

@@ -86,7 +86,7 @@ public final class DevicePanels implements AutoCloseable {
     private final CudaStream keeper;
     private final DeviceBuffer buffer;
     private CudaEvent filled; // null before
-    private final List<CudaEvent> copied = new ArrayList<>(); // guarded by itself
+    private final List<CudaEvent> copied = new ArrayList<>(); // guarded by this
 
     private Panel(CudaDevice device, CudaStream keeper, long bytes) {
       this.keeper = keeper;
@@ -127,7 +127,7 @@ public final class DevicePanels implements AutoCloseable {
       }
     }
 
-    /** Frees the memory behind all copies; waits for none. */
+    /** Frees the memory after all copies; waits for none. */
     @Override
     public void close() {
       List<CudaEvent> marks;

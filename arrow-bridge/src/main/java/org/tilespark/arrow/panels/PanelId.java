@@ -3,13 +3,13 @@ package org.tilespark.arrow.panels;
 import java.util.Objects;
 
 /**
- * Which panel of a stage it is, where tasks share panels, and who uses it.
+ * Identity and user of a panel that tasks of a stage share.
  *
- * @param stripe what the panels of one operand over one range of M or N and one of K have in
- *     common, and no others of the stage; compared by {@code equals}
+ * @param stripe key that is common to the panels of one operand over one range of M or N and one of
+ *     K, and to no others of the stage; compared by {@code equals}
  * @param inner its first index along K; panels of a stripe that begin alike are alike
  * @param uses tiles that the panels of the stripe go into, 2 or more
- * @param user which of them asks, from 0
+ * @param user number of the tile that asks, from 0
  * @param usedNext true if the other tiles are computed next or at the same time, rather than much
  *     later
  */

@@ -59,7 +59,7 @@ public interface PanelMultiplier extends AutoCloseable {
    * A panel that is to be filled and multiplied.
    *
    * @param bytes how large it is
-   * @param id which panel it is; empty if no other task has it
+   * @param id the panel's identity; empty if no other task has it
    */
   record Wanted(long bytes, Optional<PanelId> id) {}
 
@@ -77,8 +77,8 @@ public interface PanelMultiplier extends AutoCloseable {
   /**
    * A product of parts of the panels, added to a part of the tile.
    *
-   * @param problem what is multiplied; its factors are those of {@code ADD}, or of {@code
-   *     OVERWRITE} where those of the tile are
+   * @param problem the product; its factors are those of {@code ADD}, or of {@code OVERWRITE} where
+   *     those of the tile are
    * @param startA first byte of op(A)'s part in A's panel
    * @param startB first byte of op(B)'s part in B's panel
    * @param startC first byte of the part of the tile
@@ -91,13 +91,13 @@ public interface PanelMultiplier extends AutoCloseable {
   }
 
   /**
-   * A tile, and what will be added to it. That of a batch has one matrix behind the other.
+   * A tile, and what will be added to it. The matrices of a batch follow each other in it.
    *
    * @param panel the product of the largest panels, which makes all of the tile; its factors are
    *     those of {@code ADD}, or of {@code OVERWRITE} if one product makes each element, so that
    *     the tile need not be cleared
-   * @param shared true if one panel serves as both; what lies below the diagonal of the tile is
-   *     then not defined where it mirrors what lies above
+   * @param shared true if one panel serves as both; elements below the diagonal of the tile are
+   *     then undefined where they mirror those above
    * @param additions products that will be added to one element of the tile, at most; how sums are
    *     made depends on it, so the same result needs the same figure
    * @param selects true if the tile is not given, but what {@link #select} finds in it
@@ -193,10 +193,10 @@ public interface PanelMultiplier extends AutoCloseable {
   }
 
   /**
-   * What becomes of the tile, where it is, when it is done; valid as long.
+   * Gives the finished tile in the memory that holds it; valid as long.
    *
-   * @param epilogue what is computed of each element, first to last: each of one input and one
-   *     output of the tile's type, without vectors and places
+   * @param epilogue programs on each element, first to last: each of one input and one output of
+   *     the tile's type, without vectors and places
    */
   HostMemory finish(List<ElementwiseProgram> epilogue);
 
@@ -241,7 +241,8 @@ public interface PanelMultiplier extends AutoCloseable {
    * Finds columns of the rows of the tile, where it is: only these come from a device, unless they
    * are too many. For {@link #finish}, if the tile {@code selects}; valid as long.
    *
-   * @param selection of all rows and columns of the tile; borrowed as long as its result is used
+   * @param selection selection among all rows and columns of the tile; borrowed as long as its
+   *     result is used
    */
   SelectedColumns select(ColumnSelection selection);
 

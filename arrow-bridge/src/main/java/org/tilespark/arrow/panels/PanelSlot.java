@@ -61,7 +61,7 @@ final class PanelSlot implements AutoCloseable {
       return isFilled ? Optional.of(this) : Optional.empty();
     }
 
-    /** Makes it shorter: the bytes behind these were not filled. */
+    /** Shortens it by the bytes at the end that were not filled. */
     void shorten(long fewerBytes) {
       bytes = fewerBytes;
       memory = memory == null ? null : memory.slice(0, bytes);
@@ -119,7 +119,7 @@ final class PanelSlot implements AutoCloseable {
     }
   }
 
-  /** Rows that go to a panel; gathered ones lie in its memory as in the panel. */
+  /** Rows that go to a panel; gathered ones have the panel's layout. */
   private record Upload(MemoryRows from, long start, long pitch, boolean isGathered) {}
 
   /** Waits until the device is done with what was queued, and reports its times. */
@@ -127,7 +127,7 @@ final class PanelSlot implements AutoCloseable {
     if (compute == null) {
       return;
     }
-    place.awaitResults(compute::synchronize); // behind the upload
+    place.awaitResults(compute::synchronize); // after the upload
     place.listener().copiedUp(upload.times().copyUp());
     place.listener().computed(compute.times().kernels());
     close();

@@ -46,7 +46,7 @@ import org.tilespark.kernels.ResourceException;
  *
  * <p>Safe for several threads.
  *
- * @param <P> the memory of a panel; closing it frees it behind the copies that were queued
+ * @param <P> the memory of a panel; closing it frees it after the copies that were queued
  */
 final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedPanels.class);
@@ -66,7 +66,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   /**
    * No panels yet. The governor is borrowed, and from now on asks this object for memory.
    *
-   * @param allocate makes the memory of a panel of so many bytes
+   * @param allocate allocates the memory of a panel of the given bytes
    * @param later runs what it is given after a while, on a thread of its own
    */
   SharedPanels(MemoryGovernor governor, LongFunction<P> allocate, Executor later) {
@@ -76,7 +76,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     governor.reclaimsWith(this::giveUp);
   }
 
-  /** What the tasks of one stage share. */
+  /** State that the tasks of one stage share. */
   private final class Shared {
     private final Map<Object, Stripe> stripes = new HashMap<>();
     private int running; // tasks
@@ -217,8 +217,8 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   /**
    * Joins a stage.
    *
-   * @param identity of the stage, its attempt and the operator; the tasks that are to share have
-   *     equal ones
+   * @param identity identity of the stage, its attempt and the operator; the tasks that are to
+   *     share have equal ones
    */
   Member join(Object identity) {
     synchronized (this) {

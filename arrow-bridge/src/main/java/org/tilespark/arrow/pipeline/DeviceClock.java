@@ -8,11 +8,11 @@ import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 
 /**
- * Device time of one batch's work on one stream, by phase: a mark at the beginning, and one behind
+ * Device time of one batch's work on one stream, by phase: a mark at the beginning, and one after
  * each piece of work.
  */
 public final class DeviceClock implements AutoCloseable {
-  /** What a batch does on the device. */
+  /** Phases of a batch's work on the device. */
   public enum Phase {
     COPY_UP,
     KERNELS,
@@ -33,21 +33,25 @@ public final class DeviceClock implements AutoCloseable {
   private final List<CudaEvent> marks = new ArrayList<>();
   private final List<Phase> phases = new ArrayList<>(); // phase i ends with mark i + 1; null: idle
 
-  /** Begins now, behind what is queued on {@code stream}, which is borrowed. */
+  /** Begins now, after the work queued on {@code stream}, which is borrowed. */
   public DeviceClock(CudaStream stream) {
     this.stream = stream;
     marks.add(stream.record());
   }
 
   /**
-   * What passes until now is of no phase: the stream had nothing to do, or somebody else's work.
+   * Assigns the time since the last mark to no phase: the stream was idle, or had somebody else's
+   * work.
    */
   public void resumed() {
     marks.add(stream.record());
     phases.add(null);
   }
 
-  /** What was queued since the last mark was of this phase; the mark behind it, which is kept. */
+  /**
+   * Assigns the work since the last mark to this phase; returns the mark that ends it, which is
+   * kept.
+   */
   public CudaEvent ended(Phase phase) {
     CudaEvent mark = stream.record();
     marks.add(mark);

@@ -24,9 +24,8 @@ public interface PipelineListener {
   }
 
   /**
-   * Bytes that the CPU copied to or from pinned memory for the device: of values that do not lie
-   * where the device can read them, or go where it cannot write, or that are too small for a copy
-   * of their own.
+   * Bytes that the CPU copied to or from pinned memory for the device: values that the device
+   * cannot read or write in place, or that are too small for a copy of their own.
    */
   default void staged(long bytes) {
     heard(Measure.STAGED, bytes);
@@ -66,7 +65,7 @@ public interface PipelineListener {
   }
 
   /**
-   * What all tasks of the process hold together, now that a batch has what it needs: memory of this
+   * Memory that all tasks of the process hold together, now that a batch has what it needs: of this
    * pipeline's device, and pinned host memory.
    */
   default void held(long deviceBytes, long pinnedBytes) {

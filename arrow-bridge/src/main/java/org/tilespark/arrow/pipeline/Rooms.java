@@ -3,7 +3,7 @@ package org.tilespark.arrow.pipeline;
 import java.util.List;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Where results go, if not into buffers of a pipeline's: memory of the caller's. */
+/** Memory of the caller's for results, in place of buffers of a pipeline's. */
 @FunctionalInterface
 public interface Rooms {
   /** All results go into buffers. */

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * What a task or an object opens and must close: what was opened last is closed first, and all of
- * it is closed, whatever one of them throws. For one thread at a time.
+ * Resources that a task or an object opens and must close: they are closed in reverse order, and
+ * all of them, whatever one of them throws. For one thread at a time.
  *
  * <pre>{@code
  * static Lane open(CudaDevice device) {

@@ -1,2 +1,2 @@
-/** What all pipelines share: who listens, device time, the turn of a task, closing. */
+/** Parts that all pipelines share: listeners, device time, the turn of a task, closing. */
 package org.tilespark.arrow.pipeline;

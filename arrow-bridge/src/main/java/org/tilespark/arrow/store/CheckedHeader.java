@@ -12,7 +12,7 @@ import java.nio.ByteOrder;
  * </pre>
  *
  * @param bytes that a reader has to expect
- * @param checksum of what follows, or of what it belongs to
+ * @param checksum checksum of the bytes that follow, or of those it belongs to
  */
 public record CheckedHeader(long bytes, int checksum) {
   /** Of an encoded header. */

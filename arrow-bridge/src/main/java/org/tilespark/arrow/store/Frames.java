@@ -85,7 +85,7 @@ final class Frames {
     return Crc32c.combine(withHeader, frame.checksum(), frame.bytes());
   }
 
-  /** Images that lie one behind the other come together, up to 1 GiB. */
+  /** Joins consecutive images to ranges of up to 1 GiB. */
   private <E extends Exception> void ranges(int first, int end, RangeSink<E> sink) throws E {
     long start = 0;
     long stop = 0;

@@ -38,7 +38,7 @@ public final class ImageMemory {
     return arena.heldBytes();
   }
 
-  /** Where it begins; 0 if it holds none. */
+  /** The address of its first byte; 0 if it holds none. */
   public long address() {
     return arena.address();
   }

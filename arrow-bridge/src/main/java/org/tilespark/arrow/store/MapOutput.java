@@ -24,8 +24,8 @@ import org.tilespark.kernels.memory.HostMemory;
  * bytes at all. Readers within the process read images in memory, and no checksum is computed for
  * them; {@link PartitionFrames} reads what came back.
  *
- * <p>What finds no room in memory goes to a file of the writer's, run by run; such an output is
- * written to its final file when it is committed, and never lies in memory as a whole.
+ * <p>Rows that find no room in memory go to a file of the writer's, run by run; such an output is
+ * written to its final file when it is committed, and is never in memory as a whole.
  */
 public final class MapOutput {
   private static final int FIRST_ROWS = 8;
@@ -60,14 +60,14 @@ public final class MapOutput {
   private final long[] frameBytes; // of each partition: of the last frame in memory, so far
   private final AtomicReferenceArray<Frames> frames; // of each partition in memory, once it left
   private final Uses uses;
-  private OverflowRuns runs; // null while all rows lie in memory
+  private OverflowRuns runs; // null while all rows are in memory
   private long rows;
   private final Set<Long> rooms = new HashSet<>(); // of rows that are being made: their addresses
 
   /**
    * An output without rows.
    *
-   * @param source of its memory; borrowed
+   * @param source source of its memory; borrowed
    * @param budget that its memory counts against; borrowed
    */
   public MapOutput(
@@ -134,7 +134,7 @@ public final class MapOutput {
   }
 
   /**
-   * Copies a row: into memory, or to the file, with everything that lies in memory, unless rows are
+   * Copies a row: into memory, or to the file together with all rows in memory, unless rows are
    * being made there.
    *
    * @throws IOException if there is neither memory nor disk for it
@@ -169,7 +169,7 @@ public final class MapOutput {
     return runs;
   }
 
-  /** Writes what lies in memory to the file, and frees it. */
+  /** Writes the rows in memory to the file, and frees them. */
   private void toRun() throws IOException {
     if (arena.heldBytes() == 0) {
       return;
@@ -184,7 +184,7 @@ public final class MapOutput {
     arena.close();
   }
 
-  /** True if all rows lie in memory. */
+  /** True if all rows are in memory. */
   public boolean isInMemory() {
     return runs == null;
   }
@@ -232,10 +232,10 @@ public final class MapOutput {
   }
 
   /**
-   * The bytes of a partition on the wire, in their order; images that lie one behind the other come
-   * together, up to 1 GiB. Checksums are computed the first time.
+   * The bytes of a partition on the wire, in their order; consecutive images come together, up to 1
+   * GiB. Checksums are computed the first time.
    *
-   * @throws IllegalStateException if not all rows lie in memory
+   * @throws IllegalStateException if some rows are not in memory
    */
   public <E extends Exception> void giveTo(int partition, PartitionSink<E> sink) throws E {
     if (!isInMemory()) {

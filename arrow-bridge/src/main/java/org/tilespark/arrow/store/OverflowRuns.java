@@ -38,7 +38,7 @@ final class OverflowRuns implements AutoCloseable {
     ended(partition, start, frames.checksum());
   }
 
-  /** A run of one frame with one row, wherever it lies. */
+  /** Appends a run of one frame with one row, from any memory. */
   void append(int partition, HostMemory row, int fields) throws IOException {
     long start = file.position();
     file.position(start + CheckedHeader.BYTES);
@@ -99,7 +99,7 @@ final class OverflowRuns implements AutoCloseable {
     return bytes[partition];
   }
 
-  /** CRC32C of a partition's runs, one behind the other. */
+  /** CRC32C of a partition's runs in their order. */
   int checksum(int partition) {
     return checksums[partition];
   }

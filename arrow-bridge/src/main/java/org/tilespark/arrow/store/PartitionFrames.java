@@ -21,7 +21,7 @@ public final class PartitionFrames {
      */
     HostMemory read(long bytes, Crc32c sum) throws IOException;
 
-    /** Bytes that lie in memory; borrowed. */
+    /** Bytes in memory; borrowed. */
     static Source of(HostMemory all) {
       return new Source() {
         private long at;

@@ -5,7 +5,7 @@ import org.apache.arrow.memory.util.MemoryUtil;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * A row as it lies in memory, on the wire and in files: 8 bytes with its length and its count of
+ * The form of a row in memory, on the wire and in files: 8 bytes with its length and its count of
  * fields, then its own bytes, whose length is a multiple of 8.
  *
  * <pre>
@@ -25,7 +25,7 @@ public final class RowImage {
   /**
    * The first 8 bytes of an image.
    *
-   * @throws IllegalArgumentException if a row has no such length or count of fields
+   * @throws IllegalArgumentException if a row cannot have this length or count of fields
    */
   public static long header(long bytes, int fields) {
     if (bytes < 0 || bytes > MOST_BYTES || bytes % 8 != 0 || fields < 0 || fields >= MOST_FIELDS) {
@@ -63,7 +63,7 @@ public final class RowImage {
     return 8L * ((fields + 63) / 64 + fields);
   }
 
-  /** Bytes of the row behind a header. */
+  /** Bytes of the row after a header. */
   public static int bytes(long header) {
     return (int) (header & (1L << LENGTH_BITS) - 1);
   }
@@ -78,7 +78,7 @@ public final class RowImage {
     return HostMemory.unsafe().getLong(address);
   }
 
-  /** The address behind the image at {@code address}. */
+  /** The address after the image at {@code address}. */
   public static long endOf(long address) {
     return address + HEADER_BYTES + bytes(headerAt(address));
   }

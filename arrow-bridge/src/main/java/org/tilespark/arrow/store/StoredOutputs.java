@@ -16,13 +16,13 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.store.MapOutput.Id;
 
 /**
- * The committed outputs of map tasks in this process. They lie in memory as long as the {@link
+ * The committed outputs of map tasks in this process. They stay in memory as long as the {@link
  * StoreBudget} has room; then those that were not read for longest go to files. Thread-safe.
  */
 public final class StoredOutputs implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StoredOutputs.class);
 
-  /** Where outputs lie that are not in memory. */
+  /** Files of the outputs that are not in memory. */
   public interface Files {
     /**
      * Makes the files of an output and commits them: from then on it can be read from there.
@@ -53,7 +53,7 @@ public final class StoredOutputs implements AutoCloseable {
   /**
    * Takes a complete output, which others can find from now on.
    *
-   * @return true if it lies in memory, false if in files
+   * @return true if it is in memory, false if in files
    * @throws IOException if it had to be written to files, and could not be; it is released
    * @throws IllegalStateException if this is closed; it is released
    */
@@ -102,7 +102,7 @@ public final class StoredOutputs implements AutoCloseable {
   /**
    * Writes all outputs to files, and lets their memory go.
    *
-   * @throws IOException if one could not be written; it and those behind it stay in memory
+   * @throws IOException if one could not be written; it and the following ones stay in memory
    */
   public void spillAll() throws IOException {
     for (Optional<MapOutput> oldest = takeOldest(Victims.ANY);

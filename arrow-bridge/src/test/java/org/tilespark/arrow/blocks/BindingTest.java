@@ -12,7 +12,7 @@ import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
-/** What is found out of a part serves the next one at the same place, and no other. */
+/** Bindings of a part are reused for the next one at the same place, and for no other. */
 class BindingTest {
   private static final Box UPPER = Box.between(new long[] {0, 0}, new long[] {4, 6});
   private static final Box LOWER = Box.between(new long[] {4, 0}, new long[] {8, 6});

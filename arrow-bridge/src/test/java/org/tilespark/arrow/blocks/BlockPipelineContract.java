@@ -27,9 +27,9 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * What every Fourier pipeline does, against {@link OracleArray}: relative errors in the Euclidean
+ * Cases of every Fourier pipeline against {@link OracleArray}: relative errors in the Euclidean
  * norm below 1e-6 (FLOAT, 5e-6 where an extent has a prime factor above 127) and 1e-14 log2(n)
- * (DOUBLE); what only moves elements keeps their bits.
+ * (DOUBLE); steps that only move elements keep their bits.
  */
 abstract class BlockPipelineContract extends PipelineFixture {
   private static final List<ElementType> TYPES = List.of(ElementType.FLOAT32, ElementType.FLOAT64);
@@ -381,7 +381,7 @@ abstract class BlockPipelineContract extends PipelineFixture {
 
   /**
    * Parts of all sizes go where the caller says: into memory of the pipeline's kind, which a device
-   * writes itself, into other memory, or into buffers. What lies around the rooms stays.
+   * writes itself, into other memory, or into buffers. Bytes around the rooms stay.
    */
   @Test
   void partsGoIntoRooms() {
@@ -488,7 +488,7 @@ abstract class BlockPipelineContract extends PipelineFixture {
     }
   }
 
-  /** What is one part may be read until it is run, and no longer. */
+  /** A part that is the whole array may be read until it is run, and no longer. */
   @Test
   void wholeArraysAreReadUntilTheyAreRun() {
     Shape shape = Shape.of(5, 6, 7);

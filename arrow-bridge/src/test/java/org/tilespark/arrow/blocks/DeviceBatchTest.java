@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Which rooms of a batch the device writes itself. */
+/** Choice of the rooms of a batch that the device writes itself. */
 class DeviceBatchTest {
   private static List<HostMemory> room(long... addresses) {
     List<HostMemory> planes = new ArrayList<>();

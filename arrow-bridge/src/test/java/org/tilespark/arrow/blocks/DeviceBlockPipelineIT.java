@@ -134,7 +134,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     }
   }
 
-  /** What an array needs, with work areas as plans of cuFFT should have them. */
+  /** Device bytes that an array needs, with work areas as plans of cuFFT should have them. */
   private static long deviceBytes(BlockProgram program, long workShare) {
     return DeviceProgram.of(program, workShare, DeviceOperation.Transform::workLimit).deviceBytes();
   }
@@ -239,7 +239,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     assertEquals(0, scarce.usedBytes());
   }
 
-  /** Parts that are contiguous in an array of one plane are read and written where they lie. */
+  /** Parts that are contiguous in an array of one plane are read and written in place. */
   @Test
   void largePartsWithoutStaging() {
     Shape shape = Shape.of(50, 500, 1001);
@@ -411,7 +411,7 @@ class DeviceBlockPipelineIT extends BlockPipelineContract {
     assertEquals(256L * count, moved[2]);
   }
 
-  /** What moves elements needs no cuFFT; what transforms says that there is none. */
+  /** Programs that move elements need no cuFFT; those that transform say that there is none. */
   @Test
   void withoutTransforms() {
     BlockPipeline before = pipeline;

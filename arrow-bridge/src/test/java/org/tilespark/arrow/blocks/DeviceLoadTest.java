@@ -63,7 +63,7 @@ class DeviceLoadTest {
     HostMemory plane = HostMemory.ofAddress(1 << 20, 100);
     assertEquals(0, load.upload(plane.slice(0, 32)));
     assertEquals(32, load.upload(plane.slice(32, 20)));
-    // Behind a gap on the device, then behind one in pinned memory.
+    // After a gap on the device, then after one in pinned memory.
     assertEquals(64, load.upload(plane.slice(52, 16)));
     assertEquals(80, load.upload(plane.slice(70, 8)));
     assertEquals(List.of("0+52>0", "52+16>64", "70+8>80"), uploads(1 << 20));
@@ -85,7 +85,7 @@ class DeviceLoadTest {
     assertEquals("0+16>16", uploads(1 << 20).get(1));
   }
 
-  /** What does not fit is cut, unless more than half is used: then it is better sent first. */
+  /** Values that do not fit are cut, unless more than half is used: then the load is sent first. */
   @Test
   void fittingElements() {
     assertEquals(32, load.fitting(32, 2, 4));

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.arrow.blocks.DeviceOperation.Transform;
 
-/** What plans of several inputs compute, and in which buffers, played through on the host. */
+/** Results and buffers of plans with several inputs, played through on the host. */
 class DeviceProgramValuesTest {
   /** Bit for bit, also with neighbouring elementwise steps as one. */
   @Test

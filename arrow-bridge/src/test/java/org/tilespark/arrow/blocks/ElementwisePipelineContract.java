@@ -235,7 +235,7 @@ abstract class ElementwisePipelineContract extends PipelineFixture {
 
   // Several arrays
 
-  /** Rows, columns and a single number beside an array. */
+  /** Rows, columns and a single number as the second operand of an array. */
   @Test
   void repeatedOperands() {
     Random random = new Random(3);

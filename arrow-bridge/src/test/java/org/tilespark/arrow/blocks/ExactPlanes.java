@@ -8,11 +8,11 @@ import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.kernels.host.HostElementwise;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** What programs without transforms make of planes of bytes: every bit of it. */
+/** The expected bits of programs without transforms, on planes of bytes. */
 final class ExactPlanes {
   private ExactPlanes() {}
 
-  /** What a program makes of the planes of its inputs, in their order. */
+  /** The result of a program on the planes of its inputs, in their order. */
   static List<byte[]> result(BlockProgram program, Iterator<List<byte[]>> inputs) {
     List<byte[]> planes = inputs.next();
     State state = program.input();
@@ -62,7 +62,7 @@ final class ExactPlanes {
     return all;
   }
 
-  /** The planes of numbers whose parts lie side by side. */
+  /** The planes of interleaved complex numbers. */
   static List<byte[]> planes(byte[] interleaved, int count, int width) {
     List<byte[]> planes = new ArrayList<>();
     for (int p = 0; p < count; p++) {

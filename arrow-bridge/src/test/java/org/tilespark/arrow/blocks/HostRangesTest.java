@@ -6,7 +6,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Which copies bring a region of a plane that lies in several places. */
+/** Copies of a region of a plane that consists of several ranges. */
 class HostRangesTest {
   private static final long BASE = 1 << 20;
 

@@ -67,7 +67,7 @@ record OracleArray(Shape shape, double[] re, double[] im) {
             .toList());
   }
 
-  /** What the array is after a step. */
+  /** The array after a step. */
   OracleArray after(BlockStep step) {
     if (step instanceof Fourier fourier) {
       return transformed(fourier);
@@ -111,7 +111,7 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     throw new AssertionError(step);
   }
 
-  /** What a program that only moves elements makes of a plane of any type. */
+  /** The result of a program that only moves elements, on a plane of any type. */
   static byte[] moved(BlockProgram program, byte[] plane) {
     int width = program.type().bytes();
     double[] numbers = new double[plane.length / width]; // each element's own, and 0 for none
@@ -135,7 +135,7 @@ record OracleArray(Shape shape, double[] re, double[] im) {
     return array;
   }
 
-  /** What a program makes of its inputs, in their order. */
+  /** The result of a program on its inputs, in their order. */
   static OracleArray result(BlockProgram program, Iterator<OracleArray> inputs) {
     OracleArray array = inputs.next();
     for (BlockStep step : program.steps()) {

@@ -21,7 +21,7 @@ final class OracleElements implements Instruction.Visitor<Double> {
     this.types = step.program().types();
   }
 
-  /** What a step makes of its block and its other blocks. */
+  /** The result of a step on its block and its other blocks. */
   static OracleArray of(ElementwiseBlock step, List<OracleArray> inputs) {
     return new OracleElements(step, inputs).result();
   }

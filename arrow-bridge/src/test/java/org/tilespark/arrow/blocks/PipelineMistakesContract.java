@@ -14,7 +14,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
-/** What callers ask for that cannot be, and what they leave behind. */
+/** Wrong requests of callers, and the state after them. */
 abstract class PipelineMistakesContract extends PipelineFixture {
   @Test
   void partsThatDoNotFit() {

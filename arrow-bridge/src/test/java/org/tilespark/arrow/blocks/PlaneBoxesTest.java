@@ -59,7 +59,7 @@ class PlaneBoxesTest {
         planes.add(new byte[plane]);
         random.nextBytes(planes.get(p));
       }
-      // Each part's planes are dense, those of all parts one behind the other in the staging.
+      // Each part's planes are dense, those of all parts consecutive in the staging.
       List<Piece> pieces = new ArrayList<>();
       int used = 0;
       for (Part part : ArrayParts.cut(shape, random)) {

@@ -33,10 +33,10 @@ final class PlayedProgram {
   }
 
   /**
-   * What comes out, the parts of complex numbers side by side; the factor is not applied.
+   * The result, with complex numbers interleaved; the factor is not applied.
    *
-   * @param bytes of the buffers
-   * @param inputs as they lie on a device
+   * @param bytes bytes of the buffers
+   * @param inputs inputs in the layout of a device
    */
   static byte[] result(DeviceProgram plan, List<Long> bytes, List<byte[]> inputs) {
     PlayedProgram played = new PlayedProgram(bytes);

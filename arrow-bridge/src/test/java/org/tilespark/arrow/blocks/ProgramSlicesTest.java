@@ -15,7 +15,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
-/** Along which axis a large plane is cut, how thick, and where slices lie on both sides. */
+/** Axis, thickness and places of the slices of a large plane, on both sides. */
 class ProgramSlicesTest {
   @ParameterizedTest(name = "{0} {1} {2}, at most {3}")
   @CsvSource(
@@ -76,7 +76,7 @@ class ProgramSlicesTest {
     assertEquals(program.input().bytes(), bytes);
   }
 
-  /** What grows, shrinks or turns is whole; its largest state counts. */
+  /** Steps that grow, shrink or turn an axis need it whole; the largest state counts. */
   @Test
   void stepsThatNeedAnAxisWhole() {
     BlockProgram padded =

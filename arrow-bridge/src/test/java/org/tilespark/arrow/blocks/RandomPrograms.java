@@ -44,7 +44,7 @@ record RandomPrograms(Random random, boolean transforms) {
         : all[random.nextInt(all.length)];
   }
 
-  /** A program that gives {@code result}, with others up to so many levels deep. */
+  /** A program that gives {@code result}, with others nested up to {@code depth} levels. */
   BlockProgram giving(State result, int depth) {
     Deque<BlockStep> steps = new ArrayDeque<>();
     State state = result;

@@ -28,9 +28,9 @@ import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
-/** Arrays in cells, each cell reduced by itself, and their states merged. */
+/** Arrays in cells, each cell reduced alone, and their states merged. */
 abstract class ReductionStepsContract extends PipelineFixture {
-  /** An array of doubles, or of longs or floats that doubles hold. */
+  /** An array of DOUBLE, or of BIGINT or FLOAT values that a double holds. */
   private record Array(Shape shape, ElementType type, double[] values) {
     static Array random(Shape shape, ElementType type, boolean nan, Random random) {
       double[] values = new double[(int) shape.elements()];
@@ -244,7 +244,7 @@ abstract class ReductionStepsContract extends PipelineFixture {
     }
   }
 
-  /** What a piece of the test gives with the pipeline of the CPU. */
+  /** The result of a piece of the test with the pipeline of the CPU. */
   private Array onHost(Supplier<Array> work) {
     BlockPipeline own = pipeline;
     try (HostTwin host = new HostTwin();

@@ -1,6 +1,6 @@
 package org.tilespark.arrow.blocks;
 
-/** The same where device memory is scarce. */
+/** {@link DeviceBlockPipelineIT} with scarce device memory. */
 class ScarceDeviceBlockPipelineIT extends DeviceBlockPipelineIT {
   @Override
   Twin openTwin() {

@@ -1,6 +1,6 @@
 package org.tilespark.arrow.blocks;
 
-/** The same where device memory is scarce. */
+/** {@link DeviceElementwisePipelineIT} with scarce device memory. */
 class ScarceDeviceElementwisePipelineIT extends DeviceElementwisePipelineIT {
   @Override
   Twin openTwin() {

@@ -1,6 +1,6 @@
 package org.tilespark.arrow.blocks;
 
-/** The same where device memory is scarce. */
+/** {@link DeviceWholeArraysIT} with scarce device memory. */
 class ScarceDeviceWholeArraysIT extends DeviceWholeArraysIT {
   @Override
   Twin openTwin() {

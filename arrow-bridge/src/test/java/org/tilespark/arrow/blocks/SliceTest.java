@@ -21,7 +21,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
-/** What slices of a whole array make of its parts, and how they join other steps. */
+/** Slices of a whole array on its parts, and joined with other steps. */
 class SliceTest {
   private static final ElementType TYPE = ElementType.FLOAT64;
   private static final List<String> ORDERS = List.of("xyz", "xzy", "yxz", "yzx", "zxy", "zyx");
@@ -48,7 +48,7 @@ class SliceTest {
     return array.after(steps.stream().map(step -> (BlockStep) step).toList());
   }
 
-  /** What a program makes of an array that comes in parts, put together. */
+  /** The result of a program on an array that comes in parts, put together. */
   private static OracleArray inParts(OracleArray array, ArrayProgram program, Random random) {
     Shape shape = program.output().shape();
     double[] result = new double[(int) shape.elements()];

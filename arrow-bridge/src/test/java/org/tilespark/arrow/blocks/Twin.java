@@ -4,9 +4,9 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.pipeline.PipelineListener;
 
-/** What the pipelines of a test class run on. */
+/** The executing side of a test class's pipelines, host or device. */
 interface Twin extends AutoCloseable {
-  /** Where buffers come from. */
+  /** The memory of buffers. */
   ArrowMemory memory();
 
   /** A pipeline; the test closes it. */

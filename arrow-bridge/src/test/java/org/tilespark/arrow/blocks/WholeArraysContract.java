@@ -30,8 +30,8 @@ abstract class WholeArraysContract extends PipelineFixture {
 
   /**
    * Many small arrays, of which equal ones follow each other; among them larger ones, and ones
-   * whose program computes. Results are taken as the pipeline wants it, and in between. Rooms lie
-   * one behind the other, or apart, in memory of the pipeline's kind or not.
+   * whose program computes. Results are taken as the pipeline wants it, and in between. Rooms are
+   * consecutive or separate, in memory of the pipeline's kind or not.
    */
   @Test
   void smallArraysAmongOthers() {
@@ -46,7 +46,7 @@ abstract class WholeArraysContract extends PipelineFixture {
         int kind = random.nextInt(4);
         long bytes = program.output().planeBytes();
         int outPlanes = program.output().planes();
-        // All rooms of these arrays: a plane of each, one behind the other, then the next plane.
+        // All rooms of these arrays: a plane of each in order, then the next plane.
         ArrowBuf rooms =
             kind == 0
                 ? null
@@ -90,7 +90,7 @@ abstract class WholeArraysContract extends PipelineFixture {
     }
   }
 
-  /** All that was run is taken, after an array that is transformed was put behind it. */
+  /** All results are taken, after an array that is transformed was appended. */
   private void transformOne(Deque<Expected> underWay, long seed) {
     while (pipeline.isFull()) {
       assertNext(underWay.remove(), seed);
@@ -216,7 +216,7 @@ abstract class WholeArraysContract extends PipelineFixture {
     Shape result = program.output().shape();
     try (BufferAllocator upstream = twin().memory().newChild("upstream")) {
       BufferAllocator ours = allocator;
-      allocator = upstream; // where the planes lie
+      allocator = upstream; // the places of the planes
       try {
         for (int i = 0; i < 3; i++) {
           while (pipeline.isFull()) {

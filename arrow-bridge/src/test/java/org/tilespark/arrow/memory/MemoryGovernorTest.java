@@ -203,7 +203,7 @@ class MemoryGovernorTest {
     assertEquals(0, governor.usedBytes());
   }
 
-  /** What is not needed is granted only beside a reserve, and while nobody waits. */
+  /** Optional memory is granted only if a reserve stays free, and while nobody waits. */
   @Test
   void whatIsNotNeededStandsBack() throws Exception {
     MemoryGovernor governor = governor(100);

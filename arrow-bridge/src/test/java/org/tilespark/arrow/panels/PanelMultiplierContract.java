@@ -36,11 +36,11 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
 
 /**
- * What every panel multiplier does. Unless said otherwise elements are small whole numbers, so that
+ * Cases of every panel multiplier. Unless said otherwise elements are small whole numbers, so that
  * sums are exact in any order.
  */
 abstract class PanelMultiplierContract {
-  /** Runs {@code body} with a multiplier, and checks that it leaves nothing behind. */
+  /** Runs {@code body} with a multiplier, and checks that it releases everything. */
   abstract void withMultiplier(java.util.function.Consumer<PanelMultiplier> body);
 
   private static final int M = 37;
@@ -97,8 +97,8 @@ abstract class PanelMultiplierContract {
   }
 
   /**
-   * Panels in pieces, from memory of which a device reads some where it lies: of many sizes, with
-   * rows that lie apart on either side.
+   * Panels in pieces, from memory of which a device reads some in place: of many sizes, with gaps
+   * between rows on either side.
    */
   @Test
   void panelsOfPieces() {
@@ -502,7 +502,7 @@ abstract class PanelMultiplierContract {
     }
   }
 
-  /** What A and B hold. */
+  /** Contents of A and B. */
   private enum Inputs {
     /** Uniform in 0..1. */
     POSITIVE {
@@ -561,7 +561,7 @@ abstract class PanelMultiplierContract {
             Batch.ONE);
     SplittableRandom random = new SplittableRandom(panels + inputs.ordinal());
     double[] sum = new double[m * n];
-    double[] lost = new double[m * n]; // what sums of doubles lose to rounding
+    double[] lost = new double[m * n]; // rounding errors of sums in double
     double[] chain = new double[m * n]; // one chain, a panel at a time, in the element's type
     multiplier.begin(new Tile(problem, false, panels));
     for (int panel = 0; panel < panels; panel++) {
@@ -640,7 +640,7 @@ abstract class PanelMultiplierContract {
     return values;
   }
 
-  /** Where blocks are missing, parts of the tile are added to, some more often than others. */
+  /** Missing blocks: parts of the tile are added to, some more often than others. */
   @Test
   void longSumsOfParts() {
     withMultiplier(

@@ -280,7 +280,7 @@ class SharedPanelsTest {
     assertEquals(2 + 3 * 2, uploads.get());
   }
 
-  /** What is used much later leaves a quarter to what is used soon. */
+  /** Panels that are used much later leave a quarter to those that are used soon. */
   @Test
   void panelsUsedLaterLeaveMemoryToThoseUsedSoon() {
     open(100);
@@ -455,7 +455,10 @@ class SharedPanelsTest {
     }
   }
 
-  /** Who needs memory waits for a copy that is being queued, and is not told that it is short. */
+  /**
+   * A task that needs memory waits for a copy that is being queued, and is not told that memory is
+   * short.
+   */
   @Test
   void aPinnedPanelIsGivenUpWhenItsCopyIsQueued() throws Exception {
     open(100);
@@ -536,8 +539,8 @@ class SharedPanelsTest {
   }
 
   /**
-   * The same while uploads, copies and allocations fail now and then, tasks are tried again, and
-   * their own memory leaves little to panels: no wrong number, no deadlock, nothing left.
+   * A grid of tasks while uploads, copies and allocations fail now and then, tasks are tried again,
+   * and their own memory leaves little to panels: no wrong number, no deadlock, nothing left.
    */
   @Test
   void aGridWithFailuresAndShortMemory() throws Exception {

@@ -17,7 +17,7 @@ import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 class TileSumsTest {
-  /** What deep panels bring themselves, and one or two chains of additions, is never too much. */
+  /** The additions of deep panels, and of one or two chains, are never too many. */
   @Test
   void chainsAreShortEnoughForAnyInput() {
     for (long depth : new long[] {1, 2, 4, 16, 64, 512, 8192, 100_000}) {

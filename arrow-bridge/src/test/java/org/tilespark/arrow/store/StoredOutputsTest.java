@@ -100,7 +100,7 @@ class StoredOutputsTest {
     return output;
   }
 
-  /** Of rows that went into files in so many frames. */
+  /** Wire bytes of rows that went into files in {@code frames} frames. */
   private static long wireBytes(int rows, int frames) {
     return CheckedHeader.BYTES * (1L + frames) + rows * (8L + 8 * ROW_VALUES);
   }
@@ -127,7 +127,7 @@ class StoredOutputsTest {
     assertTrue(budget.peakBytes() <= budget.limitBytes());
   }
 
-  /** What a reader holds stays valid, and its memory is free once the reader is done. */
+  /** An output that a reader holds stays valid, and its memory is free once the reader is done. */
   @Test
   void readersKeepWhatWasSpilled() throws IOException {
     store.commit(output(1, 7, 1));
@@ -140,7 +140,7 @@ class StoredOutputsTest {
     assertEquals(0, budget.usedBytes());
   }
 
-  /** What a reader holds would not be freed by writing it: the others go, and it stays. */
+  /** Writing an output that a reader holds would not free it: the others go, and it stays. */
   @Test
   void whatIsReadIsNotEvicted() throws IOException {
     for (long map = 0; map < 4; map++) {
@@ -160,7 +160,10 @@ class StoredOutputsTest {
     budget.giveBack(2 * EXTENT_BYTES);
   }
 
-  /** Who needs what another one is about to free waits for that, and writes nothing more. */
+  /**
+   * A task that needs memory which another one is about to free waits for that, and writes nothing
+   * more.
+   */
   @Test
   void spillsUnderWayAreWaitedFor() throws Exception {
     for (long map = 0; map < 4; map++) {
