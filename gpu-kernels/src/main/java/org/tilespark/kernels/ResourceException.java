@@ -10,7 +10,7 @@ public class ResourceException extends RuntimeException {
     super(message);
   }
 
-  /** The same, with its cause. */
+  /** An exception with this message and cause. */
   public ResourceException(String message, Throwable cause) {
     super(message, cause);
   }

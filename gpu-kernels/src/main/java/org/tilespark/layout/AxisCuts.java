@@ -4,7 +4,7 @@ import java.io.Serializable;
 import java.util.Arrays;
 
 /**
- * Where one axis is cut into parts, numbered from 0: every {@code step} elements, or at stated
+ * The cuts of one axis into parts, numbered from 0: every {@code step} elements, or at stated
  * boundaries, or every {@code step} elements from each boundary on. Immutable.
  */
 public final class AxisCuts implements Serializable {
@@ -62,7 +62,7 @@ public final class AxisCuts implements Serializable {
    * As equal parts as can be.
    *
    * @param parts how many, at most {@code extent}
-   * @param grain where blocks begin: cuts are moved to multiples of it, as long as no part becomes
+   * @param grain extent of blocks: cuts are moved to multiples of it, as long as no part becomes
    *     larger by more than a twentieth, so that fewer blocks are cut
    * @throws IllegalArgumentException if {@code parts} is not 1 to {@code extent}, or {@code grain}
    *     is less than 1
@@ -125,7 +125,7 @@ public final class AxisCuts implements Serializable {
         : extent / step + (extent % step == 0 ? 0 : 1); // no ceilDiv: extent may be the largest
   }
 
-  /** Where all parts begin, then the extent; for cuts at stated boundaries. */
+  /** The beginnings of all parts, then the extent; for cuts at stated boundaries. */
   public long[] places() {
     return boundaries.clone();
   }

@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where the elements of one axis appear in the cells of an axis that is made of them. Element
- * {@code t} of the target axis comes from element {@code t - shift} of the source axis, which goes
- * on beyond its ends as {@code edge} says. Cells may overlap:
+ * Maps the elements of one axis to the cells of an axis that is made of them. Element {@code t} of
+ * the target axis comes from element {@code t - shift} of the source axis, which goes on beyond its
+ * ends as {@code edge} says. Cells may overlap:
  *
  * <pre>
  *   cell c holds the target elements from  c * cell - before
@@ -16,14 +16,14 @@ import java.util.List;
  *
  * <p>With {@link Edge#NONE} cells end where the source axis does.
  *
- * @param extent of the source axis
+ * @param extent extent of the source axis
  * @param edge how the source axis goes on; of an axis of one element, every mode but {@code NONE}
  *     and {@code CONSTANT} repeats the element
  * @param shift place of the first source element on the target axis
  * @param target extent of the target axis
  * @param cell target elements of a full cell, without what it shares with its neighbours
  * @param before elements that a cell shares with its neighbours in front of it
- * @param after elements that it shares with its neighbours behind it
+ * @param after elements that it shares with its neighbours after it
  */
 public record AxisImages(
     long extent, Edge edge, long shift, long target, long cell, long before, long after)
@@ -113,7 +113,7 @@ public record AxisImages(
         || (reachLow() >= shift - 1 && reachHigh() <= shift + extent + 1);
   }
 
-  /** Where the source elements from {@code low} to before {@code high} appear. */
+  /** The images of the source elements from {@code low} to before {@code high}. */
   public List<Image> of(long low, long high) {
     List<Image> images = new ArrayList<>();
     if (edge == Edge.NONE || edge == Edge.CONSTANT) {
@@ -170,7 +170,7 @@ public record AxisImages(
     return target + after;
   }
 
-  /** Adds the parts of an image that lie in cells. */
+  /** Adds the parts of an image that are in cells. */
   private void add(List<Image> images, long low, long high, long source, int step) {
     long end = Math.min(high, reachHigh());
     long begin = Math.max(low, reachLow());

@@ -80,7 +80,7 @@ public record AxisRange(long start, long step, long count) implements Serializab
   }
 
   /**
-   * What a part of the axis holds.
+   * The part of a range that a part of the axis holds.
    *
    * @param first place of the first of them among all
    * @param range their places in the part

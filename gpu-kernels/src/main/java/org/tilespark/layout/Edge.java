@@ -14,7 +14,7 @@ public enum Edge {
   EDGE,
   /** Mirrored at the element at the end: {@code c b | a b c d | c b}. */
   REFLECT,
-  /** Mirrored behind the element at the end: {@code b a | a b c d | d c}. */
+  /** Mirrored after the element at the end: {@code b a | a b c d | d c}. */
   SYMMETRIC,
   /** From the other end: {@code c d | a b c d | a b}. */
   WRAP;

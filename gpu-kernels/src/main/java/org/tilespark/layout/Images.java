@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
  * AxisImages} say of each axis, independently of the others.
  *
  * @param axes outermost axis first
- * @param fill what stands where no source element does, with {@link Edge#CONSTANT}
+ * @param fill value where no source element appears, with {@link Edge#CONSTANT}
  */
 public record Images(List<AxisImages> axes, double fill) implements Serializable {
   /** Copies the list. */

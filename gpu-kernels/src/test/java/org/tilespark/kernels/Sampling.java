@@ -10,8 +10,8 @@ public final class Sampling {
   /**
    * True if a case is left to {@code -Pfull}.
    *
-   * @param number of the case; a sum of indices of nested loops samples along diagonals, so that
-   *     each value of each loop is still tried
+   * @param number number of the case; a sum of indices of nested loops samples along diagonals, so
+   *     that each value of each loop is still tried
    * @param oneIn how many cases stand for one
    */
   public static boolean skips(int number, int oneIn) {

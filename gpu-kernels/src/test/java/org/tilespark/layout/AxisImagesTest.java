@@ -89,7 +89,7 @@ class AxisImagesTest {
     }
   }
 
-  /** The source element behind element {@code i} of the axis that goes on for ever. */
+  /** The source element of element {@code i} of the axis that goes on for ever. */
   private static long source(Edge edge, long n, long i) {
     if (i >= 0 && i < n) {
       return i;

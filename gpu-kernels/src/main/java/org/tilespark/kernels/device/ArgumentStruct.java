@@ -35,7 +35,7 @@ final class ArgumentStruct {
     }
   }
 
-  /** Where the sides of one product begin, for {@link #fill}. */
+  /** The offsets of the sides of one product, for {@link #fill}. */
   static long[] sides(long a, long b, long c, long workspace) {
     long[] sides = new long[SIDES]; // by ordinal; NOWHERE is 0
     sides[Side.A.ordinal()] = a;
@@ -60,7 +60,7 @@ final class ArgumentStruct {
    * Writes the struct to native memory.
    *
    * @param to address of {@link #bytes} bytes
-   * @param sides of {@link #sides}
+   * @param sides offsets as {@link #sides} gives them
    */
   void fill(long to, long[] sides) {
     long field = to;
@@ -74,7 +74,7 @@ final class ArgumentStruct {
     put(words, field);
   }
 
-  /** Writes longs; the address behind them. */
+  /** Writes longs; returns the address after them. */
   private static long put(long[] values, long to) {
     long bytes = (long) values.length * Long.BYTES;
     UNSAFE.copyMemory(values, Unsafe.ARRAY_LONG_BASE_OFFSET, null, to, bytes);

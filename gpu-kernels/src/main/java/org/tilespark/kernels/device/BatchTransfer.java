@@ -3,10 +3,10 @@ package org.tilespark.kernels.device;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Copies matrices of one shape between host memory of any kind and device memory, where they lie
- * back to back.
+ * Copies matrices of one shape between host memory of any kind and device memory, where they are
+ * dense.
  *
- * @param rows of one matrix
+ * @param rows rows of one matrix
  * @param count matrices, at least one
  * @param strideBytes from one matrix's first byte to the next one's in host memory
  */
@@ -14,10 +14,10 @@ record BatchTransfer(RowTransfer rows, long count, long strideBytes) {
   /**
    * The matrices of a batch.
    *
-   * @param rows of one
+   * @param rows rows of one matrix
    * @param rowBytes length of each
    * @param pitchBytes from one row's first byte to the next one's in host memory
-   * @param count of matrices
+   * @param count number of matrices
    * @param strideBytes from one matrix to the next; 0 if all are the same one
    */
   static BatchTransfer of(long rows, long rowBytes, long pitchBytes, long count, long strideBytes) {

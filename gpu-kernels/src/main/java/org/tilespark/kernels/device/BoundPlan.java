@@ -14,7 +14,7 @@ final class BoundPlan {
   /** Making and binding a step takes about as long as queueing it; more would hold memory. */
   static final int MOST_KEPT_STEPS = 64;
 
-  /** Where the copy engine's matrices begin. */
+  /** Alignment of the copy engine's matrices. */
   private static final int MAP_ALIGNMENT = 16;
 
   private final MultiplyPlan plan;
@@ -45,7 +45,7 @@ final class BoundPlan {
     return known;
   }
 
-  /** Device memory that a plan uses beside operands at these addresses. */
+  /** Device memory that a plan uses in addition to operands at these addresses. */
   static long workspaceBytes(MultiplyPlan plan, long a, long b) {
     return plan.workspaceBytes(isEven(a), isEven(b));
   }

@@ -38,10 +38,10 @@ final class BoundSteps {
   }
 
   /**
-   * Queues all, one behind the other: nothing else comes between on this stream. The context must
-   * be current.
+   * Queues all steps in order: nothing else comes between on this stream. The context must be
+   * current.
    *
-   * @param sides of {@link ArgumentStruct#sides}
+   * @param sides offsets as {@link ArgumentStruct#sides} gives them
    */
   void enqueue(long[] sides, CudaStream stream) {
     stream.launch(

@@ -141,7 +141,7 @@ public final class CudaDevice implements AutoCloseable {
     return description;
   }
 
-  /** What planners need to know. */
+  /** Limits of the device, for planners. */
   public DeviceLimits limits() {
     return limits;
   }
@@ -215,7 +215,9 @@ public final class CudaDevice implements AutoCloseable {
     return memory.livePinnedBytes();
   }
 
-  /** What was given out and is not closed: how many of each class, by its simple name. */
+  /**
+   * Objects that were given out and are not closed: the number of each class, by its simple name.
+   */
   public Map<String, Integer> liveObjects() {
     Map<String, Integer> counts = new TreeMap<>();
     synchronized (live) {
@@ -333,7 +335,7 @@ public final class CudaDevice implements AutoCloseable {
     return new DeviceKernels(limits, kernels.index());
   }
 
-  /** What buffers of this device allocate from and free to. */
+  /** The memory that buffers of this device are allocated from and freed to. */
   DriverMemory memory() {
     return memory;
   }

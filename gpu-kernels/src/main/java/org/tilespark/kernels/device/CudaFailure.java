@@ -22,7 +22,7 @@ public final class CudaFailure extends RuntimeException {
    * @param call the driver call
    * @param code its result
    * @param launch kernel and launch, or empty
-   * @param device what it ran on
+   * @param device the device, for the message
    */
   static CudaFailure of(String call, int code, String launch, String device) {
     boolean sticky = isSticky(code);
@@ -41,8 +41,8 @@ public final class CudaFailure extends RuntimeException {
    * @param call the library's call
    * @param code its result, in the library's numbering
    * @param codeName the library's name for it
-   * @param detail what was asked, or empty
-   * @param device what it ran on
+   * @param detail details of the request, or empty
+   * @param device the device, for the message
    */
   static CudaFailure ofLibrary(
       String call, int code, String codeName, String detail, String device) {

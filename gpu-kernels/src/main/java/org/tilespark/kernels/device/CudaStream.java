@@ -21,7 +21,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * <p>Safe for several threads, though the order of their work is then theirs to arrange.
  */
 public final class CudaStream extends Owned {
-  /** What {@link #callIfOpen} returns for a closed stream; no CUDA code is negative. */
+  /** Result of {@link #callIfOpen} for a closed stream; no CUDA code is negative. */
   static final int CLOSED = -1;
 
   private final Handle made;
@@ -31,7 +31,7 @@ public final class CudaStream extends Owned {
   private final LaunchArea launchArea;
   private boolean destroyed;
 
-  /** What outlives a stream that is closed, for the next one. */
+  /** Parts of a closed stream that the next one reuses. */
   record Handle(StreamHandle stream, LaunchArea launchArea) {
     static Handle create(CudaDevice device) {
       StreamHandle stream = new StreamHandle();
@@ -103,8 +103,7 @@ public final class CudaStream extends Owned {
   }
 
   /**
-   * Queues a copy of rows that lie apart in host memory to where they lie back to back on the
-   * device.
+   * Queues a copy of rows with gaps in host memory to dense rows on the device.
    *
    * @param from memory outside the heap, from the first row's first byte to the last row's last;
    *     borrowed until the copy is done, pinned for full speed
@@ -123,7 +122,7 @@ public final class CudaStream extends Owned {
   }
 
   /**
-   * As the other one, to rows that lie apart on the device too; what lies between them is left
+   * Queues a copy as the other method does, to rows with gaps on the device too; the gaps are left
    * alone.
    *
    * @param toPitchBytes from one row's first byte to the next one's on the device
@@ -159,8 +158,8 @@ public final class CudaStream extends Owned {
   }
 
   /**
-   * Queues a copy of rows that lie back to back on the device to where they lie apart in host
-   * memory; what lies between them there is left alone. Parameters as in {@link #uploadRows}.
+   * Queues a copy of dense rows on the device to rows with gaps in host memory; the gaps are left
+   * alone. Parameters as in {@link #uploadRows}.
    *
    * @param from borrowed until the copy is done
    * @param fromOffset first byte read
@@ -283,7 +282,7 @@ public final class CudaStream extends Owned {
     fill(to, 0, to.bytes(), value);
   }
 
-  /** The same for {@code bytes} bytes from {@code offset} on. */
+  /** Fills {@code bytes} bytes from {@code offset} on. */
   void fill(DeviceBuffer to, long offset, long bytes, byte value) {
     long address = to.address(device, offset, bytes);
     if (bytes == 0) {
@@ -358,7 +357,7 @@ public final class CudaStream extends Owned {
     return code;
   }
 
-  /** The same; {@link #CLOSED} if this stream is closed. */
+  /** Result of the call; {@link #CLOSED} if this stream is closed. */
   int callIfOpen(ToIntFunction<CUstream> call) {
     synchronized (lock) {
       return destroyed ? CLOSED : call.applyAsInt(handle);

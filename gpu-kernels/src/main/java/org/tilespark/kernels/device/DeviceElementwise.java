@@ -60,13 +60,15 @@ public final class DeviceElementwise implements AutoCloseable {
    * Queues a program on one block; returns before it is done.
    *
    * @param program that {@link #check} finds possible
-   * @param shape of the outputs, and of inputs but for the axes along which these are broadcast
-   * @param origin of the block's first element in the whole array: what {@code Place} counts from
+   * @param shape shape of the outputs, and of inputs but for the axes along which these are
+   *     broadcast
+   * @param origin index of the block's first element in the whole array, from which {@code Place}
+   *     counts
    * @param vectors one for each of the program's, doubles, as long as the block along its axis;
    *     borrowed until it is done, as are the inputs and outputs
    * @param inputs one for each of the program's
-   * @param outputs one for each of the program's; may be where an input is that has the same width
-   *     and is not broadcast, or must lie apart from all others
+   * @param outputs one for each of the program's; may be in the place of an input that has the same
+   *     width and is not broadcast, or must not overlap any other array
    * @throws IllegalArgumentException if something is missing or too much, or an offset is no
    *     multiple of the width of an element
    * @throws IndexOutOfBoundsException if an array does not fit its buffer

@@ -27,7 +27,7 @@ public final class DeviceFourier implements AutoCloseable {
    * How a problem is done: passes, and the work area that they need.
    *
    * @param passes in order; none if all transformed axes have extent 1
-   * @param workBytes of the largest
+   * @param workBytes bytes of the largest work area
    */
   public record Transform(List<FourierPass> passes, long workBytes) {
     /** Copies the list. */
@@ -71,7 +71,7 @@ public final class DeviceFourier implements AutoCloseable {
    * work area stays within a limit, or, if none does, in the one that needs least. Makes cuFFT's
    * plans, which takes time at the first problem of a shape.
    *
-   * @param problem what is asked; a halved axis has an extent of 2 or more
+   * @param problem the transform; a halved axis has an extent of 2 or more
    * @param workLimit bytes
    */
   public Transform plan(FourierProblem problem, long workLimit) {
@@ -92,7 +92,8 @@ public final class DeviceFourier implements AutoCloseable {
         if (e.isSticky() || !e.call().equals(Cufft.MAKE_PLAN)) {
           throw e;
         }
-        refusal = refusal == null ? e : refusal; // cuFFT has no such plan; another way may do
+        refusal =
+            refusal == null ? e : refusal; // cuFFT has no such plan; another way may be possible
         continue;
       }
       if (least == null || work < least.workBytes()) {
@@ -111,7 +112,7 @@ public final class DeviceFourier implements AutoCloseable {
   /**
    * Queues a transform; returns before it is done.
    *
-   * @param transform of {@link #plan}
+   * @param transform a result of {@link #plan}
    * @param in borrowed until it is done; overwritten where the result is real
    * @param out borrowed until it is done; {@code in} where both sides are complex
    * @param work borrowed until it is done; at least {@link Transform#workBytes()}

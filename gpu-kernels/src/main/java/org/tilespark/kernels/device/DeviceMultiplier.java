@@ -44,7 +44,7 @@ public final class DeviceMultiplier implements Multiplier {
    * How ways to multiply are compared.
    *
    * @param budget time for one class of products; zero to compare nothing
-   * @param cacheDirectory where choices are kept; empty to keep them in the process only
+   * @param cacheDirectory directory of the choices; empty to keep them in the process only
    */
   public record Tuning(Duration budget, Optional<Path> cacheDirectory) {
     /** Nothing is compared. */
@@ -52,11 +52,11 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Where a product's matrices lie on the device.
+   * Places of a product's matrices on the device.
    *
    * @param aOffset first byte of A in its buffer, a multiple of the element's width
    * @param bOffset first byte of B, likewise
-   * @param c what lies between C's rows stays as it is
+   * @param c the gaps between C's rows stay as they are
    * @param cOffset first byte of C, likewise
    */
   public record Operands(
@@ -111,7 +111,7 @@ public final class DeviceMultiplier implements Multiplier {
     return plans.cublas().map(Cublas::version);
   }
 
-  /** What plans here: by rule, without the plans that are kept. */
+  /** The planner by rule, without the plans that are kept. */
   public MultiplyPlanner planner() {
     return plans.planner();
   }
@@ -127,7 +127,7 @@ public final class DeviceMultiplier implements Multiplier {
    *
    * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
    *     more
-   * @param way what {@link #choose} chose for the likes of it; empty to go by rule
+   * @param way the result of {@link #choose} for problems of its class; empty to go by rule
    */
   public Availability<MultiplyPlan> plan(
       MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {
@@ -139,13 +139,13 @@ public final class DeviceMultiplier implements Multiplier {
    * and was not; then the caller waits, as others do who need the same. The choice stays, in this
    * process and, where it can be kept, on this machine.
    *
-   * @param problem what will be asked
+   * @param problem a problem of the class
    * @param terms as in {@link #plan}
    * @param a memory as the problem needs it, of any content; borrowed
    * @param b likewise
    * @param c likewise; what it holds is lost
    * @param workspace at least {@link MultiplyPlanner#mostWorkspaceBytes(MultiplyProblem)}; borrowed
-   * @param stream where trials are queued; they are done when this returns
+   * @param stream stream of the trials; they are done when this returns
    * @return empty where the planner's rule holds, as it does for batches and where A and B have no
    *     share in C
    */
@@ -176,9 +176,10 @@ public final class DeviceMultiplier implements Multiplier {
    * Queues the addition of a tile of partial sums to one of totals; the partial sums are zero then.
    * Returns before it is done.
    *
-   * @param type of the elements
+   * @param type element type
    * @param partials borrowed until the work is done, as is {@code totals}
-   * @param bytes of either, from its beginning; a multiple of the element's width, at least one
+   * @param bytes bytes of either, from its beginning; a multiple of the element's width, at least
+   *     one
    * @throws IndexOutOfBoundsException if a buffer is shorter
    * @throws UnsupportedOperationException if this jar has no kernel for it on the device
    */
@@ -198,12 +199,12 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Queues the multiply of matrices on the device, by rule; returns before it is done. Beside them
+   * Queues the multiply of matrices on the device, by rule; returns before it is done. In addition
    * it takes device memory until then, {@link MultiplyPlan#workspaceBytes()} at most.
    *
-   * @param problem what is asked
+   * @param problem the product
    * @param operands borrowed until the work is done; C must overlap neither A nor B
-   * @param stream where to queue it
+   * @param stream stream to queue it on
    * @throws IllegalArgumentException if an offset is no multiple of the width, or C overlaps an
    *     operand
    * @throws IndexOutOfBoundsException if a matrix does not fit its buffer
@@ -232,7 +233,7 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * The same in a workspace of the caller's, which may serve one plan after the other.
+   * Queues a multiply in a workspace of the caller's, which may serve one plan after the other.
    *
    * @param workspace at least {@link MultiplyPlan#workspaceBytes()}; borrowed until the work is
    *     done, which must be on this stream

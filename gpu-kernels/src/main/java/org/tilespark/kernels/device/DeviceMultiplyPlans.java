@@ -33,7 +33,7 @@ final class DeviceMultiplyPlans implements AutoCloseable {
   private final PlanCache<Key, Availability<MultiplyPlan>> plans = new PlanCache<>(PLANS);
   private Opened opened; // null until needed; guarded by this
 
-  /** What plans depend on; without a way they are made by rule. */
+  /** Key of a plan; without a way plans are made by rule. */
   private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
 
   /** The library, what plans with it, and the tuner, whose choices hold for its version. */

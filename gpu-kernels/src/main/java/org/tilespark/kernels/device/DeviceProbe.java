@@ -41,7 +41,7 @@ public record DeviceProbe(int count, String description) {
   /**
    * All memory of a device, in bytes; opens none.
    *
-   * @param ordinal of a device that the driver shows
+   * @param ordinal number of a device that the driver shows
    * @throws CudaFailure if there is none of that number
    */
   public static long totalBytes(int ordinal) {
@@ -57,7 +57,7 @@ public record DeviceProbe(int count, String description) {
     static final Availability<DeviceProbe> RESULT = look(KernelIndex::ofThisJar);
   }
 
-  /** Where the index of kernels comes from; a test gives another. */
+  /** Source of the index of kernels; a test gives another. */
   interface IndexSource {
     KernelIndex read();
   }

@@ -49,8 +49,9 @@ public final class DeviceReducer {
    * Queues a reduction; returns before it is done.
    *
    * @param in the array; it and the others are borrowed until it is done
-   * @param out the results, apart from the array
-   * @param workspace {@link #workspaceBytes} bytes, apart from both; begins at a multiple of 16
+   * @param out the results, which do not overlap the array
+   * @param workspace {@link #workspaceBytes} bytes, which overlap neither; begins at a multiple of
+   *     16
    * @throws IllegalArgumentException as {@link #workspaceBytes}, or if an offset is no multiple of
    *     the width of an element
    * @throws IndexOutOfBoundsException if an array does not fit its buffer

@@ -6,9 +6,9 @@ import org.tilespark.kernels.select.SelectionPlan;
 import org.tilespark.layout.ElementType;
 
 /**
- * Selections of columns on a device. What must be found is what {@link
- * org.tilespark.kernels.host.HostSelection} must find; beside that, other columns may be.
- * Everything is queued on the caller's stream, in the caller's memory. Safe for several threads.
+ * Selections of columns on a device. The columns that {@link
+ * org.tilespark.kernels.host.HostSelection} must find are found here too; others may be. Everything
+ * is queued on the caller's stream, in the caller's memory. Safe for several threads.
  */
 public final class DeviceSelector {
   private final CudaDevice device;
@@ -28,7 +28,7 @@ public final class DeviceSelector {
    *
    * @param tile (rows, columns), row-major; it and the others are borrowed until it is done
    * @param bounds as {@link SelectionPlan#putBounds} writes them; at a multiple of 8
-   * @param found {@link SelectionPlan#foundBytes} bytes, apart from both; at a multiple of 8
+   * @param found {@link SelectionPlan#foundBytes} bytes, which overlap neither; at a multiple of 8
    * @throws IndexOutOfBoundsException if something does not fit its buffer
    * @throws UnsupportedOperationException if this jar has no kernel for it on the device
    */

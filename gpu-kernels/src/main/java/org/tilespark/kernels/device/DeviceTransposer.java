@@ -52,7 +52,7 @@ public final class DeviceTransposer implements Transposer {
   /**
    * How a problem would run, or why it will not, for buffers at offset 0.
    *
-   * @param problem what is asked
+   * @param problem the transpose
    */
   public Availability<TransposePlan> plan(TransposeProblem problem) {
     return plan(problem, alignment(problem.inStartBytes(), 0));
@@ -70,12 +70,12 @@ public final class DeviceTransposer implements Transposer {
    * Queues the transpose of memory on the device; returns before it is done, but for the first
    * problem of a class that is to be tuned.
    *
-   * @param problem what is asked
+   * @param problem the transpose
    * @param in borrowed until the work is done
    * @param inOffset first byte of the input, a multiple of the element's width
    * @param out borrowed until the work is done; the ranges must not overlap
    * @param outOffset first byte of the output, a multiple of the element's width
-   * @param stream where to queue it
+   * @param stream stream to queue it on
    * @throws IllegalArgumentException if an offset is no multiple of the width, or the ranges
    *     overlap
    * @throws IndexOutOfBoundsException if a range does not fit its buffer
@@ -148,7 +148,7 @@ public final class DeviceTransposer implements Transposer {
   /**
    * One of several transposes between two buffers.
    *
-   * @param problem what is asked
+   * @param problem the transpose
    * @param inOffset first byte of its input, a multiple of the element's width
    * @param outOffset first byte of its output, a multiple of the element's width
    */
@@ -158,10 +158,10 @@ public final class DeviceTransposer implements Transposer {
    * Queues several transposes, of any sizes, in as few launches as can be; returns before they are
    * done.
    *
-   * @param parts what is asked; no output may overlap an input or another output
+   * @param parts the transposes; no output may overlap an input or another output
    * @param in borrowed until the work is done
    * @param out borrowed until the work is done
-   * @param stream where to queue it
+   * @param stream stream to queue it on
    * @throws IllegalArgumentException if an offset is no multiple of the width, or an input overlaps
    *     its output
    * @throws IndexOutOfBoundsException if a range does not fit its buffer
@@ -268,7 +268,7 @@ public final class DeviceTransposer implements Transposer {
         DeviceBuffer target = device.allocate(out.bytes(), stream)) {
       PinnedBuffer[] buffers = {first, second};
       RowTransfer.whole(in.bytes()).upload(in, source, stream, buffers);
-      if (out.bytes() > problem.bytes()) { // what lies between its elements comes back as it was
+      if (out.bytes() > problem.bytes()) { // the gaps between its elements come back as they were
         RowTransfer.whole(out.bytes()).upload(out, target, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);

@@ -34,7 +34,7 @@ final class EncodedMaps {
     this.encoder = encoder;
   }
 
-  /** What is encoded. */
+  /** The map to encode. */
   TensorMap map() {
     return map;
   }

@@ -11,7 +11,7 @@ import java.util.Optional;
  * destroying a stream for every task costs time, and memory of the process that the driver does not
  * give back at once. The one used last is taken first. Thread-safe.
  *
- * @param <T> what is kept
+ * @param <T> type of the handles
  */
 final class IdleHandles<T> {
   private final int most;

@@ -23,7 +23,7 @@ import sun.misc.Unsafe;
  * kernels is first launched. Safe for several threads.
  */
 public final class KernelModule {
-  /** What a tensor map is made from: extents and strides, box and steps. */
+  /** Sources of a tensor map: extents and strides, box and steps. */
   private static final int MAP_SOURCE_BYTES =
       MultiplyStep.TensorMap.MOST_AXES * (2 * Long.BYTES + 2 * Integer.BYTES);
 
@@ -39,7 +39,7 @@ public final class KernelModule {
     this.index = index;
   }
 
-  /** Which kernels there are. */
+  /** The index of the kernels. */
   public KernelIndex index() {
     return index;
   }
@@ -47,17 +47,17 @@ public final class KernelModule {
   /**
    * Queues one launch.
    *
-   * @param launch what to run
+   * @param launch the launch
    * @param in device address of the input
    * @param out device address of the output
-   * @param stream where to queue it
+   * @param stream stream to queue it on
    */
   void launch(KernelLaunch launch, long in, long out, CudaStream stream) {
     launch(launch, new long[] {in, out}, stream);
   }
 
   /**
-   * The same for a kernel of another count of pointers.
+   * Queues one launch of a kernel with another count of pointers.
    *
    * @param pointers device addresses, the first fields of the kernel's struct
    */
@@ -65,7 +65,7 @@ public final class KernelModule {
     launch(function(launch.kernel()), launch, pointers, stream);
   }
 
-  /** The same for a kernel that is not of the index. */
+  /** Queues one launch of a kernel that is not in the index. */
   void launch(FunctionHandle function, KernelLaunch launch, long[] pointers, CudaStream stream) {
     long[] words = launch.words();
     if ((long) Long.BYTES * (pointers.length + words.length) > KernelLaunch.MOST_STRUCT_BYTES) {

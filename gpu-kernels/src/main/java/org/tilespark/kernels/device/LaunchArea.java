@@ -43,17 +43,17 @@ final class LaunchArea {
     return memory;
   }
 
-  /** Where a launch's struct goes. */
+  /** The address of a launch's struct. */
   long struct() {
     return struct;
   }
 
-  /** What {@code cuLaunchKernel} is given. */
+  /** The argument of {@code cuLaunchKernel}. */
   HostPointer arguments() {
     return arguments;
   }
 
-  /** The same as a number. */
+  /** The address of {@link #arguments}. */
   long argumentsAddress() {
     return argumentsAddress;
   }

@@ -34,7 +34,7 @@ abstract sealed class Owned implements AutoCloseable
   /** Leaks are closed in this order. */
   abstract int closingOrder();
 
-  /** Where it was made, or null if that is not traced. */
+  /** The place of its creation, or null if that is not traced. */
   final Throwable madeAt() {
     return madeAt;
   }

@@ -63,7 +63,7 @@ public final class PinnedPool extends Owned {
     return new PinnedBuffer(device, this, bytes == 0 ? 0 : slabs.take(bytes), bytes);
   }
 
-  /** True if all of a range lies in this pool's memory. */
+  /** True if all of a range is in this pool's memory. */
   public boolean holds(long address, long bytes) {
     return slabs.holds(address, bytes);
   }

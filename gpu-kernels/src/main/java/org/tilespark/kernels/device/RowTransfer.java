@@ -3,8 +3,8 @@ package org.tilespark.kernels.device;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Copies rows between host memory of any kind and device memory, where they lie back to back from a
- * given byte on. Heap arrays go through two pinned buffers, one filling while the other is copied.
+ * Copies rows between host memory of any kind and device memory, where they are dense from a given
+ * byte on. Heap arrays go through two pinned buffers, one filling while the other is copied.
  *
  * @param rows count of rows
  * @param rowBytes length of each

@@ -12,9 +12,9 @@ import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
 
 /**
- * Boxes between the planes of blocks (real and imaginary parts apart, dense) and one array on the
- * device (complex numbers' parts side by side): what the kernels of {@code fourier_boxes.cu} are
- * launched with.
+ * Boxes between the planes of blocks (dense, real and imaginary parts in planes of their own) and
+ * one array on the device (complex numbers interleaved): arguments of the kernels of {@code
+ * fourier_boxes.cu}.
  */
 public final class FourierBoxes {
   /** Pieces of one launch; {@code MAX_PIECES} in the kernel. */
@@ -28,7 +28,7 @@ public final class FourierBoxes {
 
   private FourierBoxes() {}
 
-  /** Which way elements go. */
+  /** Direction in which elements go. */
   public enum Direction {
     /** From planes into the array. */
     PUT,
@@ -40,7 +40,7 @@ public final class FourierBoxes {
    * How elements go.
    *
    * @param type FLOAT32 or FLOAT64, of the parts
-   * @param factor of what is taken; 1 keeps bits as they are
+   * @param factor factor of the elements; 1 keeps bits as they are
    */
   public record Transfer(Direction direction, ElementType type, boolean isComplex, double factor) {}
 
@@ -57,7 +57,7 @@ public final class FourierBoxes {
    */
   public record Piece(
       Shape array, List<Long> low, Shape size, long start, long count, long re, long im) {
-    /** Checks that the box lies in the array and the range in the box. */
+    /** Checks that the box is inside the array and the range inside the box. */
     public Piece {
       low = List.copyOf(low);
       boolean fits =
@@ -143,9 +143,9 @@ public final class FourierBoxes {
   }
 
   /**
-   * Where the elements of a box lie in the array: runs, rows of runs, slices of rows.
+   * Places of a box's elements in the array: runs, rows of runs, slices of rows.
    *
-   * @param run elements that lie together
+   * @param run contiguous elements
    * @param rows runs of a slice
    * @param rowStride elements of the array between runs
    * @param sliceStride elements of the array between slices
@@ -172,13 +172,13 @@ public final class FourierBoxes {
           steps[next] = strides.stride(axis);
         }
       }
-      if (steps[AXES - 1] > 1) { // elements lie apart: runs of one
+      if (steps[AXES - 1] > 1) { // no contiguous elements: runs of one
         return shifted(extents, steps, base);
       }
       return new Geometry(extents[2], extents[1], steps[1], steps[0], base);
     }
 
-    /** The same with a run of one element inside. */
+    /** This geometry with a run of one element inside. */
     private static Geometry shifted(long[] extents, long[] steps, long base) {
       if (extents[0] > 1) {
         throw new IllegalStateException("Three axes without a contiguous one");

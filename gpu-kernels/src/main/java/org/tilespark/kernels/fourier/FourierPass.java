@@ -5,15 +5,15 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.layout.ElementType;
 
 /**
- * One plan of cuFFT, and how often it is executed: a batch of transforms of one to three axes that
- * lie together, element (b, i, j, k) at {@code b * distance + ((i * embed1 + j) * embed2 + k) *
- * stride}. Places are counted in the elements of their side, real or complex.
+ * One plan of cuFFT, and how often it is executed: a batch of transforms of one to three adjacent
+ * axes, element (b, i, j, k) at {@code b * distance + ((i * embed1 + j) * embed2 + k) * stride}.
+ * Places are counted in the elements of their side, real or complex.
  *
- * @param kind what is on the two sides
- * @param type of the parts
- * @param lengths of the transformed axes, on the real side where there is one
- * @param in where the input lies
- * @param out where the output lies
+ * @param kind kinds of numbers on the two sides
+ * @param type type of the parts
+ * @param lengths extents of the transformed axes, on the real side if there is one
+ * @param in layout of the input
+ * @param out layout of the output
  * @param batch transforms of one execution
  * @param repeats executions, each further on
  */
@@ -40,7 +40,7 @@ public record FourierPass(
     lengths = List.copyOf(lengths);
   }
 
-  /** The same plan of cuFFT, wherever it is executed and however often. */
+  /** This plan of cuFFT without the offsets and the count of its executions. */
   public FourierPass plan() {
     return new FourierPass(kind, type, lengths, atZero(in), atZero(out), batch, 1);
   }

@@ -10,10 +10,10 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.layout.Shape;
 
 /**
- * Which plans of cuFFT, one after another, do what a {@link FourierProblem} asks. Axes of extent 1
- * need none. Transformed axes that lie together are one plan; of the axes before and behind them
- * one can be its batch, and where there are both it is executed once for each step of those before
- * (a plan over the middle axis alone: a caller that has many such steps does better to permute).
+ * Chooses plans of cuFFT that together compute a {@link FourierProblem}. Axes of extent 1 need
+ * none. Adjacent transformed axes are one plan; of the axes before and after them one can be its
+ * batch, and if there are both it is executed once for each step of those before (a plan over the
+ * middle axis alone: a caller that has many such steps does better to permute).
  *
  * <p>There are several ways, each with less work area and more executions than the one before:
  * {@code 0} as said, {@code 1} axis by axis, and {@code n} axis by axis with batches in 2^(n - 1)
@@ -82,7 +82,7 @@ public final class FourierPlanner {
     for (int i = 0; i < left.size(); i++) {
       int last = left.get(i);
       int first = last;
-      // Axes of extent 1 between two others do not keep them apart.
+      // Axes of extent 1 between two others do not separate them.
       while (way == 0 && i + 1 < left.size() && volume(shape, left.get(i + 1) + 1, first) == 1) {
         first = left.get(++i);
       }
@@ -141,7 +141,7 @@ public final class FourierPlanner {
     return passes;
   }
 
-  /** One side of a group of axes with {@code elements} elements, {@code inner} apart. */
+  /** One side of a group of axes with {@code elements} elements at distance {@code inner}. */
   private static Side side(
       List<Long> embed, long inner, long elements, long done, long count, boolean loops) {
     long distance = inner > 1 ? 1 : elements;

@@ -7,8 +7,8 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * What is asked of a discrete Fourier transform: a dense, row-major array of {@code shape},
- * transformed over some of its axes; the others make a batch. Sums are not normalised.
+ * A discrete Fourier transform: a dense, row-major array of {@code shape}, transformed over some of
+ * its axes; the others make a batch. Sums are not normalised.
  *
  * <p>Worked case: {@code (4, 6, 9)} real values, {@link Kind#REAL_TO_HALF} over the axes 1 and 2,
  * give {@code (4, 6, 5)} complex numbers; {@link Kind#HALF_TO_REAL} with a real extent of 9 takes
@@ -16,9 +16,9 @@ import org.tilespark.layout.Shape;
  *
  * @param shape input extents, outermost first; all at least 1
  * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
- * @param axes which are transformed, each once; where half a spectrum is involved the last one
- *     named is the halved one
- * @param kind what is on the two sides, and the sign of the exponent
+ * @param axes transformed axes, each once; where half a spectrum is involved the last one named is
+ *     the halved one
+ * @param kind kinds of numbers on the two sides, and the sign of the exponent
  * @param realExtent with {@link Kind#HALF_TO_REAL} the extent of the halved axis of the output;
  *     otherwise 0
  */
@@ -81,7 +81,7 @@ public record FourierProblem(
     }
   }
 
-  /** Where half a spectrum is involved, the axis that is halved. */
+  /** The axis that is halved, where half a spectrum is involved. */
   public int halvedAxis() {
     return axes.get(axes.size() - 1);
   }

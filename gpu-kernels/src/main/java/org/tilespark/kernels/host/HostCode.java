@@ -39,7 +39,7 @@ final class HostCode {
   private final FusedAxes axes;
   private final List<ElementType> outputTypes;
   private final List<Step> steps = new ArrayList<>();
-  // What lies in memory as bytes or shorts, on its way.
+  // Buffer for values that memory holds as bytes or shorts.
   private final byte[] bytes = new byte[CHUNK];
   private final short[] shorts = new short[CHUNK];
 
@@ -55,12 +55,12 @@ final class HostCode {
      *
      * @param at the first one's index in the chunk
      * @param count how many
-     * @param index of the first one along each fused axis
+     * @param index index of the first one along each fused axis
      */
     void take(int at, int count, long[] index);
   }
 
-  /** Where the steps are in a block. */
+  /** Position of the steps in a block. */
   private final class Chunk {
     final long[] origin;
     final List<double[]> vectors;

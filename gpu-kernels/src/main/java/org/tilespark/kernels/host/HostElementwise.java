@@ -15,7 +15,7 @@ import org.tilespark.layout.Shape;
  * row-major.
  *
  * <p>The array is taken in chunks that stay in the first-level cache; each instruction is one loop
- * over a chunk ({@link HostCode}). An element's result does not depend on those beside it.
+ * over a chunk ({@link HostCode}). An element's result does not depend on its neighbours.
  *
  * <p>For one thread at a time; it keeps buffers for the programs that it has met.
  */
@@ -28,12 +28,14 @@ public final class HostElementwise {
   /**
    * Runs a program on one block.
    *
-   * @param shape of the outputs, and of inputs but for the axes along which these are broadcast
-   * @param origin of the block's first element in the whole array: what {@code Place} counts from
+   * @param shape shape of the outputs, and of inputs but for the axes along which these are
+   *     broadcast
+   * @param origin index of the block's first element in the whole array, from which {@code Place}
+   *     counts
    * @param vectors one for each of the program's, as long as the block along its axis
    * @param inputs the planes of each input: one, or two of a complex one
    * @param outputs the planes of each output; a plane may be that of an input that is not
-   *     broadcast, or must lie apart from all others
+   *     broadcast, or must not overlap any other
    * @throws IllegalArgumentException if something is missing, too much, or of another length
    */
   public void run(

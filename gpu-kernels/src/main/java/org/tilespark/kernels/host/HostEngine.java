@@ -16,9 +16,10 @@ public enum HostEngine {
   OPENBLAS;
 
   /**
-   * What multiplies.
+   * The multiplier of this engine.
    *
-   * @param directories where to look for OpenBLAS when the system's loader does not know it
+   * @param directories directories to look for OpenBLAS in when the system's loader does not know
+   *     it
    * @param declined gets the reason why OpenBLAS is not used, if {@link #AUTO} does without it
    * @return the multiplier, which the caller closes; or why OpenBLAS, which was asked for, is not
    *     there, and what helps

@@ -55,7 +55,7 @@ public final class HostMultiplier implements Multiplier {
     this.doubles = DoubleKernel.of(profile);
   }
 
-  /** What one call works in. */
+  /** Working memory of one call. */
   final class Stage {
     private FloatPanels floatPanels;
     private DoublePanels doublePanels;

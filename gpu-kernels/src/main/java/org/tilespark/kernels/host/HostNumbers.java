@@ -34,7 +34,7 @@ final class HostNumbers {
     }
   }
 
-  /** Copies the element at {@code at} to those behind it, up to {@code count} in all. */
+  /** Copies the element at {@code at} to those after it, up to {@code count} in all. */
   static void repeat(Object array, int at, int count) {
     if (array instanceof double[] a) {
       Arrays.fill(a, at, at + count, a[at]);

@@ -9,8 +9,8 @@ import java.util.OptionalDouble;
 import java.util.stream.Stream;
 
 /**
- * What the kernels on the host need to know of the CPU: vectors, caches, cores and clock. Read once
- * for a process ({@link #current}); a plain value, so that a test makes its own.
+ * Properties of the CPU that the kernels on the host depend on: vectors, caches, cores and clock.
+ * Read once for a process ({@link #current}); a plain value, so that a test makes its own.
  *
  * <p>Rates are estimates for one core, from the vectors' width and the clock. They rank plans;
  * benchmarks measure.
@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * @param l1Bytes first-level data cache of a core
  * @param l2Bytes second-level cache of a core
  * @param l3Bytes a core's share of the last-level cache, at least {@code l2Bytes}
- * @param cores what the JVM may use
+ * @param cores cores that the JVM may use
  * @param clockHertz cycles per second
  */
 public record HostProfile(

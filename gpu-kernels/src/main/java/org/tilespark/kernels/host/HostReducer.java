@@ -17,19 +17,19 @@ import sun.misc.Unsafe;
  * Reductions on the CPU, on the calling thread: the oracle and the fallback of the device's.
  * Complex arrays are reduced plane by plane.
  *
- * <p>Sequences are taken several side by side where they are short or do not lie along the
- * innermost axis: a tile has a column for each sequence and a row for each of its numbers, so that
- * the additions of a tree are one loop over half a tile.
+ * <p>Several sequences are reduced together if they are short or not along the innermost axis: a
+ * tile has a column for each sequence and a row for each of its numbers, so that the additions of a
+ * tree are one loop over half a tile.
  *
  * <p>For one thread at a time; it keeps tiles for the problems that it has met.
  */
 public final class HostReducer {
-  /** Numbers of a tile with several columns: one of doubles stays in the second-level cache. */
+  /** Numbers of a tile with several columns: one of DOUBLE stays in the second-level cache. */
   private static final int TILE = 1 << 15;
 
   /**
-   * Numbers of each of several sequences that lie side by side which are combined together, so that
-   * rows of a tile are long; a power of two.
+   * Numbers of each of several neighbouring sequences that are combined together, so that rows of a
+   * tile are long; a power of two.
    */
   private static final int ROWS = 32;
 
@@ -47,7 +47,7 @@ public final class HostReducer {
    * Reduces an array.
    *
    * @param in the array
-   * @param out the results, apart from the array
+   * @param out the results, which do not overlap the array
    * @throws IllegalArgumentException if one of them has another length
    */
   public void reduce(ReductionProblem problem, HostMemory in, HostMemory out) {
@@ -72,11 +72,12 @@ public final class HostReducer {
     private final ReductionProblem problem;
     private final ReducedAxes axes;
     private final long length; // of a sequence
-    private final boolean alongRows; // sequences lie along the innermost axis
+    private final boolean alongRows; // sequences are along the innermost axis
     private final int mostRows; // of a tile
     private final int mostColumns;
     private final int width;
-    // A tile as it lies in memory, as ints if it is narrower, and as it is computed; may be one.
+    // A tile with the element type of memory, as ints if it is narrower, and with the type of the
+    // computation; may be one.
     private final Object raw;
     private final Object widened;
     private final Object tile;
@@ -125,7 +126,7 @@ public final class HostReducer {
       int columns;
       for (long first = 0; first < results; first += columns) {
         long left = results - first;
-        // Columns that lie side by side are read together.
+        // Neighbouring columns are read together.
         long beside = alongRows ? left : ReducedAxes.runLength(axes.kept(), first);
         columns = (int) Math.min(Math.min(mostColumns, left), beside);
         if (length == 0) {
@@ -186,8 +187,8 @@ public final class HostReducer {
     }
 
     /**
-     * Combines a tree of numbers that lie in rows: branch after branch, where a branch has every
-     * 32nd row, then the branches.
+     * Combines a tree of numbers in rows: branch after branch, where a branch has every 32nd row,
+     * then the branches.
      */
     private void combineRows(HostLoop loop, long first, int columns, long start, int rows) {
       int count = Math.min(rows, ROWS);

@@ -16,8 +16,8 @@ import sun.misc.Unsafe;
  * <p>Index letters: {@code i} counts input rows, {@code j} input columns.
  *
  * @param width element width in bytes: 1, 2, 4, 8 or 16
- * @param stage where the transposed tile goes; an array of known type, since the compiler orders
- *     every access to memory that may be on or off the heap
+ * @param stage array for the transposed tile; of a known type, since the compiler orders every
+ *     access to memory that may be on or off the heap
  */
 record HostTile(int width, long[] stage) {
   private static final Unsafe UNSAFE = HostMemory.unsafe();

@@ -42,7 +42,7 @@ public final class HostTransposer implements Transposer {
   /** Input bytes of a tile's row. */
   private static final int MAX_TILE_COL_BYTES = 4096;
 
-  /** Output rows below this length go out many at a time, where they lie side by side. */
+  /** Output rows below this length are written many at a time if they are adjacent. */
   private static final int DENSE_BYTES = 256;
 
   /** Shorter runs are copied by our own loop, which costs less than a call. */
@@ -268,7 +268,7 @@ public final class HostTransposer implements Transposer {
     /** Moves runs of {@code runBytes}, one for each step of the axes. */
     void copyRuns(long runBytes) {
       int outerAxes = extents.length;
-      // The two axes whose runs lie closest together, in the output and in the input.
+      // The two axes whose runs are closest together, in the output and in the input.
       int outInner = outerAxes - 1;
       int inInner = 0;
       for (int axis = 1; axis < outerAxes; axis++) {

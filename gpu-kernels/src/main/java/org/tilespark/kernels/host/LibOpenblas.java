@@ -22,7 +22,9 @@ final class LibOpenblas {
   static final int AS_STORED = 111;
   static final int TRANSPOSED = 112;
 
-  /** What the functions' names begin and end with: those of distributions, and those of numpy's. */
+  /**
+   * Prefixes and suffixes of the functions' names: those of distributions, and those of numpy's.
+   */
   private static final List<String> NAMES =
       List.of("%s", "%s64_", "scipy_%s64_", "scipy_%s", "%s_64");
 
@@ -37,7 +39,7 @@ final class LibOpenblas {
               new Release("libopenblas*.so*"))
           .withNames((library, method) -> nameIn(library, method.getName()));
 
-  /** What openblas_get_parallel says: threads of its own, of which one is enough. */
+  /** Result of openblas_get_parallel for threads of its own, of which one is enough. */
   private static final int BY_THREADS = 1;
 
   private static final Pattern MOST_CALLERS = Pattern.compile("MAX_THREADS=(\\d+)");
@@ -47,7 +49,7 @@ final class LibOpenblas {
   /**
    * Finds the library, once per process, and keeps it from using threads of its own.
    *
-   * @param directories where to look when the system does not know it
+   * @param directories directories to look into when the system does not know it
    * @return what is used, or why there is none, and what helps
    */
   static synchronized Availability<Loaded> load(List<Path> directories) {
@@ -74,7 +76,7 @@ final class LibOpenblas {
    * The reason why a library does not serve; empty if it does. One that uses OpenMP counts threads
    * for each caller, and one without threads may have no locks.
    *
-   * @param parallel what {@code openblas_get_parallel} says
+   * @param parallel result of {@code openblas_get_parallel}
    * @param ompThreads the environment's OMP_NUM_THREADS; null if it has none
    */
   static Optional<String> refusal(String file, int parallel, String ompThreads) {
@@ -91,7 +93,7 @@ final class LibOpenblas {
    *
    * @param file name or path
    * @param core whose kernels it took for this machine
-   * @param mostCallers so many may call it at once: each takes one of its buffers
+   * @param mostCallers most callers at a time: each takes one of its buffers
    */
   record Loaded(String file, String core, int mostCallers) {}
 

@@ -5,8 +5,8 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * Looks for NaN in numbers as they lie in memory, by their bits: without the sign, those of a NaN
- * are above those of infinity. Safe for several threads.
+ * Looks for NaN in numbers in memory, by their bits: without the sign, those of a NaN are above
+ * those of infinity. Safe for several threads.
  */
 public final class NanSearch {
   // Added to the bits of a number without its sign, these make a negative number of a NaN alone.
@@ -101,7 +101,7 @@ public final class NanSearch {
   /**
    * True if the bits of a float, without its sign, and {@code carry} make a negative number.
    *
-   * @param end behind the last
+   * @param end end of the range, exclusive
    */
   private static boolean hasFloatAbove(Object base, long at, long end, int carry) {
     long pairCarry = (long) carry << 32 | carry;

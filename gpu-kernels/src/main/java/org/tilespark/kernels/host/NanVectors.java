@@ -45,7 +45,7 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
-  /** The same for doubles. */
+  /** True if the DOUBLE values hold a NaN; copies them too. */
   static boolean copyHasNanDouble(byte[] from, int start, byte[] to, int toStart, int size) {
     LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
     for (int i = 0; i < size; i += SPECIES.length()) {

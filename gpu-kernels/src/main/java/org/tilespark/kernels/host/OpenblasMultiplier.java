@@ -51,7 +51,7 @@ public final class OpenblasMultiplier implements Multiplier {
   /**
    * One with this machine's OpenBLAS.
    *
-   * @param directories where to look when the system's loader does not know the library
+   * @param directories directories to look into when the system's loader does not know the library
    * @return the multiplier, or why there is none, and what helps
    */
   public static Availability<OpenblasMultiplier> find(List<Path> directories) {
@@ -141,7 +141,7 @@ public final class OpenblasMultiplier implements Multiplier {
     return (problem.a().transposed() ? 1 : problem.a().lead()) * problem.type().bytes();
   }
 
-  /** Squares on the diagonal, and what lies to the right of them. */
+  /** Squares on the diagonal, and the elements to the right of them. */
   private void multiplyOneHalf(MultiplyProblem problem, long a, long c) {
     long bytes = problem.type().bytes();
     long most = Math.min(ROWS, MOST_COPIED / problem.n());
@@ -203,7 +203,7 @@ public final class OpenblasMultiplier implements Multiplier {
   /**
    * Makes a part of C; again by our own kernels where a sum is not finite.
    *
-   * @param runs of that part
+   * @param runs runs of that part
    */
   private void multiplyFloats(
       MultiplyProblem problem, Runs runs, Runnable multiply, Runnable byOwnKernels) {
@@ -230,10 +230,10 @@ public final class OpenblasMultiplier implements Multiplier {
   }
 
   /**
-   * The elements of C without what lies between its rows.
+   * The elements of C without the gaps between its rows.
    *
-   * @param count of pieces without a gap
-   * @param bytes of the first piece
+   * @param count number of pieces without a gap
+   * @param bytes bytes of the first piece
    * @param step from one to the next, in bytes
    * @param shrink bytes that each has less than the one before
    */
@@ -245,7 +245,7 @@ public final class OpenblasMultiplier implements Multiplier {
           : new Runs(c, problem.m(), rowBytes, problem.leadC() * Float.BYTES, 0);
     }
 
-    /** What lies on the diagonal of a square C or above. */
+    /** The elements on the diagonal of a square C or above. */
     static Runs above(MultiplyProblem problem, long c) {
       long width = problem.type().bytes();
       return new Runs(c, problem.m(), problem.n() * width, (problem.leadC() + 1) * width, width);
@@ -339,7 +339,7 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
-  /** One call for each chunk of K, which adds to what lies on C's diagonal or above. */
+  /** One call for each chunk of K, which adds to the elements on C's diagonal or above. */
   private static void multiplyAbove(MultiplyProblem problem, long a, long c) {
     long chunk = chunk(problem.k());
     boolean isTransposed = problem.a().transposed();

@@ -5,12 +5,12 @@ import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
 /**
- * What one call to multiply works in: packed panels of A and B, and sums of a tile of C, of one
+ * Working memory of one call to multiply: packed panels of A and B, and sums of a tile of C, of one
  * element type. Arrays grow to what is needed and are kept.
  *
  * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code cols} columns. The
- * tile is cut into micro tiles of (rows, cols), which lie one behind the other; one is the product
- * of a panel of A and a panel of B. Used by one thread.
+ * tile is cut into consecutive micro tiles of (rows, cols); one is the product of a panel of A and
+ * a panel of B. Used by one thread.
  */
 abstract class PackedPanels {
   private static final int CACHE_LINE = 64;
@@ -60,19 +60,19 @@ abstract class PackedPanels {
   /** Room for {@link Packing#PIECES_BYTES} of an operand on their way into panels. */
   abstract Object pieces();
 
-  /** What {@link #scale} made of a micro tile of C, (rows, cols). */
+  /** The micro tile of C that {@link #scale} computed, (rows, cols). */
   abstract Object result();
 
-  /** What C held before, (rows, cols), for {@link #scale}. */
+  /** The former contents of C, (rows, cols), for {@link #scale}. */
   abstract Object before();
 
   /**
    * Multiplies the first panels of A by one of B and adds the products to the sums of micro tiles.
-   * The last group leaves the sums of these micro tiles, one behind the other, for {@link #scale}.
+   * The last group leaves the sums of these micro tiles, in their order, for {@link #scale}.
    *
    * @param tiles how many panels of A, and micro tiles
    * @param fromB index of B's panel
-   * @param steps of the panels, and how they are summed
+   * @param steps steps of the panels, and how they are summed
    * @param at index of the first micro tile in a tile's sums
    * @param summed takes the number of a micro tile whose sums the last group has made
    */
@@ -84,7 +84,7 @@ abstract class PackedPanels {
    * @param chain steps of a chain
    * @param near whole chains of a panel of B that stay in the first-level cache while panels of A
    *     pass; sums do not depend on it
-   * @param number of the group, from 0
+   * @param number number of the group, from 0
    * @param isLast true if no group follows
    */
   record Steps(int count, int chain, int near, int number, boolean isLast) {}

@@ -29,12 +29,12 @@ final class Packing {
   private Packing() {}
 
   /**
-   * An operand as it lies in memory.
+   * An operand in memory.
    *
    * @param lead elements between neighbouring rows as stored
    * @param isAlongK true if a stored row holds the steps of one {@code x}; false if it holds all
    *     {@code x} of one step
-   * @param bytes of an element, 4 or 8
+   * @param bytes bytes of an element, 4 or 8
    */
   record Operand(HostMemory memory, long lead, boolean isAlongK, int bytes) {
     long address(long x, long p) {
@@ -46,10 +46,10 @@ final class Packing {
   record Part(Operand operand, long x, int count, long p, int steps) {}
 
   /**
-   * Where panels go, one behind the other, in an array.
+   * An array of consecutive panels.
    *
    * @param from index of the first element
-   * @param width of a panel; the last one is filled up with zeros
+   * @param width width of a panel; the last one is filled up with zeros
    * @param pieces an array of the same type, of {@link #PIECES_BYTES}, to work in
    */
   record Panels(Object array, int from, int width, Object pieces) {
@@ -63,7 +63,7 @@ final class Packing {
     }
   }
 
-  /** Where the elements of an array of floats or doubles begin. */
+  /** Offset of the elements of an array of float or double. */
   static long baseOffset(int bytes) {
     return bytes == Float.BYTES ? Unsafe.ARRAY_FLOAT_BASE_OFFSET : Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
   }
@@ -158,7 +158,7 @@ final class Packing {
     }
   }
 
-  /** Packs floats into panels of doubles. */
+  /** Packs FLOAT values into panels of double. */
   static void widen(Part part, Panels to, Precision precision) {
     double[] target = (double[]) to.array();
     Operand operand = part.operand();

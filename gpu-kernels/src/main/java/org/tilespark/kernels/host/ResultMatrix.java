@@ -6,11 +6,11 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import sun.misc.Unsafe;
 
 /**
- * C where it lies, or its transpose.
+ * C in memory, or its transpose.
  *
  * @param rowStep elements between the starts of neighbouring rows
  * @param colStep elements between neighbouring columns
- * @param bytes of an element, 4 or 8
+ * @param bytes bytes of an element, 4 or 8
  */
 record ResultMatrix(
     HostMemory memory, long rows, long cols, long rowStep, long colStep, int bytes) {
@@ -19,7 +19,7 @@ record ResultMatrix(
   /**
    * The part of a micro tile that C has.
    *
-   * @param above true to store only what lies on the diagonal of C or above
+   * @param above true to store only the elements on the diagonal of C or above
    */
   record Piece(long i, int rows, long j, int cols, boolean above) {
     /** The first column of a row that is stored. */

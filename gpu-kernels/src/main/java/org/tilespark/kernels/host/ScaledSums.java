@@ -54,7 +54,7 @@ final class ScaledSums {
     return (double) panels.group[at] + panels.part[at];
   }
 
-  /** One sum of doubles. An infinite one has no error: what was computed for it is NaN. */
+  /** One sum in double. An infinite one has no error: what was computed for it is NaN. */
   static double sum(DoublePanels panels, int at) {
     double sum = panels.group[at];
     double error = panels.part[at];

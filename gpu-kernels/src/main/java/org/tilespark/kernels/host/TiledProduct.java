@@ -13,7 +13,7 @@ import org.tilespark.layout.ElementType;
  * which a part of A and one of B are packed and multiplied by micro tiles.
  *
  * <p>C may be its transpose: {@code rowSide} is what its rows come from, whichever operand that is.
- * Of a symmetric C only micro tiles that reach the diagonal or lie above may be asked for.
+ * Of a symmetric C only micro tiles that reach the diagonal or are above it may be asked for.
  *
  * <p>Index letters: {@code i} counts rows of C, {@code j} its columns, {@code p} steps of K.
  */
@@ -53,7 +53,7 @@ final class TiledProduct {
   /**
    * The product {@code problem} asks for.
    *
-   * @param isHalf true if what lies below C's diagonal stays as it is
+   * @param isHalf true if the elements below C's diagonal stay as they are
    * @param stage the panels and sums to work in
    */
   static TiledProduct of(
@@ -98,7 +98,7 @@ final class TiledProduct {
     return Blocking.of(stage.profile(), panels, rows, cols, SumOrder.of(Math.max(1, k)).group());
   }
 
-  /** What is done with a micro tile once its sums are made. */
+  /** Receives a micro tile once its sums are made. */
   @FunctionalInterface
   private interface Summed {
     void store(MicroTile tile);
@@ -202,7 +202,7 @@ final class TiledProduct {
     c.store(panels, tile.at, piece, factors);
   }
 
-  /** What is done with an element of C, given by its row, its column and the index of its sum. */
+  /** Receives an element of C, given by its row, its column and the index of its sum. */
   @FunctionalInterface
   private interface Element {
     void store(long i, long j, int at);

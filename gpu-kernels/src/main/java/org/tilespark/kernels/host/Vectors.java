@@ -7,7 +7,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this JVM makes of the Vector API. Its module is not part of every JVM, and only HotSpot's
+ * Support of this JVM for the Vector API. Its module is not part of every JVM, and only HotSpot's
  * second compiler makes vector instructions of it: elsewhere its calls are slower than scalar code.
  */
 final class Vectors {

@@ -28,7 +28,7 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
     return new Availability<>(Optional.empty(), why);
   }
 
-  /** What is in {@code thing}; {@code why} says why nothing is. */
+  /** The value in {@code thing}; {@code why} gives the reason if there is none. */
   public static <T> Availability<T> of(Optional<T> thing, Supplier<String> why) {
     return thing.map(Availability::of).orElseGet(() -> not(why.get()));
   }
@@ -52,7 +52,7 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
     return thing.orElseThrow(() -> failure.apply(whyNot));
   }
 
-  /** What is made of the thing, or the same reason. */
+  /** Maps the value; keeps the reason if there is none. */
   public <R> Availability<R> map(Function<? super T, ? extends R> function) {
     return new Availability<>(thing.map(function), whyNot);
   }

@@ -1,7 +1,7 @@
 package org.tilespark.kernels.launch;
 
 /**
- * What a device allows and what a planner needs to know of it; plain numbers, no handle.
+ * Limits of a device that planners need; plain numbers, no handle.
  *
  * @param computeMajor major compute capability, 9 for sm_90
  * @param computeMinor minor compute capability

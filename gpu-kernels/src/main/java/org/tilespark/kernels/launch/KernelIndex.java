@@ -20,9 +20,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which kernels this jar holds, and for which architectures: read from the resource that the build
- * derives from what the compiler made. Tile shapes are part of a kernel's name, so the launch and
- * the kernel cannot disagree. Immutable.
+ * The kernels in this jar and their architectures: read from the resource that the build derives
+ * from the compiler's output. Tile shapes are part of a kernel's name, so the launch and the kernel
+ * cannot disagree. Immutable.
  *
  * <p>The resource is text, one item a line: {@code nvcc VERSION}, {@code fatbin SOURCE BYTES HASH},
  * {@code ptx SOURCE BYTES HASH} (functions for kernels that are written at run time), {@code kernel
@@ -34,7 +34,7 @@ public final class KernelIndex {
   /** The index of a jar that was built without nvcc. */
   public static final KernelIndex EMPTY = new KernelIndex("", Map.of(), "", Map.of());
 
-  /** Where the build puts this jar's index and its fatbins. */
+  /** Folder of this jar's index and its fatbins. */
   private static final String FOLDER = "/org/tilespark/kernels/device/";
 
   private static final String FILE = "kernels.index";
@@ -79,7 +79,7 @@ public final class KernelIndex {
    *     so that it may be launched before they end
    */
   public record Traits(int dynamicBytes, int blocksPerProcessor, boolean early) {
-    /** What holds if the index says nothing else. */
+    /** The traits of a kernel that the index does not state. */
     static final Traits PLAIN = new Traits(0, 1, false);
   }
 
@@ -92,7 +92,7 @@ public final class KernelIndex {
    * @param elementBytes width of an element
    * @param shape tile and threads
    * @param traits how it is launched
-   * @param architectures what it was compiled for
+   * @param architectures architectures it was compiled for
    */
   public record Kernel(
       String name,
@@ -123,7 +123,7 @@ public final class KernelIndex {
   }
 
   /**
-   * The index that the build put into a folder of resources, beside the fatbins.
+   * The index that the build put into a folder of resources, with the fatbins.
    *
    * @param folder absolute, such as {@code /org/tilespark/kernels/device/}
    * @return {@link #EMPTY} if there is none, since it was built without nvcc
@@ -211,7 +211,7 @@ public final class KernelIndex {
             architectures));
   }
 
-  /** The number behind the word that begins with {@code key}, or what is known without. */
+  /** The number after the word that begins with {@code key}, or the given one without it. */
   private static int number(String[] words, String key, int known) {
     for (String word : words) {
       if (word.startsWith(key)) {

@@ -8,8 +8,8 @@ import java.util.function.Function;
  * Decisions made before, at most a fixed number; the one unused for longest goes first. Safe for
  * several threads.
  *
- * @param <K> what was asked, with value semantics
- * @param <V> what was decided
+ * @param <K> requests, with value semantics
+ * @param <V> decisions
  */
 public final class PlanCache<K, V> {
   private final Map<K, V> entries;

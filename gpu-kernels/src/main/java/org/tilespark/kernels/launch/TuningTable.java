@@ -7,7 +7,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What trials found best, by class of problems. Immutable.
+ * The best choices of trials, by class of problems. Immutable.
  *
  * <p>As text it has one class on each line, {@code CLASS = CHOICE}; empty lines and lines that
  * begin with {@code #} are ignored.
@@ -22,7 +22,7 @@ public record TuningTable<K, V>(Map<K, V> entries) {
   /**
    * How the entries of one kind of table are read. They are written by their {@code toString}.
    *
-   * @param name of the kind, one word
+   * @param name name of the kind, one word
    * @param key reads a class; throws {@link IllegalArgumentException} if the text is no class
    * @param value reads a choice; throws likewise
    */

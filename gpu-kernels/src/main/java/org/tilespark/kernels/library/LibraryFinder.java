@@ -46,11 +46,11 @@ public final class LibraryFinder {
    *
    * @param file name of the library, such as {@code libcublas.so.13}; one with a {@code *} is
    *     looked for in the directories alone
-   * @param needs libraries beside it that it needs and would look for elsewhere; loaded first from
-   *     a directory that has them
+   * @param needs libraries in the same directory that it needs and would look for elsewhere; loaded
+   *     first from a directory that has them
    */
   public record Release(String file, List<String> needs) {
-    /** One that needs those beside it. */
+    /** A release that needs those in its directory. */
     public Release(String file, String... needs) {
       this(file, List.of(needs));
     }
@@ -86,11 +86,11 @@ public final class LibraryFinder {
   /**
    * A finder that has not looked yet.
    *
-   * @param name what people call the library
+   * @param name name that people call the library by
    * @param key the setting by which users name directories; the reason for a missing library names
    *     it
    * @param binding class with the native methods; all of them must be in the library
-   * @param releases those that will do, the best first
+   * @param releases releases that will do, the best first
    */
   public LibraryFinder(String name, String key, Class<?> binding, Release... releases) {
     this(name, key, binding, Map.of(), releases);
@@ -108,7 +108,7 @@ public final class LibraryFinder {
   /**
    * This one, for a library whose functions have other names than the methods.
    *
-   * @param names of the functions
+   * @param names names of the functions
    */
   public LibraryFinder withNames(FunctionMapper names) {
     return new LibraryFinder(
@@ -124,7 +124,8 @@ public final class LibraryFinder {
    * the same directories once: a failed search opens files and directories, and planners ask for
    * each query.
    *
-   * @param directories where to look when the system's loader does not know it, in this order
+   * @param directories directories to look into when the system's loader does not know it, in this
+   *     order
    * @return the file that was bound, or why there is none, and what helps
    */
   public synchronized Availability<String> bind(List<Path> directories) {
@@ -228,7 +229,7 @@ public final class LibraryFinder {
     }
   }
 
-  /** What the system's loader says, which JNA puts behind a line of its own. */
+  /** The message of the system's loader, which JNA appends to a line of its own. */
   private static String reason(UnsatisfiedLinkError e) {
     return String.valueOf(e.getMessage())
         .lines()

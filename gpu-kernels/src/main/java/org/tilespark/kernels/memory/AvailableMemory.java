@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
-/** What the operating system could give to this process now without swapping. */
+/** Bytes that the operating system could give to this process now without swapping. */
 public final class AvailableMemory {
   private static final Path MEMORY = Path.of("/proc/meminfo");
 
@@ -21,7 +21,7 @@ public final class AvailableMemory {
   }
 
   /**
-   * The same by a file like {@code /proc/meminfo}, which knows no containers.
+   * Available bytes by a file like {@code /proc/meminfo}, which knows no containers.
    *
    * @param total bytes as Java sees them: those of the container if there is one
    * @param free bytes of them that nothing uses, not even as a cache of files

@@ -11,7 +11,7 @@ import sun.misc.Unsafe;
  * Memory for tests that look for wrong uses. Each range has pages of its own and ends before a page
  * that nobody can touch; it begins with {@link #POISON} in every byte, and once it is freed its
  * pages can be neither read nor written, and are never given out again. So a use after the free, or
- * behind the end, ends the process at that instruction. Linux with 64 bits only. Thread-safe.
+ * beyond the end, ends the process at that instruction. Linux with 64 bits only. Thread-safe.
  */
 public final class GuardedPages {
   /** Every byte of a new range. */

@@ -91,7 +91,7 @@ public record HostMemory(Object base, long offset, long bytes) {
     return new HostMemory(base, offset + start, length);
   }
 
-  /** True if the range lies outside the heap, so that {@link #offset()} is its address. */
+  /** True if the range is outside the heap, so that {@link #offset()} is its address. */
   public boolean isOffHeap() {
     return base == null;
   }
@@ -112,7 +112,7 @@ public record HostMemory(Object base, long offset, long bytes) {
   }
 
   /**
-   * The accessor behind all of this project's raw memory access. It checks nothing: callers check
+   * The accessor of all of this project's raw memory access. It checks nothing: callers check
    * ranges once, before their loops.
    */
   public static Unsafe unsafe() {

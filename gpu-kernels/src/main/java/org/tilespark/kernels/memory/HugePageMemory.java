@@ -7,7 +7,7 @@ import java.util.stream.LongStream;
 import sun.misc.Unsafe;
 
 /**
- * Memory that begins at multiples of a huge page and asks for such pages ({@link HugePages}).
+ * Memory that begins at multiples of a huge page and asks for huge pages ({@link HugePages}).
  * Whoever takes a range frees it. Thread-safe.
  *
  * <p>On Linux each range is a mapping of its own, since the C library may keep what it is given
@@ -16,14 +16,14 @@ import sun.misc.Unsafe;
 public final class HugePageMemory {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** What one thread touches at a time: enough for a thread to be worth it. */
+  /** Bytes that one thread touches at a time: enough for a thread to be worth it. */
   private static final long PART_BYTES = 16L << 20;
 
   private static final long SMALL_PAGE_BYTES = 4096;
 
   private final Map<Long, Raw> taken = new ConcurrentHashMap<>(); // by address of the range
 
-  /** What the operating system or the C library gave. */
+  /** A range from the operating system or the C library. */
   private record Raw(long address, long bytes) {}
 
   /**

@@ -27,9 +27,9 @@ public final class HugePages {
   private HugePages() {}
 
   /**
-   * Asks for huge pages where whole ones lie in a range that is mapped and not used yet.
+   * Asks for huge pages where whole ones are in a range that is mapped and not used yet.
    *
-   * @param address of the first byte
+   * @param address address of the first byte
    */
   public static void advise(long address, long bytes) {
     long start = Math.addExact(address, BYTES - 1) & -BYTES;

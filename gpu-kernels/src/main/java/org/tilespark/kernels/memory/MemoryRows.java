@@ -3,7 +3,7 @@ package org.tilespark.kernels.memory;
 import java.util.Objects;
 
 /**
- * Rows of bytes that lie apart in host memory; the memory is borrowed.
+ * Rows of bytes in host memory, with gaps between them; the memory is borrowed.
  *
  * @param start first byte
  * @param pitch bytes from one row's start to the next one's
@@ -11,12 +11,12 @@ import java.util.Objects;
  * @param rows count of rows, 0 or more
  */
 public record MemoryRows(HostMemory memory, long start, long pitch, long rowBytes, long rows) {
-  /** Bytes of all rows, without what lies between. */
+  /** Bytes of all rows, without the gaps. */
   public long bytes() {
     return rows * rowBytes;
   }
 
-  /** True if the rows lie back to back. */
+  /** True if there are no gaps between the rows. */
   public boolean isDense() {
     return rows <= 1 || pitch == rowBytes;
   }
@@ -24,7 +24,7 @@ public record MemoryRows(HostMemory memory, long start, long pitch, long rowByte
   /**
    * The memory from the first row's first byte to the last row's last.
    *
-   * @throws IndexOutOfBoundsException if a row does not lie in the memory
+   * @throws IndexOutOfBoundsException if a row is not inside the memory
    */
   public HostMemory span() {
     long bytes = bytes() == 0 ? 0 : (rows - 1) * pitch + rowBytes;
@@ -34,9 +34,9 @@ public record MemoryRows(HostMemory memory, long start, long pitch, long rowByte
   /**
    * Copies the rows.
    *
-   * @param to where the first one begins
+   * @param to target memory; the first row goes to {@code toStart}
    * @param toPitch bytes from one row's start to the next one's there
-   * @throws IndexOutOfBoundsException if a row does not lie in its memory
+   * @throws IndexOutOfBoundsException if a row is not inside its memory
    */
   public void copyTo(HostMemory to, long toStart, long toPitch) {
     HostMemory from = span();

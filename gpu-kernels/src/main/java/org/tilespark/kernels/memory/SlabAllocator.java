@@ -42,7 +42,7 @@ public final class SlabAllocator {
   private final TreeMap<Long, Use> unused = new TreeMap<>(); // those of which nothing is in use
   private long liveBytes;
   private long slabBytes;
-  private LongSupplier more = () -> 0; // free bytes that may be kept beside maxFreeBytes
+  private LongSupplier more = () -> 0; // free bytes that may be kept in addition to maxFreeBytes
   private boolean shut;
 
   /** Memory in one piece, from {@code address} on. */
@@ -194,7 +194,7 @@ public final class SlabAllocator {
         || (after != null && after.getKey() < end)) {
       throw notInUse(address, bytes);
     }
-    // Neighbours of the same slab only: slabs may lie side by side, and are freed each for itself.
+    // Neighbours of the same slab only: slabs may be adjacent, and are freed separately.
     if (before != null
         && before.getKey() + before.getValue() == address
         && before.getKey() >= use.slab.address()) {
@@ -249,7 +249,7 @@ public final class SlabAllocator {
     return gone;
   }
 
-  /** True if {@code bytes} bytes at {@code address} lie in one of the slabs. */
+  /** True if {@code bytes} bytes at {@code address} are in one of the slabs. */
   synchronized boolean holds(long address, long bytes) {
     Map.Entry<Long, Use> found = slabs.floorEntry(address);
     return found != null && bytes <= found.getValue().end() - address;

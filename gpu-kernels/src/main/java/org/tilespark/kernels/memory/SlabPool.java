@@ -7,9 +7,9 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.SlabAllocator.Slab;
 
 /**
- * Memory that is slow to make, made in slabs and kept for reuse: a {@link SlabAllocator} with the
- * memory behind it. In the steady state nothing is made. Safe for several threads: while one makes
- * a slab, others take and give back ranges that need none.
+ * Memory that is slow to make, made in slabs and kept for reuse: a {@link SlabAllocator} with its
+ * memory. In the steady state nothing is made. Safe for several threads: while one makes a slab,
+ * others take and give back ranges that need none.
  */
 public final class SlabPool {
   private final SlabAllocator slabs;
@@ -17,12 +17,12 @@ public final class SlabPool {
   // Held while a slab is made: many tasks that start together then share it.
   private final Object growing = new Object();
 
-  /** Where slabs come from. Thread-safe. */
+  /** Source of slabs. Thread-safe. */
   public interface Memory {
     /**
      * Makes a slab, at a multiple of {@link SlabAllocator#PAGE_BYTES}.
      *
-     * @throws ResourceException if there is no such amount of memory
+     * @throws ResourceException if there is not enough memory
      */
     long make(long bytes);
 
@@ -30,9 +30,9 @@ public final class SlabPool {
     void free(long address, long bytes);
 
     /**
-     * What to throw when a request fails for good.
+     * The exception for a request that failed for good.
      *
-     * @param refusal of the last attempt
+     * @param refusal exception of the last attempt
      * @param bytes requested
      * @param freedBytes that the pool kept and gave up for it, in vain
      */
@@ -133,7 +133,7 @@ public final class SlabPool {
     return bytes;
   }
 
-  /** True if all of a range lies in this pool's memory. */
+  /** True if all of a range is in this pool's memory. */
   public boolean holds(long address, long bytes) {
     return slabs.holds(address, bytes);
   }

@@ -81,7 +81,7 @@ final class DoubleSteps extends TensorSteps {
     addMultiply(operands(p, k), k, parts, partPanels, c);
   }
 
-  /** What the kernel for doubles reads, in its order. */
+  /** Operands of the kernel for DOUBLE, in its order. */
   private record DoublePair(Doubles left, Doubles right) {
     /** The operands of the first {@code cols} columns of C. */
     DoublePair first(long cols) {
@@ -141,7 +141,7 @@ final class DoubleSteps extends TensorSteps {
   }
 
   /**
-   * Matrices of doubles.
+   * Matrices of DOUBLE.
    *
    * @param even true if what they are a part of begins at a multiple of 16 bytes
    * @param across true if K goes down their columns

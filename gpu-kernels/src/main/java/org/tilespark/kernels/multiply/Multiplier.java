@@ -24,15 +24,15 @@ public interface Multiplier extends AutoCloseable {
    * @param problem extents, type, precision, transposes, leading dimensions, factors and batch
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
    * @param b exactly {@code problem.bytesB()} bytes; borrowed, not changed
-   * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; what
-   *     lies between its rows and products stays as it is
+   * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; the
+   *     gaps between its rows and products stay as they are
    * @throws IllegalArgumentException if a range has another length than the problem needs
    */
   void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c);
 
   /**
    * Multiplies matrices by their own transposes, of which the results are symmetric: as {@link
-   * #multiply} with A as B, but what lies below the diagonal of a C is not defined afterwards.
+   * #multiply} with A as B, but the elements below the diagonal of a C are not defined afterwards.
    * Takes about half of the time where the multiplier can leave that out.
    *
    * @param problem whose factors are {@code OVERWRITE} or {@code ADD}

@@ -9,11 +9,11 @@ import org.tilespark.layout.ElementType;
 /**
  * Products that one {@link MultiplyWay} suits: of one element type and precision, operands stored
  * the same way, extents of about the same size and alignment. Written as {@code float32 NT 1024 x
- * 512- x 16384}: M x K x N; a minus behind the first, second or third extent says that the rows of
+ * 512- x 16384}: M x K x N; a minus after the first, second or third extent says that the rows of
  * A, B or C begin unevenly. A precision other than FULL stands in the type's place: {@code tf32},
  * {@code bfloat16} or {@code float16}, of float32 elements.
  *
- * @param type of the elements
+ * @param type element type
  * @param precision how exactly they are multiplied
  * @param transposeA whether A is stored transposed
  * @param transposeB whether B is

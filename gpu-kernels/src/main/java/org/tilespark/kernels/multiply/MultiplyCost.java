@@ -5,8 +5,8 @@ import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
- * Estimates of how long own kernels take for a product, to compare them by; what was measured for
- * them is beside each number. Pure functions.
+ * Estimates of the time of own kernels for a product, for comparisons; each number has the
+ * measurement it comes from. Pure functions.
  */
 final class MultiplyCost {
   /** How much longer a tile takes whose operands shared memory reads more slowly, measured. */
@@ -16,7 +16,7 @@ final class MultiplyCost {
   private static final double SUMMING_STEPS = 64;
 
   /**
-   * Relative time of doubles: separate tile per warpgroup / shared tile. Measured at K = 128 and
+   * Relative time of DOUBLE: separate tile per warpgroup / shared tile. Measured at K = 128 and
    * 256; for a longer K the inverse is assumed.
    */
   private static final double TILES_APART = 0.96;
@@ -29,13 +29,15 @@ final class MultiplyCost {
    */
   private static final double LONE_TILE = 0.15;
 
-  /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
+  /**
+   * Bytes that a multiprocessor reads where operands are converted on the way, measured on an H200.
+   */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
   /** Bytes per nanosecond of a multiprocessor that two thread blocks share. */
   private static final double SHARED_BYTES_PER_NANO = 45;
 
-  /** What a multiprocessor reads of tf32 where B is transposed too. */
+  /** Bytes that a multiprocessor reads of tf32 where B is transposed too. */
   private static final double TRANSPOSED_BYTES_PER_NANO = 30;
 
   /** One multiprocessor's share of the memory bandwidth, bytes per nanosecond (H200). */
@@ -44,7 +46,7 @@ final class MultiplyCost {
   /** Multiply-adds of packed 16-bit values per nanosecond and multiprocessor (H200); tf32: half. */
   private static final double PRODUCTS_PER_NANO = 2500;
 
-  /** What another launch takes, about. */
+  /** Time of another launch, about. */
   private static final double LAUNCH_NANOS = 2000;
 
   private MultiplyCost() {}
@@ -106,7 +108,7 @@ final class MultiplyCost {
         * (shape.cols() + 16.0);
   }
 
-  /** What a fused kernel takes: each tile reads its rows and columns as they are stored. */
+  /** Time of a fused kernel: each tile reads its rows and columns as they are stored. */
   static double fusedNanos(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.TileShape shape = tensor.kernel().shape();
@@ -124,7 +126,7 @@ final class MultiplyCost {
             / (MEMORY_BYTES_PER_NANO * limits.multiprocessors()));
   }
 
-  /** What packing takes and multiplying what is packed. */
+  /** Time of packing and of multiplying the packed operands. */
   static double packedNanos(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     TensorForm form = tensor.form();

@@ -9,7 +9,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
 /**
  * How one multiply runs on one device: nothing is left to decide.
  *
- * @param problem what is asked; where C is only scaled, without A and B (K = 0)
+ * @param problem the product; where C is only scaled, without A and B (K = 0)
  * @param strategy how it is answered
  * @param launch the launch of an own kernel; empty for the others
  */
@@ -28,7 +28,7 @@ public record MultiplyPlan(
     Objects.requireNonNull(launch, "launch");
   }
 
-  /** Device memory that is used beside the operands while it runs, wherever these begin. */
+  /** Device memory that is used in addition to the operands while it runs, wherever these begin. */
   public long workspaceBytes() {
     return strategy.workspaceBytes();
   }
@@ -44,7 +44,7 @@ public record MultiplyPlan(
   }
 
   /**
-   * What own kernels do, in this order; empty for cuBLAS, and where there is nothing to do.
+   * The steps of own kernels, in this order; empty for cuBLAS, and where there is nothing to do.
    * Products of a batch of {@link MultiplyStrategy.Skinny} go one after the other: these are of the
    * first.
    *

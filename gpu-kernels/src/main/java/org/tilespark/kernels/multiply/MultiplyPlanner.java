@@ -30,7 +30,7 @@ public final class MultiplyPlanner {
    */
   static final long CUBLAS_LEAST_TERMS = 1024;
 
-  /** What the trials of one way compute: about a millisecond of an H200. */
+  /** Operations in the trials of one way: about a millisecond of an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
 
   /** Trials are at least as deep, so that starting a launch is not what is measured. */
@@ -39,13 +39,13 @@ public final class MultiplyPlanner {
   /** Kernels of {@code add_tile.cu}. */
   private static final String ADDITION = "add_tile";
 
-  /** What a thread of it adds at a time. */
+  /** Bytes that a thread of it adds at a time. */
   private static final int ADDITION_BYTES = 16;
 
   /** Enough threads in flight to hide the time of an access, from 2048 a multiprocessor on. */
   private static final int ADDITION_BLOCKS_PER_PROCESSOR = 16;
 
-  /** What NVIDIA advises for sm_90 and later, and for those before. */
+  /** Workspace that NVIDIA advises for sm_90 and later, and for those before. */
   static final long CUBLAS_WORKSPACE_BYTES = 32L << 20;
 
   static final long CUBLAS_OLD_WORKSPACE_BYTES = 4L << 20;
@@ -74,7 +74,7 @@ public final class MultiplyPlanner {
   /**
    * The plan for a problem by rule, where nothing was measured.
    *
-   * @param problem what is asked
+   * @param problem the product
    * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
    *     more: it decides how long chains of additions may be
    */
@@ -145,8 +145,8 @@ public final class MultiplyPlanner {
    * another summation order than the rule's are excluded too, so that all machines give the same
    * bits.
    *
-   * @param byRule what {@link #plan} says, which is the first of them
-   * @param trial what they are tried on
+   * @param byRule the result of {@link #plan}, which is the first of them
+   * @param trial the problem of the trials
    */
   public List<MultiplyPlan> choices(MultiplyPlan byRule, MultiplyProblem trial, long terms) {
     List<MultiplyPlan> candidates = candidates(trial, terms);
@@ -174,7 +174,7 @@ public final class MultiplyPlanner {
    * False if the engine is fixed (same bits everywhere) and {@code way} would sum this problem in
    * another order than the rule does.
    *
-   * @param way one of {@link #candidates} of such a problem
+   * @param way one of {@link #candidates} of a problem like this
    */
   public boolean keepsBits(MultiplyPlan byRule, long terms, MultiplyWay way) {
     return engine == MultiplyEngine.AUTO
@@ -188,7 +188,7 @@ public final class MultiplyPlanner {
    * The plan by a way that was measured for the problem's class. If the way does not apply (its
    * kernel is not in this jar, or nothing is multiplied), the rule decides, with the way's engine.
    *
-   * @param way one of {@link #candidates} of such a problem
+   * @param way one of {@link #candidates} of a problem like this
    */
   public Availability<MultiplyPlan> plan(MultiplyProblem problem, long terms, MultiplyWay way) {
     if (way.isCublas()) {
@@ -238,14 +238,14 @@ public final class MultiplyPlanner {
     return all;
   }
 
-  /** Device memory that a plan of a {@link #lowMemoryWay} may use beside the operands. */
+  /** Device memory that a plan of a {@link #lowMemoryWay} may use in addition to the operands. */
   public long mostWorkspaceBytes() {
     return cublas.isPresent() ? cublasWorkspaceBytes() : 0;
   }
 
   /**
-   * Device memory that any plan may use beside the operands, of this problem or of one of smaller
-   * extents or of fewer products.
+   * Device memory that any plan may use in addition to the operands, of this problem or of one of
+   * smaller extents or of fewer products.
    */
   public long mostWorkspaceBytes(MultiplyProblem problem) {
     return Math.max(
@@ -285,7 +285,7 @@ public final class MultiplyPlanner {
 
   /**
    * A part of a problem that is enough to compare the ways: all of C, and no more of K than takes a
-   * few milliseconds. A, B and C lie where they lie in the whole.
+   * few milliseconds. A, B and C are stored as in the whole.
    */
   public static MultiplyProblem trial(MultiplyProblem problem) {
     double perStep =
@@ -299,8 +299,8 @@ public final class MultiplyPlanner {
    * The launch that adds a tile of partial sums to one of totals and clears the first: {@code
    * add_tile.cu}.
    *
-   * @param elements of either tile, at least one
-   * @throws UnsupportedOperationException if this jar has no such kernel for the device
+   * @param elements elements of either tile, at least one
+   * @throws UnsupportedOperationException if this jar has no kernel of this kind for the device
    */
   public static KernelLaunch addition(ElementType type, long elements, DeviceKernels device) {
     DeviceLimits limits = device.limits();

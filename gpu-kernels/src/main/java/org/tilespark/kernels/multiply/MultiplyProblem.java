@@ -4,9 +4,9 @@ import java.util.Objects;
 import org.tilespark.layout.ElementType;
 
 /**
- * What is asked of a multiply: {@code C = alpha op(A) op(B) + beta C}, of row-major matrices.
- * {@code op(A)} is M x K and {@code op(B)} is K x N; a transposed A is itself stored as K x M, and
- * a transposed B as N x K. C is M x N. A batch is several products of one shape.
+ * A multiply: {@code C = alpha op(A) op(B) + beta C}, of row-major matrices. {@code op(A)} is M x K
+ * and {@code op(B)} is K x N; a transposed A is itself stored as K x M, and a transposed B as N x
+ * K. C is M x N. A batch is several products of one shape.
  *
  * @param extents M, K and N; any may be 0
  * @param type {@link ElementType#FLOAT32} or {@link ElementType#FLOAT64}, of all three
@@ -15,7 +15,7 @@ import org.tilespark.layout.ElementType;
  * @param b how B is stored
  * @param leadC elements between the starts of neighbouring rows of C, at least its columns
  * @param factors alpha and beta; of FLOAT32 rounded to floats
- * @param batch how many products, and how far apart they lie
+ * @param batch number of products, and their distances
  */
 public record MultiplyProblem(
     Extents extents,
@@ -35,17 +35,17 @@ public record MultiplyProblem(
   public record Stored(boolean transposed, long lead) {}
 
   /**
-   * What the product is multiplied by, and C before the product is added to it: as in BLAS, any
-   * numbers (of FLOAT32 those in a float's range) but an infinite alpha. Our kernels round alpha
-   * times a sum of products once, and that and beta times C together once.
+   * The factors of the product, and of C before the product is added to it: as in BLAS, any numbers
+   * (of FLOAT32 those in a float's range) but an infinite alpha. Our kernels round alpha times a
+   * sum of products once, and that and beta times C together once.
    *
    * <p>Where K is summed in chunks, each chunk's sum is multiplied by alpha. This is why alpha is
    * finite: infinity times each sum is NaN where their signs differ or one is 0. A finite alpha
    * that is so large that alpha times a chunk's sum overflows has the same effect.
    *
-   * @param alpha of the product, finite or NaN; if 0, A and B are not read, and with K = 0 it says
-   *     nothing
-   * @param beta of what C holds; if 0, C is overwritten, whatever it holds
+   * @param alpha factor of the product, finite or NaN; if 0, A and B are not read, and with K = 0
+   *     it has no effect
+   * @param beta factor of C's contents; if 0, C is overwritten, whatever it holds
    */
   public record Factors(double alpha, double beta) {
     /** {@code C = op(A) op(B)}. */
@@ -75,7 +75,7 @@ public record MultiplyProblem(
       return beta != 0;
     }
 
-    /** Of a later chunk of K, which is added to a C that has beta behind it. */
+    /** Factors of a later chunk of K, which is added to a C that was multiplied by beta already. */
     Factors next() {
       return beta == 1 ? this : new Factors(alpha, 1);
     }
@@ -282,7 +282,7 @@ public record MultiplyProblem(
   /**
    * Alpha as kernels read it: a word of {@code factors.cuh}.
    *
-   * @param written those of a step: its own, of a later chunk, or plain ones of parts
+   * @param written factors of a step: its own, of a later chunk, or plain ones of parts
    */
   long alphaWord(Factors written) {
     return word(written.alpha());
@@ -300,7 +300,7 @@ public record MultiplyProblem(
   }
 
   /**
-   * The same products of matrices without gaps, one behind the other; one matrix for all stays one.
+   * These products with dense matrices, without gaps between them; one matrix for all stays one.
    */
   public MultiplyProblem dense() {
     return new MultiplyProblem(
@@ -323,7 +323,7 @@ public record MultiplyProblem(
     return batch.equals(Batch.ONE) ? this : withBatch(Batch.ONE);
   }
 
-  /** Products lie one behind the other, or the rows of all beside each other. */
+  /** Products follow each other, or the rows of all are interleaved. */
   private static void requireApart(long m, long n, long leadC, Batch batch) {
     if (batch.count() == 1 || m == 0 || n == 0) {
       return;

@@ -10,7 +10,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
  *
  * @param launch the kernel, its shape, and the last fields of its struct
  * @param maps the first fields of its struct
- * @param pointers the fields behind the maps
+ * @param pointers the fields after the maps
  */
 public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place> pointers) {
   /** Copies the lists. */
@@ -20,7 +20,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     pointers = List.copyOf(pointers);
   }
 
-  /** What an address is counted from. */
+  /** The bases of addresses. */
   public enum Side {
     /** The first byte of A. */
     A,
@@ -34,7 +34,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     NOWHERE
   }
 
-  /** What the copy engine copies; the codes are those of {@code CUtensorMapDataType}. */
+  /** Elements that the copy engine copies; the codes are those of {@code CUtensorMapDataType}. */
   public enum Element {
     /** float16. */
     FLOAT16(2, 6),
@@ -60,16 +60,16 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       return bytes;
     }
 
-    /** What the driver calls it. */
+    /** The driver's code for it. */
     public int code() {
       return code;
     }
   }
 
   /**
-   * Where something begins.
+   * The beginning of an operand or of a part of it.
    *
-   * @param side what it is a part of
+   * @param side the side that it is a part of
    * @param bytes from the side's first byte
    */
   public record Place(Side side, long bytes) {
@@ -83,18 +83,18 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
   }
 
   /**
-   * A tensor and the boxes in which the copy engine takes it to shared memory: what lies outside
-   * the tensor arrives as zero. Axes are in the driver's order, the one whose elements are
-   * neighbours first.
+   * A tensor and the boxes in which the copy engine takes it to shared memory: elements outside the
+   * tensor arrive as zero. Axes are in the driver's order, the one whose elements are neighbours
+   * first.
    *
    * @param from its first element, at a multiple of 16 bytes
-   * @param element what it holds
-   * @param extents of two to four axes
+   * @param element element type
+   * @param extents two to four extents
    * @param strideBytes bytes from one to the next along each axis but the first, multiples of 16;
    *     neighbours along several axes may overlap
    * @param box extents of a box
    * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
-   * @param fetch what L2 fetches at a time
+   * @param fetch bytes that L2 fetches at a time
    */
   public record TensorMap(
       Place from,
@@ -104,7 +104,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       List<Integer> box,
       boolean swizzled,
       Fetch fetch) {
-    /** What L2 brings from memory for a part of it; the codes are those of the driver. */
+    /** Bytes that L2 brings from memory for a part of it; the codes are those of the driver. */
     public enum Fetch {
       /** 128 bytes. */
       BYTES_128(2),

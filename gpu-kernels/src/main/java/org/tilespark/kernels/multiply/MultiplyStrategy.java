@@ -19,7 +19,7 @@ public interface MultiplyStrategy {
   /** In what order it makes sums: ways of the same order give the same bits. */
   String order();
 
-  /** Device memory that is used beside the operands, wherever these begin. */
+  /** Device memory that is used in addition to the operands, wherever these begin. */
   default long workspaceBytes() {
     return 0;
   }
@@ -27,7 +27,7 @@ public interface MultiplyStrategy {
   /**
    * Workspace for operands with this alignment; at most {@link #workspaceBytes()}.
    *
-   * @param problem what this was chosen for
+   * @param problem the problem that this was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
    * @param evenB true if B does
    */
@@ -38,7 +38,7 @@ public interface MultiplyStrategy {
   /**
    * The steps of own kernels that are not a single launch; {@link MultiplyPlan#steps} has all.
    *
-   * @param problem what this was chosen for
+   * @param problem the problem that this was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
    * @param evenB true if B does
    */
@@ -72,7 +72,7 @@ public interface MultiplyStrategy {
    * @param chunk steps of K that are summed in one chain; a multiple of {@value #STEP}, or fewer
    */
   record Tiled(String kernel, KernelIndex.TileShape shape, long chunk) implements MultiplyStrategy {
-    /** Steps of K that lie in shared memory at once; {@code STEP} of the kernel. */
+    /** Steps of K that are in shared memory at once; {@code STEP} of the kernel. */
     static final int STEP = 16;
 
     /** Checks that the kernel can end its chains there. */
@@ -157,8 +157,8 @@ public interface MultiplyStrategy {
    * operands into the form as they read them, where these begin evenly; others are packed for
    * another kernel, which makes the same sums.
    *
-   * @param form of the operands
-   * @param kernels what packs, multiplies and sums
+   * @param form form of the operands
+   * @param kernels kernels that pack, multiply and sum
    * @param sums how K is cut
    * @param processors multiprocessors of the device
    * @param atOnce most products of a batch that one launch makes
@@ -170,11 +170,11 @@ public interface MultiplyStrategy {
     /**
      * The kernels of one way to multiply.
      *
-     * @param main what multiplies
-     * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} also what
-     *     makes the tiles that {@code main} leaves alone, and for a fused kernel what multiplies
-     *     packed operands
-     * @param summing what sums parts of K; may be empty if K is not cut
+     * @param main kernel that multiplies
+     * @param packers kernels that bring operands into the form; for {@link TensorForm#SPLIT} also
+     *     the one that makes the tiles that {@code main} leaves alone, and for a fused kernel the
+     *     one that multiplies packed operands
+     * @param summing kernel that sums parts of K; may be empty if K is not cut
      */
     record Kernels(
         KernelIndex.Kernel main,
@@ -191,10 +191,10 @@ public interface MultiplyStrategy {
      *
      * @param chunk most steps of K that go through the workspace at once; they bound how errors of
      *     the tensor cores' sums add up
-     * @param chain panels of doubles whose products are summed in one chain; of other forms the
-     *     kernel says
+     * @param chain panels of DOUBLE whose products are summed in one chain; other forms have it in
+     *     the kernel
      * @param parts into which K of a chunk is cut, at most; 1 if it is not
-     * @param rest of doubles, what is made apart from whole rounds of tiles
+     * @param rest tail columns of DOUBLE after whole rounds of tiles
      */
     record Sums(long chunk, long chain, long parts, Rest rest) {}
 
@@ -202,8 +202,8 @@ public interface MultiplyStrategy {
      * The tail columns of C: what remains after the last full wave of tiles, computed with split-K.
      *
      * @param from the first of these columns, as the kernel counts them
-     * @param parts into which K is cut for them, so that they occupy all multiprocessors; 1 if
-     *     nothing is made apart
+     * @param parts parts of K for them, so that they occupy all multiprocessors; 1 if there is no
+     *     tail
      */
     record Rest(long from, long parts) {
       static final Rest NONE = new Rest(0, 1);
@@ -243,7 +243,7 @@ public interface MultiplyStrategy {
       }
     }
 
-    /** What multiplies. */
+    /** The kernel that multiplies. */
     KernelIndex.Kernel kernel() {
       return kernels.main;
     }
@@ -258,7 +258,7 @@ public interface MultiplyStrategy {
     }
 
     /**
-     * Panels of doubles per chain, for sums of {@code terms} terms: 6 sqrt(terms) steps, at least
+     * Panels of DOUBLE per chain, for sums of {@code terms} terms: 6 sqrt(terms) steps, at least
      * 256 (cuBLAS's shortest chunk). Of the inputs tried on an H200, equal terms were the worst: n
      * of them were off by up to 0.24 n units. So sums of 1024 terms and more keep to 2 sqrt(K)
      * units, and shorter ones to 64.
@@ -291,7 +291,7 @@ public interface MultiplyStrategy {
       return kernels.packers.get(1);
     }
 
-    /** What multiplies packed operands. */
+    /** The kernel that multiplies packed operands. */
     KernelIndex.Kernel packedKernel() {
       return isFused() ? kernels.packers.get(1) : kernels.main;
     }
@@ -336,9 +336,9 @@ public interface MultiplyStrategy {
    * is what is small, goes by once ({@code multiply_skinny.cu}; of lower precisions {@code
    * multiply_narrow.cu}). Products of a batch go one after the other.
    *
-   * @param kernel what multiplies
+   * @param kernel kernel that multiplies
    * @param part steps of K that are summed at a time
-   * @param steps what is done for each product, in this order
+   * @param steps steps for each product, in this order
    * @param workspaceBytes device memory for the parts' sums; 0 if there is one part
    */
   record Skinny(KernelIndex.Kernel kernel, long part, List<MultiplyStep> steps, long workspaceBytes)
@@ -373,7 +373,7 @@ public interface MultiplyStrategy {
   /**
    * NVIDIA's library, called once for each chunk of K, each call but the first adding to C.
    *
-   * @param precision which of its computations
+   * @param precision precision of its computation
    * @param chunk most steps of K of a call, which bounds how errors add up in its chains
    * @param workspaceBytes device memory that it is given for the length of a call
    */

@@ -11,9 +11,9 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * Packs float operands into the form that the kernel reads, unless they lie so, and multiplies
- * them; tiles that a split leaves alone are made afterwards ({@code pack.cuh}, {@code split.cuh},
- * {@code tensor.cuh}, {@code mma.cuh}).
+ * Packs float operands into the form that the kernel reads, unless they have it already, and
+ * multiplies them; tiles that a split leaves alone are made afterwards ({@code pack.cuh}, {@code
+ * split.cuh}, {@code tensor.cuh}, {@code mma.cuh}).
  */
 final class PackedSteps extends TensorSteps {
   /** Rows of a box of an A of a split that is stored across. */
@@ -170,7 +170,8 @@ final class PackedSteps extends TensorSteps {
   }
 
   /**
-   * True if the copy engine can read matrices as they are stored; it tells products apart by rows.
+   * True if the copy engine can read matrices as they are stored; it distinguishes products by
+   * rows.
    */
   private boolean isMapped(boolean even, Matrices of) {
     return isEven(even, of.at(), of.lead())

@@ -4,8 +4,8 @@ import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
- * Into how many parts K is cut, so that few tiles of C occupy all multiprocessors of a device
- * (known as split-K): all of C, or, of doubles, the last columns of tiles alone. Pure functions.
+ * Chooses the number of parts of K, so that few tiles of C occupy all multiprocessors of a device
+ * (known as split-K): all of C, or, of DOUBLE, the last columns of tiles alone. Pure functions.
  *
  * <p>The count of parts follows the count of multiprocessors, so the last bits of these products
  * differ between a card of 132 and one of 114. A count that suits all cards would leave up to half
@@ -68,7 +68,7 @@ final class PartsOfK {
   }
 
   /**
-   * Tail columns of a product of doubles, computed with split-K after the last full wave; none if
+   * Tail columns of a product of DOUBLE, computed with split-K after the last full wave; none if
    * that is not expected to pay.
    *
    * @param processors multiprocessors of the device
@@ -101,7 +101,7 @@ final class PartsOfK {
   /**
    * Steps of K of tiles that a multiprocessor takes for a product with a rest.
    *
-   * @param shape of the kernel's tiles
+   * @param shape shape of the kernel's tiles
    */
   static double restCost(
       MultiplyProblem problem,

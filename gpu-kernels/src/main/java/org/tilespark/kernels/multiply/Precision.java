@@ -16,7 +16,7 @@ public enum Precision {
   },
   /**
    * Inputs rounded to tf32 (10 bits of mantissa), sums in float32; FLOAT only. On devices for which
-   * this jar has no kernels of it cuBLAS does it, which cuts the bits behind them off.
+   * this jar has no kernels of it cuBLAS does it, which truncates the other bits.
    */
   TF32 {
     @Override

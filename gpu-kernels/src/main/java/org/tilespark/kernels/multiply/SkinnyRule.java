@@ -5,7 +5,7 @@ import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.layout.ElementType;
 
 /**
- * Which products go to the kernels for one small extent ({@link SkinnySteps}) where nothing was
+ * Chooses the products for the kernels for one small extent ({@link SkinnySteps}) where nothing was
  * measured. Pure functions.
  */
 final class SkinnyRule {
@@ -29,8 +29,8 @@ final class SkinnyRule {
   static final double BATCH_ELEMENTS = 2048.0 * 1024;
 
   /**
-   * Columns of doubles, or rows, up to which these are about as fast as cuBLAS in one call or
-   * faster (docs/benchmarks/earlier); of floats they are up to all 16.
+   * Columns of DOUBLE, or rows, up to which these are about as fast as cuBLAS in one call or faster
+   * (docs/benchmarks/earlier); of FLOAT they are up to all 16.
    */
   private static final long MOST_DOUBLES = 8;
 
@@ -55,7 +55,7 @@ final class SkinnyRule {
   static boolean isFaster(MultiplyProblem problem, DeviceKernels device) {
     return (problem.type() == ElementType.FLOAT32
             || (SkinnySteps.isShallow(problem)
-                // A step of K of such a B lies K elements from the next column's.
+                // A step of K of a B like this is K elements from the next column's.
                 ? !problem.b().transposed()
                 : SkinnySteps.count(problem) <= MOST_DOUBLES))
         && of(problem, device).isPresent();

@@ -16,12 +16,12 @@ import org.tilespark.kernels.multiply.MultiplyStep.Place;
 import org.tilespark.kernels.multiply.MultiplyStep.Side;
 
 /**
- * What a multiply does of which one extent is {@value #MOST} at most ({@code skinny.cuh}): goes
- * through the large operand once, cut along K into parts where its rows or columns alone keep too
- * few thread blocks busy or would make too long sums, and sums the parts. Pure functions.
+ * Steps of a multiply of which one extent is {@value #MOST} at most ({@code skinny.cuh}): they read
+ * the large operand once, cut along K into parts where its rows or columns alone keep too few
+ * thread blocks busy or would make too long sums, and sum the parts. Pure functions.
  *
  * <p>How K is cut depends on the extents and on how operands are stored, on no device. Chains of
- * additions: in a part K / 32 + 5 where the large operand lies along K, else two of about the
+ * additions: in a part K / 32 + 5 where the large operand is stored along K, else two of about the
  * square root; then that of the parts. Together they are about 2 sqrt(K) at most, as in {@code
  * tiled.cuh}. Lower precisions have kernels of their own ({@code narrow.cuh}), for which K is cut
  * likewise, though their chains are shorter; a K of 5 to 16 is none of theirs.
@@ -37,7 +37,7 @@ final class SkinnySteps {
   /** Steps of K of a part are a multiple of it; {@code SKINNY_CHUNK} of the kernels. */
   private static final long CHUNK = 256;
 
-  /** Lanes that share out K where the large operand lies along it. */
+  /** Lanes that share out K where the large operand is stored along it. */
   private static final long LANES = 32;
 
   /** Steps of a chain are a multiple of it; {@code SKINNY_AHEAD} of the kernels. */
@@ -273,7 +273,7 @@ final class SkinnySteps {
         List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
   }
 
-  /** Where step {@code p} of K begins in A or B. */
+  /** The address of step {@code p} of K in A or B. */
   private Place from(Side side, long p) {
     boolean across = side == Side.A ? problem.a().transposed() : !problem.b().transposed();
     long lead = side == Side.A ? problem.a().lead() : problem.b().lead();

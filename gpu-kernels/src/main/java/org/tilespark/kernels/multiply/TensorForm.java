@@ -5,9 +5,9 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.layout.ElementType;
 
 /**
- * In what form the tensor cores are given operands: what a kernel of that form is called, what
- * brings operands into the form, and how it lies. Those of sm_90a take all forms; of others, from
- * sm_80 on, the rounded ones.
+ * Forms of operands for the tensor cores: the names of their kernels, the kernels that pack
+ * operands, and the packed layout. Those of sm_90a take all forms; of others, from sm_80 on, the
+ * rounded ones.
  */
 public enum TensorForm {
   /**
@@ -32,15 +32,15 @@ public enum TensorForm {
   private static final int SPLIT_PANEL = 32;
 
   /**
-   * What is behind the family's name where all of K is one chain, and each team of a thread block
-   * makes tiles of its own.
+   * Suffix of the family's name where all of K is one chain, and each team of a thread block makes
+   * tiles of its own.
    */
   private static final String CHAIN = "_chain";
 
-  /** What the family of a kernel begins with that needs no more than sm_80. */
+  /** Prefix of the family of kernels that need no more than sm_80. */
   static final String MMA = "multiply_mma";
 
-  /** The same of one that reads operands as they are stored ({@code fused.cuh}). */
+  /** Prefix of the family of kernels that read operands as they are stored ({@code fused.cuh}). */
   static final String FUSED = "multiply_fused";
 
   /** Bytes of a row of other panels in shared memory. */
@@ -97,8 +97,8 @@ public enum TensorForm {
   }
 
   /**
-   * True if the kernel is given B as its left operand and A as its right one, and C across: doubles
-   * of which A lies along K and B across ({@code double.cuh}).
+   * True if the kernel computes C^T = op(B)^T op(A)^T: DOUBLE with A along K and B across ({@code
+   * double.cuh}).
    */
   boolean isExchanged(MultiplyProblem problem) {
     return this == FLOAT64 && !problem.a().transposed() && !problem.b().transposed();
@@ -135,7 +135,7 @@ public enum TensorForm {
     return this == SPLIT ? MultiplyStep.Element.FLOAT32 : element;
   }
 
-  /** Steps of K that lie in shared memory at once. */
+  /** Steps of K that are in shared memory at once. */
   int panel() {
     return this == SPLIT ? SPLIT_PANEL : PANEL_BYTES / element.bytes();
   }
@@ -152,7 +152,7 @@ public enum TensorForm {
     };
   }
 
-  /** Copies of B that lie one behind the other, each of other parts of its values. */
+  /** Consecutive copies of B, each of other parts of its values. */
   int planesOfB() {
     return this == SPLIT ? 3 : 1;
   }

@@ -13,7 +13,7 @@ import org.tilespark.kernels.launch.KernelIndex;
  * they take. Pure functions.
  */
 final class TensorPlans {
-  /** What makes the tiles that a kernel of {@link TensorForm#SPLIT} leaves alone. */
+  /** The kernel that makes the tiles that a kernel of {@link TensorForm#SPLIT} leaves alone. */
   private static final String REPAIR = "repair_split";
 
   /** Kernels of {@code multiply_parts.cu}. */
@@ -86,8 +86,8 @@ final class TensorPlans {
   }
 
   /**
-   * Device memory that any of these may use beside the operands, of this problem or of one of
-   * smaller extents or of fewer products.
+   * Device memory that any of these may use in addition to the operands, of this problem or of one
+   * of smaller extents or of fewer products.
    */
   static long mostWorkspaceBytes(MultiplyProblem problem, DeviceKernels device) {
     TensorForm form = TensorForm.of(problem);
@@ -102,7 +102,7 @@ final class TensorPlans {
         : most;
   }
 
-  /** What multiplies where operands begin unevenly, so that none can be fused. */
+  /** The kernel for operands that begin unevenly, so that none can be fused. */
   private KernelIndex.Kernel unfused(List<KernelIndex.Kernel> packed) {
     return packed.stream()
         .min(
@@ -144,7 +144,9 @@ final class TensorPlans {
         .toList();
   }
 
-  /** What a form takes beside the kernel that multiplies, if all of it is there. */
+  /**
+   * The kernels that a form needs in addition to the one that multiplies, if all of them are there.
+   */
   private Optional<List<KernelIndex.Kernel>> packers() {
     Optional<KernelIndex.Kernel> packer = device.find(form.packer(problem), form.element().bytes());
     return form != TensorForm.SPLIT
@@ -153,7 +155,7 @@ final class TensorPlans {
             first -> device.find(REPAIR, Float.BYTES).map(repair -> List.of(first, repair)));
   }
 
-  /** What sums products that were cut along K. */
+  /** The kernel that sums products that were cut along K. */
   static Optional<KernelIndex.Kernel> summing(MultiplyProblem problem, DeviceKernels device) {
     return device.find(SUMMING, problem.type().bytes());
   }

@@ -8,8 +8,8 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.layout.ElementType;
 
 /**
- * Which products go to the tensor cores, and by which of {@link TensorPlans}, where nothing was
- * measured. Pure functions.
+ * Chooses the products for the tensor cores, and one of {@link TensorPlans} for them, where nothing
+ * was measured. Pure functions.
  */
 final class TensorRule {
   /**
@@ -36,7 +36,7 @@ final class TensorRule {
   private static final int SKINNY_COLS = 8;
 
   /**
-   * Elements of such an A from which, for more columns, the tensor cores' kernel is faster: 0.39 to
+   * Elements of a wide A from which, for more columns, the tensor cores' kernel is faster: 0.39 to
    * 0.98 times as long from 2000 x 2000 on, 1.1 times at 1000 x 1000, on an H200.
    */
   private static final double WIDE_ELEMENTS = 1024.0 * 2048;
@@ -66,9 +66,9 @@ final class TensorRule {
 
   /**
    * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.95 to 1.03 times as
-   * long, on an H200, and 0.73 to 0.85 times where rows begin unevenly and K is long; at K = 127 up
-   * to 1.24 times.
+   * Kernels for FLOAT are faster, or hardly slower; large products of DOUBLE took 0.95 to 1.03
+   * times as long, on an H200, and 0.73 to 0.85 times where rows begin unevenly and K is long; at K
+   * = 127 up to 1.24 times.
    */
   static boolean isFaster(MultiplyProblem problem, long terms, DeviceKernels device) {
     boolean isLargeEnough =
@@ -105,7 +105,7 @@ final class TensorRule {
         && isEvenAlong(problem);
   }
 
-  /** True if A lies along a K that is not small, in rows that begin evenly if A does. */
+  /** True if A is stored along a K that is not small, in rows that begin evenly if A does. */
   private static boolean isEvenAlong(MultiplyProblem problem) {
     long strideA = problem.batch().count() == 1 ? 0 : problem.batch().strideA();
     return !problem.a().transposed()

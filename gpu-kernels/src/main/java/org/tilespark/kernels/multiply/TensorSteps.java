@@ -22,7 +22,7 @@ import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
  * multiplied: part {@code q} is of steps {@code q * partSteps} on, and the last one may be shorter.
  */
 abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
-  /** What the copy engine's addresses are multiples of. */
+  /** Alignment of the copy engine's addresses. */
   static final int EVEN_BYTES = 16;
 
   private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
@@ -82,10 +82,10 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return List.copyOf(steps);
   }
 
-  /** Where C's products of a chunk go: to C, or part by part to the workspace. */
+  /** Target of C's products of a chunk: C, or part by part the workspace. */
   record Target(Place at, long lead, long step, Factors factors) {}
 
-  /** What is done for {@code k} steps of K, from {@code p} on. */
+  /** Adds the launches for {@code k} steps of K, from {@code p} on. */
   void addChunk(long p, long k) {
     long panels = Ceil.div(k, form.panel());
     long parts = PartsOfK.partsOfChunk(form, k, strategy.sums().parts());
@@ -122,17 +122,17 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return products;
   }
 
-  /** Where C of the first of these begins. */
+  /** The address of C of the first of these. */
   final Place c() {
     return new Place(Side.C, first * batch.strideC() * width);
   }
 
-  /** So many bytes before the workspace's end. */
+  /** The place {@code bytes} bytes before the workspace's end. */
   final Place endOfWorkspace(long bytes) {
     return new Place(Side.WORKSPACE, workspaceBytes - bytes);
   }
 
-  /** Where the chunk begins in A or B of the first product. */
+  /** The address of the chunk in A or B of the first product. */
   final Place from(Side side, long p) {
     boolean isA = side == Side.A;
     long lead = isA ? problem.a().lead() : problem.b().lead();
@@ -189,9 +189,9 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /**
    * The words from alpha on.
    *
-   * @param a of one product or part to the next, in A
+   * @param a step from one product or part to the next, in A
    * @param b likewise in B
-   * @param k of one part to the next, along K
+   * @param k step from one part to the next, along K
    */
   final long[] tail(Target c, long batches, long a, long b, long k) {
     return new long[] {
@@ -222,11 +222,12 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    * Matrices of a side, as they are stored.
    *
    * @param lead elements between the starts of neighbouring rows
-   * @param count matrices, {@code stride} elements apart; the stride of one matrix is 0
+   * @param count number of matrices, {@code stride} elements from one to the next; the stride of
+   *     one matrix is 0
    */
   record Matrices(Place at, long rows, long cols, long lead, long count, long stride) {}
 
-  /** What {@code k} steps from step {@code p} of K on need of A or B. */
+  /** The part of A or B for {@code k} steps of K from step {@code p} on. */
   final Matrices stored(Side side, long p, long k) {
     boolean isA = side == Side.A;
     boolean across = isAcross(side);

@@ -15,16 +15,16 @@ final class TensorWorkspace {
   /** The planes of a split B begin at rows of whole tiles. */
   static final int SPLIT_TILE = 128;
 
-  /** Tiles of doubles are no smaller, along both sides. */
+  /** Least extent of tiles of DOUBLE, along both sides. */
   private static final int LEAST_DOUBLE_TILE = 64;
 
   /** Packed operands of products that go at once take no more. */
   private static final long MOST_BATCH_BYTES = 1L << 30;
 
-  /** What kernels and maps count in 32 bits, with a tile to spare. */
+  /** Most elements that kernels and maps can count in 32 bits, with a tile to spare. */
   static final long MOST_COUNT = Integer.MAX_VALUE - SPLIT_TILE;
 
-  /** What begins in the workspace begins at a multiple of this. */
+  /** Alignment of the parts of the workspace. */
   private static final int ALIGNMENT = 256;
 
   /** More than any device holds, and few enough to count bytes of several. */
@@ -61,7 +61,7 @@ final class TensorWorkspace {
   /**
    * Bytes of the workspace of a problem.
    *
-   * @param parts of K of the longest chunk
+   * @param parts parts of K of the longest chunk
    * @param atOnce products
    */
   static long bytes(TensorForm form, MultiplyProblem problem, long chunk, long parts, long atOnce) {
@@ -109,7 +109,7 @@ final class TensorWorkspace {
       }
     }
     long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
-    // A rest of doubles is made beside the copies of all.
+    // The rest of DOUBLE needs its place in addition to the copies of all.
     long beside = form == TensorForm.FLOAT64 ? Math.max(most, cut) : cut;
     return Math.max(most, flags + beside + aligned(scratch * one.type().bytes()));
   }
@@ -119,7 +119,7 @@ final class TensorWorkspace {
     return stride == 0 ? 1 : count;
   }
 
-  /** Tiles of so many rows and columns that make up C of one product. */
+  /** Tiles of {@code tile} rows and columns that make up C of one product. */
   static double tilesOfC(MultiplyProblem problem, int tile) {
     return (double) Ceil.div(problem.m(), tile) * Ceil.div(problem.n(), tile);
   }

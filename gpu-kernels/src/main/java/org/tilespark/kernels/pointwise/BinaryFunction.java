@@ -31,7 +31,7 @@ public enum BinaryFunction {
           HostMath::floorDivide,
           HostMath::floorDivide),
       PtxFunction.call2("floor_divide")),
-  /** What {@link #FLOOR_DIVIDE} leaves, of the divisor's sign; of integers by 0 it is 0. */
+  /** The remainder of {@link #FLOOR_DIVIDE}, of the divisor's sign; of integers by 0 it is 0. */
   REMAINDER(
       HostFunction.numbers(
           (x, y) -> y == 0 ? 0 : Math.floorMod(x, y),
@@ -83,12 +83,12 @@ public enum BinaryFunction {
     return host.type(operand);
   }
 
-  /** What the host does with numbers of a type that it takes. */
+  /** The host's loop for numbers of a type that it takes. */
   public HostLoop hostLoop(ElementType operand) {
     return host.loop(operand);
   }
 
-  /** What the device does. */
+  /** The device's function. */
   PtxFunction ptx() {
     return ptx;
   }

@@ -25,7 +25,7 @@ final class Composition implements Instruction.Visitor<Integer> {
     this.input = input;
   }
 
-  /** As {@link ElementwiseProgram#behind}. */
+  /** Composes two programs as {@link ElementwiseProgram#behind} does. */
   static ElementwiseProgram of(ElementwiseProgram first, ElementwiseProgram next, int input) {
     requireFits(first, next, input);
     return new Composition(first, next, input).program();

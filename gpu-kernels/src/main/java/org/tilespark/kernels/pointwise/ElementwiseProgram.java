@@ -9,7 +9,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * What is computed for each element of an array from the elements of the inputs at the same place:
+ * Computes each element of an array from the elements of the inputs at the same place:
  * straight-line code on typed values, each assigned once. A program knows the rank and the types,
  * not the extents, so that one compiled kernel serves every block. It is a value: equal programs
  * have equal code.
@@ -19,7 +19,7 @@ import org.tilespark.layout.Shape;
  *
  * @param rank axes of the arrays, 1 to {@link #MOST_AXES}
  * @param inputs arrays that are read
- * @param vectors the axis of each vector of doubles that is read
+ * @param vectors the axis of each vector of DOUBLE that is read
  * @param code instruction {@code i} makes value {@code i}
  * @param outputs arrays that are written
  */
@@ -39,7 +39,7 @@ public record ElementwiseProgram(
   /**
    * An array that is read.
    *
-   * @param type of its elements, or of their parts
+   * @param type element type, or the type of the parts
    * @param isComplex true if each element has a real and an imaginary part
    * @param broadcast axes along which it has extent 1 and the result may have more
    */
@@ -175,7 +175,7 @@ public record ElementwiseProgram(
     }
   }
 
-  /** True if a value depends on where an element lies in the whole array. */
+  /** True if a value depends on the element's place in the whole array. */
   public boolean readsPlaces() {
     return code.stream().anyMatch(Instruction::readsPlace);
   }
@@ -189,9 +189,9 @@ public record ElementwiseProgram(
   }
 
   /**
-   * What an instruction may refer to.
+   * The values that an instruction may refer to.
    *
-   * @param types of the values that were made before it
+   * @param types types of the values that were made before it
    */
   public record Scope(
       int rank, List<Input> inputs, List<Integer> vectors, List<ElementType> types) {

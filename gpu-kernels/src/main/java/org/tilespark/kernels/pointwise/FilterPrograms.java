@@ -107,7 +107,7 @@ public final class FilterPrograms {
     return code.program(0, new Output(re, zero));
   }
 
-  /** What becomes of a part of an element, given its number and giving that of a FLOAT64. */
+  /** The program of a part of an element, given its number and giving that of a FLOAT64. */
   private interface OfPart {
     int value(int part);
   }

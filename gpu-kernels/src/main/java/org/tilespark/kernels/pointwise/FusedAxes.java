@@ -6,9 +6,9 @@ import java.util.List;
 import org.tilespark.layout.Shape;
 
 /**
- * The axes of a program's arrays, with neighbours made one where the program does not tell them
- * apart: none of them is asked for a place or has a vector, and every input has all of them or
- * none. A program without places, vectors and broadcasting has one axis. Immutable.
+ * The axes of a program's arrays, with neighbours joined where the program does not distinguish
+ * them: none of them is asked for a place or has a vector, and every input has all of them or none.
+ * A program without places, vectors and broadcasting has one axis. Immutable.
  */
 public final class FusedAxes {
   private final int[] groups; // by axis, from 0
@@ -63,7 +63,7 @@ public final class FusedAxes {
   /**
    * Elements between an input's neighbours along each of them; 0 along those where it is broadcast.
    *
-   * @param extents of {@link #extents}
+   * @param extents extents as {@link #extents} gives them
    */
   public long[] strides(ElementwiseProgram.Input input, long[] extents) {
     boolean[] broadcast = new boolean[rank];

@@ -12,9 +12,9 @@ import org.tilespark.kernels.pointwise.HostLoop.LongTest;
 import org.tilespark.layout.ElementType;
 
 /**
- * What a function of one or two values does on the host, and which types it takes: the host's half
- * of {@link UnaryFunction} and {@link BinaryFunction}. A function of one value ignores its second
- * argument. Loops are made at their first use. Safe for several threads.
+ * A function of one or two values on the host, and the types it takes: the host's half of {@link
+ * UnaryFunction} and {@link BinaryFunction}. A function of one value ignores its second argument.
+ * Loops are made at their first use. Safe for several threads.
  */
 final class HostFunction {
   private record Kind(Class<? extends HostLoop> template, Object operator) {}

@@ -29,7 +29,7 @@ public sealed interface Instruction extends Serializable {
     return OptionalLong.empty();
   }
 
-  /** True if it depends on where the element lies in the whole array. */
+  /** True if it depends on the element's place in the whole array. */
   default boolean readsPlace() {
     return false;
   }
@@ -48,7 +48,7 @@ public sealed interface Instruction extends Serializable {
    * One method for each instruction: what makes something of a program has all of them, or does not
    * compile.
    *
-   * @param <R> what it makes
+   * @param <R> type of the results
    */
   interface Visitor<R> {
     R load(Load load);
@@ -95,7 +95,7 @@ public sealed interface Instruction extends Serializable {
   /**
    * A number.
    *
-   * @param bits of a floating-point number those of its type, of an integer its value
+   * @param bits bits of a floating-point number of its type, or the value of an integer
    */
   record Constant(ElementType type, long bits) implements Instruction {
     /** A FLOAT32. */
@@ -238,8 +238,8 @@ public sealed interface Instruction extends Serializable {
 
   /**
    * A value in another type, as numpy's {@code astype}: of floating-point numbers to integers
-   * towards zero, where NaN and what lies outside become the least INT32 or INT64, whose low bytes
-   * narrower types take.
+   * towards zero, where NaN and values outside the range become the least INT32 or INT64, whose low
+   * bytes narrower types take.
    */
   record Cast(ElementType type, int operand) implements Instruction {
     @Override

@@ -3,8 +3,8 @@ package org.tilespark.kernels.pointwise;
 import org.tilespark.layout.ElementType;
 
 /**
- * What a function of one or two values is on the device: the device's half of {@link UnaryFunction}
- * and {@link BinaryFunction}. PTX in which {@code $t} stands for the type (s32 for INT8, INT16 and
+ * A function of one or two values on the device: the device's half of {@link UnaryFunction} and
+ * {@link BinaryFunction}. PTX in which {@code $t} stands for the type (s32 for INT8, INT16 and
  * INT32), {@code $w} for its bits, {@code $x} and {@code $y} for the registers of the operands and
  * {@code $r} for that of the result. Functions that {@code elementwise_functions.cu} defines are
  * called by their name.
@@ -13,7 +13,7 @@ import org.tilespark.layout.ElementType;
  * @param floats for floating-point numbers
  */
 record PtxFunction(String integers, String floats) {
-  /** What the names of functions in {@code elementwise_functions.cu} begin with. */
+  /** Prefix of the names of functions in {@code elementwise_functions.cu}. */
   static final String PREFIX = "tilespark_";
 
   /** One text for all types. */

@@ -54,7 +54,7 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
    * The kernel for a block: the one with the most lanes whose arrays are read and written with at
    * most 16 bytes at a time, all at multiples of their length, each group of lanes within a row.
    *
-   * @param addresses of the inputs and the outputs
+   * @param addresses addresses of the inputs and the outputs
    */
   public static PtxKernel of(ElementwiseProgram program, Shape shape, long[] addresses) {
     FusedAxes axes = FusedAxes.of(program);

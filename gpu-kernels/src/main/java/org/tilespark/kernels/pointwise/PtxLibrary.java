@@ -48,7 +48,7 @@ public final class PtxLibrary {
   /**
    * Reads what nvcc has written.
    *
-   * @throws IllegalArgumentException if a line cannot be part of such a file
+   * @throws IllegalArgumentException if a line cannot be part of a file like this
    */
   public static PtxLibrary parse(String text) {
     StringBuilder header = new StringBuilder();

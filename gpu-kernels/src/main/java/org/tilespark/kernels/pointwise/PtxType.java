@@ -2,7 +2,7 @@ package org.tilespark.kernels.pointwise;
 
 import org.tilespark.layout.ElementType;
 
-/** How values of an element type lie in registers: narrow integers as 32-bit ones. */
+/** Registers of an element type's values: narrow integers in 32-bit ones. */
 enum PtxType {
   S32(32),
   S64(64),

@@ -12,7 +12,7 @@ import org.tilespark.layout.ElementType;
  * Writes the kernel of an elementwise program in PTX.
  *
  * <p>A thread takes groups of as many neighbouring elements as there are lanes, each group a grid
- * further on; elements behind the last whole group are taken one by one. Each value of the program
+ * further on; elements after the last whole group are taken one by one. Each value of the program
  * is a register in each lane: {@code %v3_0} is value 3 in lane 0. Rounding is spelled out, so that
  * the driver's compiler makes no fused multiply-add of a product and a sum.
  */
@@ -99,7 +99,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     return text.toString();
   }
 
-  /** What becomes of the elements from {@code %element} on. */
+  /** Writes the code for the elements from {@code %element} on. */
   private void elements(int count) {
     lanes = count;
     loaded.clear();
@@ -204,7 +204,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     return along;
   }
 
-  /** How so many elements of a type lie in memory. */
+  /** The memory type of {@code count} elements of a type. */
   private static String memory(ElementType type, int count) {
     String name =
         switch (type) {

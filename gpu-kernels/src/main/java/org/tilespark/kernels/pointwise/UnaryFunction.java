@@ -81,12 +81,12 @@ public enum UnaryFunction {
     return host.type(operand);
   }
 
-  /** What the host does with numbers of a type that it takes. */
+  /** The host's loop for numbers of a type that it takes. */
   public HostLoop hostLoop(ElementType operand) {
     return host.loop(operand);
   }
 
-  /** What the device does. */
+  /** The device's function. */
   PtxFunction ptx() {
     return ptx;
   }

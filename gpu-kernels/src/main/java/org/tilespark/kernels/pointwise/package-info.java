@@ -1,5 +1,5 @@
 /**
- * What becomes of each element of arrays by itself, in one pass: elementwise programs ({@link
+ * Functions of each element of arrays, in one pass: elementwise programs ({@link
  * org.tilespark.kernels.pointwise.ElementwiseProgram}, from which to start), their functions with
  * both twins, and the kernels that are written for them.
  */

@@ -7,8 +7,8 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
 /**
- * What parts of a sequence become, and how two parts become one. The state of a part is a few
- * numbers, all of one type: INT64 or FLOAT64.
+ * Reductions of a sequence by parts: the state of a part, and how two states become one. The state
+ * of a part is a few numbers, all of one type: INT64 or FLOAT64.
  */
 public enum BaseReduction {
   /** The sum. */
@@ -94,7 +94,7 @@ public enum BaseReduction {
    * The program that makes the states of pairs of parts: inputs are the numbers of the first part's
    * states, then of the second's; outputs are those of both together. Arrays have one axis.
    *
-   * @param type of the states
+   * @param type type of the states
    */
   public ElementwiseProgram merge(ElementType type) {
     ElementwiseCode code = new ElementwiseCode();

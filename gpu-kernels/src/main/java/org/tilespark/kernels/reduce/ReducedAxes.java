@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where the elements of a reduction lie: the axes that stay and those that are reduced, each with
- * neighbours of its kind made one, and without axes of extent 1. Immutable.
+ * Layout of a reduction's elements: the axes that stay and those that are reduced, each with
+ * neighbours of its kind joined, and without axes of extent 1. Immutable.
  *
  * @param kept outermost first
  * @param reduced outermost first
@@ -66,12 +66,12 @@ public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
     return axes.isEmpty() ? 0 : offset + left * axes.get(0).stride();
   }
 
-  /** The axes whose neighbours lie side by side in memory, or neither if there is one element. */
+  /** True if neighbours along these axes are adjacent in memory; false if there is one element. */
   public boolean isInnermost(List<Axis> axes) {
     return !axes.isEmpty() && axes.get(axes.size() - 1).stride() == 1;
   }
 
-  /** The indices from one on whose elements lie at equal distances. */
+  /** The number of indices from this one on whose elements are at equal distances. */
   public static long runLength(List<Axis> axes, long index) {
     if (axes.isEmpty()) {
       return 1;

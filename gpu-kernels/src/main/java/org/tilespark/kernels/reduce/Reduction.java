@@ -2,7 +2,7 @@ package org.tilespark.kernels.reduce;
 
 import org.tilespark.layout.ElementType;
 
-/** What a sequence of numbers becomes. */
+/** Reductions of a sequence of numbers. */
 public enum Reduction {
   /**
    * Their sum: of integers INT64, modulo 2^64; of floating-point numbers FLOAT64, added in the

@@ -4,13 +4,13 @@ import java.util.List;
 import org.tilespark.kernels.launch.KernelLaunch;
 
 /**
- * What a device runs for a {@link ReductionProblem}, one launch after another.
+ * The launches of a device for a {@link ReductionProblem}, one after another.
  *
  * @param steps in order
- * @param workspaceBytes of device memory for results that later steps take
+ * @param workspaceBytes bytes of device memory for results that later steps take
  */
 public record ReductionPlan(List<Step> steps, long workspaceBytes) {
-  /** Which memory. */
+  /** The memory of a step's side. */
   public enum Side {
     /** The array. */
     IN,
@@ -27,8 +27,8 @@ public record ReductionPlan(List<Step> steps, long workspaceBytes) {
    * One launch.
    *
    * @param launch ready but for three pointers, those to the places below in their order
-   * @param in what is reduced
-   * @param best what places are looked for; the same as {@code in} where none are
+   * @param in the numbers to reduce
+   * @param best the results whose places are sought; equal to {@code in} where none are
    * @param out the results
    */
   public record Step(KernelLaunch launch, Place in, Place best, Place out) {}

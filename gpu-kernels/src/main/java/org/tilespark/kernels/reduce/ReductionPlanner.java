@@ -58,11 +58,11 @@ public final class ReductionPlanner {
   }
 
   /**
-   * What is combined.
+   * The numbers that are combined.
    *
    * @param what the word in the kernel's name
    * @param element in memory
-   * @param result of a launch
+   * @param result element type of a launch's results
    */
   private record Combination(String what, ElementType element, ElementType result) {
     /** How results of trees are combined. */
@@ -79,7 +79,7 @@ public final class ReductionPlanner {
     }
   }
 
-  /** What a launch combines, and where it lies. */
+  /** The numbers that a launch combines, and their layout. */
   private record Work(
       Combination combination, ReducedAxes axes, boolean isAligned, long count, long length) {
     Work(Combination combination, ReducedAxes axes, boolean isAligned) {
@@ -105,12 +105,12 @@ public final class ReductionPlanner {
       return axes.isInnermost(axes.reduced());
     }
 
-    /** True if neither sequences nor what lies between their starts have gaps. */
+    /** True if neither sequences nor the steps between their starts have gaps. */
     boolean isPacked() {
       return alongRows() && axes.kept().size() <= 1 && axes.reduced().size() == 1;
     }
 
-    /** Whether vectors of so many elements begin at multiples of their size. */
+    /** True if vectors of {@code elements} elements begin at multiples of their size. */
     boolean takesVectors(int elements) {
       return elements == 1
           || (isAligned && length % elements == 0 && inner(axes.kept()).stride() % elements == 0);
@@ -185,8 +185,9 @@ public final class ReductionPlanner {
   }
 
   /**
-   * Whether a place is looked for in one tree of a sequence, whose number the trees' results tell:
-   * not where few and narrow elements lie across rows, since reading one moves its neighbours too.
+   * True if a place is looked for in one tree of a sequence, whose number the trees' results tell:
+   * not where few and narrow elements are stored across rows, since reading one moves its
+   * neighbours too.
    */
   private static boolean looksInside(ReducedAxes axes, ElementType type) {
     long trees = Ceil.div(ReducedAxes.count(axes.reduced()), ReductionProblem.TREE);
@@ -203,7 +204,7 @@ public final class ReductionPlanner {
     return place;
   }
 
-  /** What a launch combines: the array, or the results of trees. */
+  /** The input of a launch: the array, or the results of trees. */
   private record Level(ReducedAxes axes, Place in) {}
 
   /**

@@ -16,10 +16,10 @@ import org.tilespark.layout.Shape;
  * added to number i + 512, then i + 256 and so on down to 1; the sums of the pieces are a sequence
  * that is treated likewise, until one is left. FLOAT32 is added in double precision.
  *
- * @param shape of the array
+ * @param shape shape of the array
  * @param axes that are reduced; at least one
- * @param type of the elements
- * @param reduction what each sequence becomes
+ * @param type element type
+ * @param reduction the reduction of each sequence
  */
 public record ReductionProblem(
     Shape shape, Set<Integer> axes, ElementType type, Reduction reduction) {

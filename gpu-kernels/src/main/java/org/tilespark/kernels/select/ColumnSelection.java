@@ -3,8 +3,8 @@ package org.tilespark.kernels.select;
 import org.tilespark.layout.ElementType;
 
 /**
- * What is sought in each row of a tile whose elements are estimates of other numbers, and how wrong
- * these may be:
+ * A search in each row of a tile whose elements are estimates of other numbers, with bounds of
+ * their errors:
  *
  * <pre>
  *   estimate(i, j) = tile(i, j) scale(j) + shift(j)
@@ -13,8 +13,8 @@ import org.tilespark.layout.ElementType;
  *
  * A column is left out of a row's selection only if its number is surely not sought: if estimate
  * plus error is below the row's least, or if as many others as are wanted surely have a larger one.
- * An estimate of NaN leaves nothing out. What is selected beside what must be depends on who
- * selects. Arrays are borrowed.
+ * An estimate of NaN leaves nothing out. Implementations may select further columns. Arrays are
+ * borrowed.
  *
  * @param type FLOAT32 or FLOAT64, of the tile's elements
  * @param wanted how many of the largest of a row are sought; 0 if all are
@@ -43,7 +43,8 @@ public record ColumnSelection(
    * The columns of a tile; each array holds {@code count} numbers at least.
    *
    * @param scale NaN where the column may not be left out
-   * @param most of {@code norms}, {@code perNorm} and {@code errors}, where scale is a number
+   * @param most largest of {@code norms}, {@code perNorm} and {@code errors}, where scale is a
+   *     number
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Columns(

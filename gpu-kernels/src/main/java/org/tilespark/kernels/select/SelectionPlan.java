@@ -11,15 +11,15 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * How a device selects columns, and what lies where in its memory. Bounds are arrays of DOUBLE, one
- * behind the other: of rows their norms, errors, least and what estimates must not be below; of
- * columns scale, shift, perNorm, errors and norms. What is found begins with a count of columns
- * (BIGINT), then for each row and segment of columns the place of the first one and their count
- * (INT), then columns (INT), of which there may be more than there is room for.
+ * The launch of a device's selection of columns, and the layout of its memory. Bounds are
+ * consecutive arrays of DOUBLE: of rows their norms, errors, least and the lower limit of
+ * estimates; of columns scale, shift, perNorm, errors and norms. What is found begins with a count
+ * of columns (BIGINT), then for each row and segment of columns the place of the first one and
+ * their count (INT), then columns (INT), of which there may be more than there is room for.
  *
- * @param rows of the tile
- * @param cols of the tile
- * @param segments of a row's columns, each a thread block's
+ * @param rows rows of the tile
+ * @param cols columns of the tile
+ * @param segments segments of a row's columns, each a thread block's
  * @param capacity columns that there is room for
  */
 public record SelectionPlan(int rows, int cols, int segments, int capacity) {
@@ -28,7 +28,9 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   /** Columns of a segment; kernels of another count are not taken. */
   private static final int SEGMENT = 4096;
 
-  /** Of so many elements one may be selected: a tile of which more are is better fetched whole. */
+  /**
+   * Elements of a tile for each one that may be selected: a tile with more is better fetched whole.
+   */
   private static final int ELEMENTS_PER_COLUMN = 16;
 
   /** Small tiles have room for all of their columns. */
@@ -130,9 +132,9 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   }
 
   /**
-   * What was found.
+   * The selected columns.
    *
-   * @param found of {@link #headBytes} bytes, and the columns
+   * @param found {@link #headBytes} bytes, and the columns
    */
   public SelectedColumns columns(HostMemory found) {
     return new Found(found);

@@ -1,5 +1,5 @@
 /**
- * Which columns of a matrix's rows may be among what is sought, by estimates and bounds of their
+ * Finds the columns of a matrix's rows that a search may need, by estimates and bounds of their
  * errors. Start from {@link org.tilespark.kernels.select.ColumnSelection}. Pure; no device.
  */
 package org.tilespark.kernels.select;

@@ -74,7 +74,7 @@ public record MatrixBatch(
    *
    * @param rowTiles tiles along {@code rows}
    * @param colTiles tiles along {@code cols}
-   * @param order which tiles neighbouring thread blocks take
+   * @param order order of the tiles that neighbouring thread blocks take
    */
   public long[] tileWords(long rowTiles, long colTiles, TileOrder order) {
     long[] words = new long[TILE_WORDS];

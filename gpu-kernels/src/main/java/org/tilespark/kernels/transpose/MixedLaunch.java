@@ -15,7 +15,8 @@ import org.tilespark.kernels.launch.LaunchConfig;
  * Puts transposes of several sizes into few launches. A pure function.
  *
  * <p>What is tiled, of one family and width, goes together, at most {@value #MAX_PARTS} at a time,
- * by a kernel that finds for each tile which of them it belongs to. All else is launched by itself.
+ * by a kernel that finds for each tile which of them it belongs to. All else is launched
+ * separately.
  */
 public final class MixedLaunch {
   /** Transposes in one launch; {@code MAX_PARTS} in index.cuh. */

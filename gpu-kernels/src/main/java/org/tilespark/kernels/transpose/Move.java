@@ -97,8 +97,8 @@ public record Move(int elementBytes, List<Axis> axes) {
   }
 
   /**
-   * The same move of wider elements: {@code axis} becomes part of the element, which must be
-   * possible ({@link #absorbs}).
+   * This move with wider elements: {@code axis} becomes part of the element, which must be possible
+   * ({@link #absorbs}).
    */
   public Move absorb(int axis) {
     long extent = axes.get(axis).extent();
@@ -110,8 +110,8 @@ public record Move(int elementBytes, List<Axis> axes) {
   }
 
   /**
-   * The same move in units of {@code bytes}, a multiple of the element's width that divides all
-   * strides but 1 and the extent of the axis that is contiguous on both sides, which there must be.
+   * This move in units of {@code bytes}, a multiple of the element's width that divides all strides
+   * but 1 and the extent of the axis that is contiguous on both sides; there must be one.
    */
   public Move inUnits(int bytes) {
     int elements = bytes / elementBytes;

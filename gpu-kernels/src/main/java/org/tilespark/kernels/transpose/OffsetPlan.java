@@ -3,7 +3,7 @@ package org.tilespark.kernels.transpose;
 /**
  * A plan and the offsets of its input and output in their buffers.
  *
- * @param plan what to run
+ * @param plan the plan to run
  * @param inOffset bytes from the input buffer's begin
  * @param outOffset bytes from the output buffer's begin
  */

@@ -11,7 +11,7 @@ import org.tilespark.kernels.launch.Ceil;
 
 /**
  * The part of a move that one thread block of {@code permute_packed} stages in shared memory: some
- * steps of every axis, and so many of the innermost ones on either side that input and output are
+ * steps of every axis, and enough of the innermost ones on either side that input and output are
  * both moved in long runs. Immutable.
  *
  * <p>A box spans an axis (all its steps), cuts it (some of them; at most one axis for each side) or
@@ -21,7 +21,7 @@ public final class PackedBox {
   /** {@code MAX_BOX_AXES} in permute_packed.cu. */
   private static final int MAX_AXES = 4;
 
-  /** {@code SECTOR} in permute_packed.cu: groups of threads begin at multiples of so many bytes. */
+  /** {@code SECTOR} in permute_packed.cu: groups of threads begin at multiples of these bytes. */
   static final int SECTOR_BYTES = 32;
 
   /** The least that a thread moves at once. */
@@ -47,7 +47,7 @@ public final class PackedBox {
   /** Instructions for four bytes that weigh as much as half the bytes moved. */
   private static final double INSTRUCTIONS_PER_PASS = 40;
 
-  /** Bytes that a run costs beside its own, since memory likes long ones. */
+  /** Cost of a run in addition to its own bytes, since memory favours long ones. */
   private static final double RUN_SLACK_BYTES = 32;
 
   /** And where it begins in the middle of a sector, when read and when written. */
@@ -80,7 +80,7 @@ public final class PackedBox {
    * @param run elements of a run
    * @param runs count of runs
    * @param inRun the axes inside a run, the fastest first
-   * @param apart the axes that tell runs apart, the fastest first
+   * @param apart the axes that distinguish runs, the fastest first
    * @param lanesBits threads that move a run, as a power of two
    * @param threadCost instructions of one thread for its share of the runs
    */
@@ -93,7 +93,7 @@ public final class PackedBox {
       double threadCost) {}
 
   /**
-   * What one side says of a move, whatever the box.
+   * The ends of a move on one side, whatever the box.
    *
    * @param order the axes, the one of the least stride first
    * @param chain the innermost of them: contiguous ones, and those that leave gaps of at most a
@@ -187,14 +187,14 @@ public final class PackedBox {
     return -1;
   }
 
-  /** Which of the kernel's two cuts an axis has: 1, 2, or 0 for none. */
+  /** The number of the kernel's cut of an axis: 1, 2, or 0 for none. */
   private long cutNumber(int k) {
     return k == inCut ? 1 : k == outCut ? 2 : 0;
   }
 
   /**
    * Input runs. An axis that output runs walk along ends a run if it would meet the same banks of
-   * shared memory: apart, its stride there is free.
+   * shared memory: between runs its stride is free.
    */
   private Side inputSide(int outInnermost, int threads) {
     List<Integer> inRun = new ArrayList<>();
@@ -275,7 +275,7 @@ public final class PackedBox {
       sharedStrides[k] = stride;
       span += stride * (extents[k] - 1);
     }
-    // Sectors begin before the first run, and words end behind the last.
+    // Sectors begin before the first run, and words end after the last.
     return Ceil.div(span + SECTOR_BYTES + 3L * word, 16) * 16;
   }
 
@@ -303,7 +303,7 @@ public final class PackedBox {
         + written / (out.run() * width);
   }
 
-  /** What it costs by the model, relative to other boxes; infinite if the kernel cannot take it. */
+  /** Its cost by the model, relative to other boxes; infinite if the kernel cannot take it. */
   double cost() {
     return cost;
   }

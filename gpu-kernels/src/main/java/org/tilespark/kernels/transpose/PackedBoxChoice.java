@@ -29,8 +29,8 @@ final class PackedBoxChoice {
   /**
    * The best box for {@code move}; empty if a side has no contiguous axis or nothing fits.
    *
-   * @param move what is asked, at least two axes
-   * @param threads of a thread block
+   * @param move the move, with at least two axes
+   * @param threads threads of a thread block
    * @param sharedBytes shared memory that a thread block may take
    * @param wantedBoxes boxes are smaller where there would be less of them
    */

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  *     {@value #MOST_EXTENT}
  * @param cols columns, rounded likewise
  * @param ragged bit 0 if rows beyond 256, bit 1 if columns beyond 256 are no multiple of 64, so
- *     that rows begin unevenly and edge tiles are partial; written as a minus behind the extent
+ *     that rows begin unevenly and edge tiles are partial; written as a minus after the extent
  * @param logBytes logarithm to base 2 of the bytes of all matrices, rounded up, at most {@value
  *     #MOST_LOG_BYTES}
  */

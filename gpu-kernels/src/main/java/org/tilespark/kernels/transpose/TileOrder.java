@@ -3,7 +3,7 @@ package org.tilespark.kernels.transpose;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Which tiles neighbouring thread blocks take. */
+/** Orders of the tiles that neighbouring thread blocks take. */
 public enum TileOrder {
   /** Those along the rows: the output is written almost in order. */
   ROWS_FIRST("rows-first"),

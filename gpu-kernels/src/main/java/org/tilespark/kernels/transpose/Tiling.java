@@ -12,7 +12,7 @@ import org.tilespark.kernels.launch.TuningTable;
  * KERNEL ORDER}.
  *
  * @param kernel the kernel of the tile, that with masks where there are two
- * @param order which tiles neighbouring thread blocks take
+ * @param order order of the tiles that neighbouring thread blocks take
  */
 public record Tiling(String kernel, TileOrder order) {
   /** How tables of tilings are read. */

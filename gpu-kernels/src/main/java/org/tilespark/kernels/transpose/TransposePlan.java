@@ -7,7 +7,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
 /**
  * How one problem runs on one device: nothing is left to decide.
  *
- * @param problem what is asked
+ * @param problem the transpose
  * @param strategy how it is answered
  * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
  */

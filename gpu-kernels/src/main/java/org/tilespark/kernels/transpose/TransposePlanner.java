@@ -34,7 +34,7 @@ import org.tilespark.kernels.launch.TuningTable;
  *   <li>any other is {@link TransposeStrategy.Shifted}.
  * </ul>
  *
- * <p>The tile of the last two is what the {@link TuningTable} knows to be best for such problems,
+ * <p>The tile of the last two is the best one for problems like this in the {@link TuningTable},
  * else the one that covers the matrices with the least waste.
  *
  * <p>Where neither side has a contiguous axis (possible with strides alone), elements move one by
@@ -57,7 +57,7 @@ public final class TransposePlanner {
   /** Extents up to which most of a tile stays empty, by width 1, 2, 4, 8, 16. */
   private static final int[] SHORT_EXTENT = {48, 32, 24, 16, 8};
 
-  /** The same for vector tiles, which waste less at edges. */
+  /** Short extents for vector tiles, which waste less at edges. */
   private static final int[] SHORT_ALIGNED_EXTENT = {16, 16, 16, 12, 8};
 
   /** Matrices of fewer bytes leave most of a thread block idle. */
@@ -105,7 +105,7 @@ public final class TransposePlanner {
   /**
    * The plan for buffers that begin at multiples of {@code alignmentBytes}.
    *
-   * @param problem what is asked
+   * @param problem the transpose
    * @param alignmentBytes a power of two that divides both addresses, at least the element width;
    *     more than {@link #MAX_ALIGNMENT} helps no further
    * @param device its limits and the kernels of this jar
@@ -412,7 +412,7 @@ public final class TransposePlanner {
       return extent % tile == 0 ? 1 : (double) (extent % tile) / tile;
     }
 
-    /** What all kernels need: few enough outer axes, and a kernel that runs here. */
+    /** Requirements of all kernels: few enough outer axes, and a kernel that runs here. */
     private Availability<TransposePlan> decide(
         List<Axis> outer,
         Optional<KernelIndex.Kernel> kernel,

@@ -9,18 +9,17 @@ import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
 
 /**
- * What is asked of a transpose: an array of {@code shape}, its axes reordered by {@code
- * permutation}, with elements of {@code elementBytes} bytes. The result has the shape {@link
- * #outputShape()}.
+ * A transpose: an array of {@code shape}, its axes reordered by {@code permutation}, with elements
+ * of {@code elementBytes} bytes. The result has the shape {@link #outputShape()}.
  *
  * <p>Both sides are dense and row-major unless strides say otherwise: a block inside a larger array
  * has the strides of that array. Worked case: 100 x 60 elements in the middle of a matrix with rows
  * of 4096 have the strides {@code (4096, 1)}; the address handed over is that of the block's first
  * element, and {@link #inBytes()} reaches to the end of its last one. Of the output only the
- * elements are written, never what lies between them.
+ * elements are written, never the gaps between them.
  *
  * <p>An axis of the input whose stride is negative is read backwards. The address handed over is
- * still that of the lowest element; the first one lies {@link #inStartBytes()} behind it.
+ * still that of the lowest element; the first one is {@link #inStartBytes()} after it.
  *
  * @param shape input extents, outermost first
  * @param permutation output axis {@code i} is input axis {@code permutation.axis(i)}
@@ -91,7 +90,7 @@ public record TransposeProblem(
     }
     axes.sort(Comparator.comparingLong(axis -> Math.abs(strides.stride(axis))));
     try {
-      long reach = 1; // elements that the axes so far lie within
+      long reach = 1; // elements that the axes so far span
       for (int axis : axes) {
         long stride = Math.abs(strides.stride(axis));
         if (stride < reach) {
@@ -108,7 +107,7 @@ public record TransposeProblem(
     }
   }
 
-  /** Bytes of the elements, without what lies between them. */
+  /** Bytes of the elements, without the gaps. */
   public long bytes() {
     return shape.elements() * elementBytes;
   }

@@ -131,16 +131,16 @@ public interface TransposeStrategy {
 
   /** Two-dimensional transposes cut into tiles, one for each thread block. */
   sealed interface Tiled extends TransposeStrategy permits Vector, Shifted {
-    /** What is transposed. */
+    /** The matrices to transpose. */
     MatrixBatch matrices();
 
     /** The kernel that runs it. */
     KernelIndex.Kernel kernel();
 
-    /** Which tiles neighbouring thread blocks take. */
+    /** The order of the tiles that neighbouring thread blocks take. */
     TileOrder order();
 
-    /** The same by another kernel of its width. */
+    /** This strategy with another kernel of its width. */
     Tiled with(KernelIndex.Kernel other);
 
     /** Tiles along the rows. */
@@ -164,13 +164,13 @@ public interface TransposeStrategy {
    * Transposes in 16-byte accesses on both sides: pointers, strides and extents are multiples of 16
    * bytes.
    *
-   * @param matrices what is transposed
+   * @param matrices the matrices to transpose
    * @param kernel the kernel that runs it; one without masks if the extents are multiples of its
    *     tile
-   * @param order which tiles neighbouring thread blocks take
+   * @param order order of the tiles that neighbouring thread blocks take
    */
   record Vector(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order) implements Tiled {
-    /** The family of its kernels; those without masks have {@code _exact} behind it. */
+    /** The family of its kernels; those without masks have the suffix {@code _exact}. */
     static final String FAMILY = "transpose_vector";
 
     /** Checks the count of outer axes. */
@@ -212,9 +212,9 @@ public interface TransposeStrategy {
   /**
    * Transposes in 16-byte accesses on both sides of rows that begin anywhere.
    *
-   * @param matrices what is transposed
+   * @param matrices the matrices to transpose
    * @param kernel the kernel that runs it
-   * @param order which tiles neighbouring thread blocks take
+   * @param order order of the tiles that neighbouring thread blocks take
    */
   record Shifted(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order)
       implements Tiled {
@@ -236,7 +236,7 @@ public interface TransposeStrategy {
 
     @Override
     public long rowTiles() {
-      long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements a row lies further on
+      long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements from one row to the next
       return Ceil.div(Math.addExact(matrices.rows(), most), kernel.shape().rows());
     }
 
@@ -254,7 +254,7 @@ public interface TransposeStrategy {
   /**
    * Transposes with one extent of at most {@link #MOST}, whose side is dense.
    *
-   * @param matrices what is transposed
+   * @param matrices the matrices to transpose
    * @param split true if the columns are few, false if the rows are
    * @param kernel the kernel that runs it
    */
@@ -263,7 +263,7 @@ public interface TransposeStrategy {
     /** The longest narrow extent. */
     static final int MOST = 31;
 
-    /** What the families of kernels for sides that begin at any address have behind their name. */
+    /** Suffix of the families of kernels for sides that begin at any address. */
     static final String SHIFTED = "_shifted";
 
     /** Bytes of a piece at most; {@code STAGE_BYTES} in transpose_narrow.cu. */
@@ -281,7 +281,7 @@ public interface TransposeStrategy {
       long stride = split ? matrices.outRowStride() : matrices.inRowStride();
       long most = STAGE_BYTES / (narrow * matrices.elementBytes());
       long length = Long.highestOneBit(most);
-      // Vectors begin up to so many elements before the first.
+      // Vectors begin up to this number of elements before the first.
       long before =
           split && kernel.family().endsWith(SHIFTED)
               ? VECTOR_BYTES / matrices.elementBytes() - 1L
@@ -309,7 +309,7 @@ public interface TransposeStrategy {
   /**
    * Permutations with short extents or runs, in boxes that hold many of them.
    *
-   * @param box what a thread block stages
+   * @param box box that a thread block stages
    * @param kernel the kernel that runs it
    */
   record Packed(PackedBox box, KernelIndex.Kernel kernel) implements TransposeStrategy {
@@ -368,7 +368,7 @@ public interface TransposeStrategy {
     }
   }
 
-  /** The same into {@code words} from {@code at} on. */
+  /** Puts the outer axes into {@code words} from {@code at} on. */
   static void putOuter(long[] words, int at, List<Axis> outer) {
     int next = at;
     for (int i = outer.size(); i < MAX_OUTER; i++) {

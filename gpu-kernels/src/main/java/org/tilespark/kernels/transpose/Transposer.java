@@ -14,8 +14,8 @@ public interface Transposer extends AutoCloseable {
    *
    * @param problem shape, permutation, element width and strides
    * @param in exactly {@code problem.inBytes()} bytes; borrowed, not changed
-   * @param out exactly {@code problem.outBytes()} bytes; borrowed; must not overlap {@code in};
-   *     what lies between its elements stays as it is
+   * @param out exactly {@code problem.outBytes()} bytes; borrowed; must not overlap {@code in}; the
+   *     gaps between its elements stay as they are
    * @throws IllegalArgumentException if a range has another length than the problem needs
    */
   void transpose(TransposeProblem problem, HostMemory in, HostMemory out);

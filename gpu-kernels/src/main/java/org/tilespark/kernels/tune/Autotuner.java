@@ -26,7 +26,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
 
   private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
 
-  /** What another tiling must gain to be taken, where other work may disturb the trials. */
+  /** Gain from which another tiling is taken, where other work may disturb the trials. */
   public static final double LEAST_GAIN = 0.01;
 
   private final DeviceKernels device;
@@ -39,7 +39,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
    *
    * @param device its limits and the kernels of this jar
    * @param bundled tilings to start from; their classes are not tuned
-   * @param store where to keep what is found; what it holds comes before {@code bundled}
+   * @param store store of the results; its tilings come before {@code bundled}
    * @param budget time for one class of problems; zero to try nothing, and take what is known
    */
   public Autotuner(
@@ -53,7 +53,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   /**
    * A tuner without a store, for a device that does nothing else.
    *
-   * @param leastGain what another tiling must gain to be taken
+   * @param leastGain gain from which another tiling is taken
    */
   public static Autotuner undisturbed(DeviceKernels device, Duration budget, double leastGain) {
     return new Autotuner(

@@ -26,7 +26,7 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
   /** Fewer operations than this are done in a few microseconds, whoever does them. */
   public static final double LEAST_OPERATIONS = 1L << 26;
 
-  /** What another way must gain to be taken; less than that may be chance. */
+  /** Gain from which another way is taken; less than that may be chance. */
   public static final double LEAST_GAIN = 0.05;
 
   private static final Logger LOG = LoggerFactory.getLogger(MultiplyTuner.class);
@@ -36,7 +36,7 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
   /**
    * A tuner of one device.
    *
-   * @param store where choices are kept
+   * @param store store of the choices
    * @param budget time for one class of products, once the kernels are loaded; zero to try nothing
    */
   public MultiplyTuner(Optional<TuningStore<MultiplyClass, MultiplyWay>> store, Duration budget) {
@@ -60,7 +60,7 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
     return new MultiplyTuner(Optional.empty(), Duration.ZERO);
   }
 
-  /** What was chosen for a class; empty if nothing was, and the planner's rule holds. */
+  /** The choice for a class; empty if there is none, and the planner's rule holds. */
   public Optional<MultiplyWay> find(MultiplyClass products) {
     return table.find(products);
   }

@@ -30,7 +30,7 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
    * A tuner of one device.
    *
    * @param bundled choices to start from
-   * @param store where choices are kept; what it holds comes before {@code bundled}
+   * @param store store of the choices; they come before {@code bundled}
    * @param budget time for one class of problems; zero to try nothing, and take what is known
    * @param leastGain fraction of the first plan's time that another must save to be taken
    * @param nanoTime the clock
@@ -47,12 +47,12 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
     this.trials = new Trials<>(budget, leastGain, nanoTime);
   }
 
-  /** What is on disk. */
+  /** Loads the choices on disk. */
   final TuningTable<K, V> load() {
     return store.map(TuningStore::load).orElseGet(TuningTable::empty);
   }
 
-  /** What is known now. */
+  /** The choices known now. */
   public final TuningTable<K, V> table() {
     return table;
   }

@@ -97,7 +97,7 @@ public final class TuningStore<K, V> {
     return file;
   }
 
-  /** What is on disk; empty if there is nothing of use. */
+  /** Loads the choices on disk; empty if there is nothing of use. */
   public synchronized TuningTable<K, V> load() {
     try {
       if (!usable || !Files.exists(directory) || !isPrivate() || !Files.exists(file)) {

@@ -23,7 +23,7 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 import sun.misc.Unsafe;
 
-/** Structs as they lie in native memory; what the driver would encode is made up. */
+/** Structs in native memory; the words that the driver would encode are made up. */
 class ArgumentStructTest {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final long GUARD = 0x5a5a5a5a5a5a5a5aL;

@@ -27,14 +27,14 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What the build does on machines with another compiler than this one has, or none: its scripts run
- * with a PATH and a cache of the test's own, and pip installs a small wheel that the test makes.
+ * The build on machines with another compiler, or none: its scripts run with a PATH and a cache of
+ * the test's own, and pip installs a small wheel that the test makes.
  */
 @EnabledOnOs(OS.LINUX)
 class CudaBuildTest {
   private static final Path SOURCES = Path.of("src/main/cuda").toAbsolutePath();
 
-  /** What the scripts call; of the machine's PATH nothing else is seen. */
+  /** Tools that the scripts call; of the machine's PATH nothing else is seen. */
   private static final List<String> TOOLS =
       List.of(
           "awk",

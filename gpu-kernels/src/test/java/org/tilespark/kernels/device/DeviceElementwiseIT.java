@@ -34,7 +34,7 @@ import org.tilespark.layout.Shape;
 /** The device's programs against the host's: equal bits where both promise them. */
 @RequiresGpu
 class DeviceElementwiseIT {
-  /** Bytes before and behind each array, which must stay as they are. */
+  /** Bytes before and after each array, which must stay as they are. */
   private static final int GUARD = 256;
 
   private static CudaDevice device;
@@ -268,10 +268,10 @@ class DeviceElementwiseIT {
   }
 
   /**
-   * What comes out, with complex numbers made interleaved and split again.
+   * The results, with complex numbers made interleaved and split again.
    *
-   * @param shift bytes by which arrays begin behind a multiple of 256, a multiple of the width of
-   *     an element
+   * @param shift bytes by which arrays begin after a multiple of 256, a multiple of the width of an
+   *     element
    */
   private static List<List<long[]>> run(ElementwiseProgram program, Block block, int shift) {
     List<byte[]> up = new ArrayList<>();

@@ -77,7 +77,7 @@ class DeviceMultiplierIT extends MultiplierContract {
     return OpenMultiplier.CHAIN_OF_DOUBLES;
   }
 
-  /** Tasks share one multiplier; each result has the same bits, whatever runs beside it. */
+  /** Tasks share one multiplier; each result has the same bits, whatever runs at the same time. */
   @Test
   void severalThreadsShareOneDevice() throws Exception {
     MultiplyProblem problem =
@@ -107,7 +107,7 @@ class DeviceMultiplierIT extends MultiplierContract {
     return c;
   }
 
-  /** Totals take the partial sums, which are cleared; what lies behind them stays. */
+  /** Totals take the partial sums, which are cleared; the bytes after them stay. */
   @Test
   void additionsOfTiles() {
     for (int elements : new int[] {1, 2, 3, 4, 5, 1023, 1024, 1025, 3_000_001}) {
@@ -201,7 +201,7 @@ class DeviceMultiplierIT extends MultiplierContract {
     }
   }
 
-  /** Where there is no product, nothing is tried, and nothing is kept. */
+  /** Without a product nothing is tried, and nothing is kept. */
   @Test
   void noChoiceWithoutAProduct(@TempDir Path directory) throws Exception {
     DeviceMultiplier.Tuning tuning =

@@ -25,7 +25,7 @@ import org.tilespark.layout.Shape;
 /** Reductions on a device: the host's bits. */
 @RequiresGpu
 class DeviceReducerIT {
-  /** Bytes before and behind each array, which must stay as they are. */
+  /** Bytes before and after each array, which must stay as they are. */
   private static final int GUARD = 256;
 
   private static final byte UNTOUCHED = 0x5a;
@@ -100,7 +100,7 @@ class DeviceReducerIT {
     }
   }
 
-  /** Places behind several levels of trees, along rows and across them. */
+  /** Places across several levels of trees, along rows and across them. */
   @Test
   void placesOfLongSequences() {
     Random random = new Random(3);
@@ -128,7 +128,7 @@ class DeviceReducerIT {
     1025, 1040, 1100
   };
 
-  /** Sequences of at most little more than a tree: behind each other, and side by side. */
+  /** Sequences of at most little more than a tree: consecutive and interleaved. */
   @Test
   void shortSequences() {
     Random random = new Random(4);

@@ -18,8 +18,8 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * Rows that lie so far apart that offsets exceed 2^31 elements: in each operand, by each way, of
- * few rows with leading dimensions above 2^30 and of several tiles of them.
+ * Rows with offsets beyond 2^31 elements: in each operand, by each way, of few rows with leading
+ * dimensions above 2^30 and of several tiles of them.
  */
 @RequiresGpu
 class FarRowsIT extends MultiplyWays {

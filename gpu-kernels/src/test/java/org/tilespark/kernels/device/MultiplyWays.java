@@ -86,8 +86,8 @@ abstract class MultiplyWays extends MultiplierChecks {
   }
 
   /**
-   * One of the ways that the planner may choose, on buffers that hold what lies between the rows
-   * too, at offsets of their own.
+   * One of the ways that the planner may choose, on buffers with gaps between the rows, at offsets
+   * of their own.
    */
   final class OneWay implements Multiplier {
     private final String name;
@@ -110,12 +110,15 @@ abstract class MultiplyWays extends MultiplierChecks {
       this.processors = processors;
     }
 
-    /** The same from so many elements after the start. */
+    /** This way from {@code elements} elements after the start. */
     OneWay at(int elements) {
       return new OneWay(name, elements, processors);
     }
 
-    /** The same with plans for a device of so many multiprocessors, whatever this one has. */
+    /**
+     * This way with plans for a device of {@code multiprocessors} multiprocessors, whatever this
+     * one has.
+     */
     OneWay plannedFor(int multiprocessors) {
       return new OneWay(name, shift, multiprocessors);
     }
@@ -244,7 +247,7 @@ abstract class MultiplyWays extends MultiplierChecks {
       return name.startsWith(SPLIT);
     }
 
-    /** True of the kernels that make tiles of doubles on the tensor cores of sm_90a. */
+    /** True of the kernels that make tiles of DOUBLE on the tensor cores of sm_90a. */
     boolean isDoublesOnTensorCores() {
       return name.startsWith("multiply_double");
     }
@@ -254,7 +257,7 @@ abstract class MultiplyWays extends MultiplierChecks {
       return name.contains("_chain_");
     }
 
-    /** True of the kernels for operands of which one, at least, does not lie along K. */
+    /** True of the kernels for operands of which one, at least, is not stored along K. */
     boolean readsAcrossAlone() {
       return name.contains("_fused_tf32_");
     }
@@ -278,7 +281,7 @@ abstract class MultiplyWays extends MultiplierChecks {
     }
   }
 
-  /** This device with so many multiprocessors. */
+  /** This device with another count of multiprocessors. */
   private DeviceLimits withMultiprocessors(int multiprocessors) {
     DeviceLimits limits = device.limits();
     return new DeviceLimits(

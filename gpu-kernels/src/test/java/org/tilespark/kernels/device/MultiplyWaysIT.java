@@ -28,13 +28,13 @@ class MultiplyWaysIT extends MultiplyWays {
   /** Of a slice of an H100, an A100, an H100 with PCIe, and an H200. */
   private static final int[] MULTIPROCESSORS = {16, 108, 114, 132};
 
-  /** Where doubles begin, an odd number to a row, does not change a bit. */
+  /** The address of DOUBLE operands, with an odd number to a row, does not change a bit. */
   @Test
   void doublesHaveTheSameBitsAnywhere() {
     SplittableRandom random = new SplittableRandom(28);
     for (OneWay way : ways(ElementType.FLOAT64)) {
       if (!way.isOwn()) {
-        continue; // cuBLAS promises no such thing
+        continue; // cuBLAS does not promise it
       }
       long[] shape = way.near(301, 259, 131);
       for (int which = 0; which < 4; which++) {
@@ -119,8 +119,8 @@ class MultiplyWaysIT extends MultiplyWays {
   }
 
   /**
-   * The last columns of doubles in parts of K, as planned for devices of other sizes too: ragged
-   * edges, plain sums and others.
+   * The last columns of DOUBLE products in parts of K, as planned for devices of other sizes too:
+   * ragged edges, plain sums and others.
    */
   @Test
   void restsOfDoublesInEveryWay() {
@@ -207,7 +207,7 @@ class MultiplyWaysIT extends MultiplyWays {
         Map<String, double[]> firsts = new HashMap<>(); // by the order of sums
         for (OneWay way : ways(ElementType.FLOAT64)) {
           if (!way.isOwn() || way.isSkinny() || way.isOneChain() || !way.takes(problem)) {
-            continue; // cuBLAS promises no such thing
+            continue; // cuBLAS does not promise it
           }
           for (int run = 0; run < 3; run++) {
             double[] c = new double[n * n];
@@ -222,7 +222,7 @@ class MultiplyWaysIT extends MultiplyWays {
     }
   }
 
-  /** However products of a batch lie, in one launch or several; whole numbers and others. */
+  /** Batches with all layouts, in one launch or several; whole numbers and others. */
   @Test
   void batchesInEveryWay() {
     SplittableRandom random = new SplittableRandom(27);
@@ -234,7 +234,7 @@ class MultiplyWaysIT extends MultiplyWays {
         for (Lie lie : Lie.values()) {
           for (long[] shape : shapes) {
             int which = random.nextInt(4);
-            // From an even first element, rows and products may lie as the copy engine wants it.
+            // From an even first element, rows and products may have the copy engine's alignment.
             boolean dense = random.nextBoolean();
             MultiplyProblem problem =
                 batch(
@@ -337,7 +337,10 @@ class MultiplyWaysIT extends MultiplyWays {
     }
   }
 
-  /** Where a split has no parts, or parts' products overflow, results are as without it. */
+  /**
+   * Values without split parts, or with parts whose products overflow, give the results of plain
+   * arithmetic.
+   */
   @Test
   void valuesThatHaveNoPartsInEveryWay() {
     float[][] pairs = {
@@ -451,7 +454,8 @@ class MultiplyWaysIT extends MultiplyWays {
   }
 
   /**
-   * The same of rows that begin evenly, of ragged tiles and whole ones, and in lower precisions.
+   * NaN and infinity with rows that begin evenly, of ragged tiles and whole ones, and in lower
+   * precisions.
    */
   @Test
   void nanAndInfinityPropagateFromEvenRowsInEveryWay() {
@@ -573,7 +577,7 @@ class MultiplyWaysIT extends MultiplyWays {
     assertTrue(!isForIt || way.takes(problem), () -> way + " does not take " + problem);
   }
 
-  /** Where there is no product, C is scaled in each way that there is for it. */
+  /** Without a product, C is scaled in each way that there is for it. */
   @Test
   void noProductInEveryWay() {
     SplittableRandom random = new SplittableRandom(32);
@@ -606,8 +610,8 @@ class MultiplyWaysIT extends MultiplyWays {
   }
 
   /**
-   * Operands and results below the least normal number, and normal operands of such results: each
-   * element of C is one product of a power of two and a number of 3 bits, so exact.
+   * Operands and results below the least normal number, and normal operands with results below it:
+   * each element of C is one product of a power of two and a number of 3 bits, so exact.
    */
   @Test
   void subnormalOperandsAndResultsInEveryWay() {
@@ -620,7 +624,7 @@ class MultiplyWaysIT extends MultiplyWays {
                   : new int[][] {{-130, 40}, {40, -130}, {-130, 0}, {0, -133}, {-68, -70}};
       for (OneWay way : ways(kind.type(), kind.precision())) {
         if (!way.isOwn()) {
-          continue; // cuBLAS promises no such thing
+          continue; // cuBLAS does not promise it
         }
         for (int[] pair : exponents) {
           for (int which = 0; which < 4; which++) {

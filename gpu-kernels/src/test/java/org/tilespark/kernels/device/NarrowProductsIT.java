@@ -176,7 +176,7 @@ class NarrowProductsIT extends MultiplyWays {
     return Float.intBitsToFloat(Float.floatToRawIntBits(value) >> cut << cut);
   }
 
-  /** Where operands begin does not change a bit, with rows that begin evenly or not. */
+  /** The address of operands does not change a bit, with rows that begin evenly or not. */
   @Test
   void narrowProductsHaveTheSameBitsAnywhere() {
     SplittableRandom random = new SplittableRandom(26);

@@ -19,7 +19,7 @@ import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 
 /**
- * Errors of every own kernel for products, in every precision, beside sums of twice the digits, of
+ * Errors of every own kernel for products, in every precision, against sums of twice the digits, of
  * terms that are scaled by their place or taken back by others; rounding alone, of values that are
  * hard to round; and that kernels of one order of sums differ in no bit.
  */
@@ -80,7 +80,7 @@ class ProductErrorsIT extends MultiplyWays {
 
   /**
    * Of full precision the project's bar. Of lower ones each instruction of the tensor cores, at
-   * least 8 steps of K, may cut off a unit of the sum, and so may a few additions behind them.
+   * least 8 steps of K, may cut off a unit of the sum, and so may a few additions after them.
    */
   private double allowedError(MultiplyProblem problem, Terms terms) {
     return problem.precision() == Precision.FULL

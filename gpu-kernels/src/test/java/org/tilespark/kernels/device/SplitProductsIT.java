@@ -117,7 +117,7 @@ class SplitProductsIT extends MultiplyWays {
     SplittableRandom random = new SplittableRandom(42);
     for (Inputs inputs : Inputs.values()) {
       for (int[] shape :
-          // The last of so many tiles that K is not cut: sums of parts are rounded once more.
+          // The last has enough tiles that K is not cut: sums of parts are rounded once more.
           new int[][] {{128, 64, 128}, {130, 256, 140}, {260, 300, 131}, {1100, 1024, 1030}}) {
         double allowed = SplitArithmetic.allowed(shape[1], inputs);
         double[] worst = new double[4];
@@ -147,8 +147,8 @@ class SplitProductsIT extends MultiplyWays {
   }
 
   /**
-   * Operands so small that products of their parts are subnormal or nothing: what is lost is no
-   * more than the six terms' last bits, beside the bar.
+   * Operands whose parts' products are subnormal or zero: the loss is no more than the six terms'
+   * last bits, in addition to the bar.
    */
   @Test
   void operandsOfSmallProducts() {

@@ -49,7 +49,7 @@ class SplitRangeIT extends MultiplyWays {
           MultiplyProblem problem =
               MultiplyProblem.dense(M, K, N, ElementType.FLOAT32, transposeA, transposeB);
           if (way.isSkinny()) {
-            continue; // it takes no such shape
+            continue; // it does not take this shape
           }
           assertTrue(way.takes(problem), () -> way + " does not take " + problem);
           float[] a = values(M * K, exponents[0], random);

@@ -20,9 +20,9 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * Which half tiles of 64 x 128 the split leaves to the repair, read back from the workspace, and
- * what the repair makes of them. Whole numbers, so that nothing may differ; small shapes that meet
- * all edges, so that compute-sanitizer runs through them.
+ * Half tiles of 64 x 128 that the split leaves to the repair, read back from the workspace, and the
+ * repair's results. Whole numbers, so that nothing may differ; small shapes that meet all edges, so
+ * that compute-sanitizer runs through them.
  */
 @RequiresGpu
 class SplitRepairIT extends MultiplyWays {
@@ -30,7 +30,7 @@ class SplitRepairIT extends MultiplyWays {
   private static final int TILE = 128; // columns of a tile
   private static final int PANEL = 32; // steps of K that are cut at once
 
-  /** What has no three parts, whichever operand it is in. */
+  /** Values without three parts, whichever operand they are in. */
   private static final float[] BAD = {
     Math.nextDown(SplitArithmetic.LEAST),
     -Math.nextDown(SplitArithmetic.LEAST),
@@ -181,7 +181,7 @@ class SplitRepairIT extends MultiplyWays {
                 (which & 2) != 0));
       }
       problems.add(batch(problems.get(1), 3, Lie.BEHIND)); // A is packed
-      problems.add(batch(problems.get(0), 2, Lie.BEHIND)); // A lies as it can be read
+      problems.add(batch(problems.get(0), 2, Lie.BEHIND)); // A can be read as it is stored
       for (MultiplyProblem problem : problems) {
         boolean add = random.nextBoolean();
         int shift = problem.m() == 256 ? 0 : random.nextInt(2) * 3;
@@ -390,7 +390,7 @@ class SplitRepairIT extends MultiplyWays {
       return Arrays.stream(flags).sum();
     }
 
-    /** The same, of half tiles that hold some of C. */
+    /** The number of half tiles to repair that hold some of C. */
     int flaggedInside() {
       int flagged = 0;
       for (int at = 0; at < flags.length; at++) {
@@ -489,7 +489,7 @@ class SplitRepairIT extends MultiplyWays {
       return Arrays.stream(halves).limit(12).mapToObj(this::name).toList();
     }
 
-    /** Sums of whole numbers are exact; beside values of other sizes those are rounded. */
+    /** Sums of whole numbers are exact; with values of other sizes they are rounded. */
     private void requireProducts() {
       for (long q = 0; q < problem.batch().count(); q++) {
         for (long i = 0; i < m(); i++) {

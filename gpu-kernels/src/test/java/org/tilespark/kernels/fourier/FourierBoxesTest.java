@@ -130,7 +130,7 @@ class FourierBoxesTest {
             Shape.of(3, 3, 5),
             List.of(2L, 0L, 0L),
             0));
-    // A complex double fills 16 bytes by itself.
+    // A complex DOUBLE fills 16 bytes alone.
     assertEquals(0, mode(ElementType.FLOAT64, true, array, slab, List.of(3L, 0L, 0L), 0));
   }
 

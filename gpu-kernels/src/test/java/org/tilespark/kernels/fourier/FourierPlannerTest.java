@@ -90,7 +90,7 @@ class FourierPlannerTest {
     }
   }
 
-  /** What cuFFT does, as its manual describes the layouts. */
+  /** The computation of cuFFT, as its manual describes the layouts. */
   private static void execute(FourierPass pass, double[] in, double[] out) {
     int rank = pass.lengths().size();
     long[] n = new long[3];

@@ -12,7 +12,7 @@ import org.tilespark.kernels.pointwise.ElementwiseErrors;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.ElementType;
 
-/** What docs/decisions/elementwise-programs.md states of the host. */
+/** Errors of the host, as docs/decisions/elementwise-programs.md states them. */
 class HostElementwiseErrorsTest {
   @Test
   void errorsStayWithinTheirBounds() {

@@ -42,7 +42,7 @@ class HostMultiplierFuzzTest {
     return HostProfile.current().withVectorBits(0);
   }
 
-  /** What {@link HostMultiplierFuzz} prints last in a JVM of its own, with HotSpot's compilers. */
+  /** The last line of {@link HostMultiplierFuzz} in a JVM of its own, with HotSpot's compilers. */
   private static String fork(String... options) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

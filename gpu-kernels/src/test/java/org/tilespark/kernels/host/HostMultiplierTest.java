@@ -63,7 +63,9 @@ class HostMultiplierTest extends MultiplierContract {
     }
   }
 
-  /** What a device may find infinite or NaN: products and partial sums beyond FLOAT's range. */
+  /**
+   * Sums that a device may find infinite or NaN: products and partial sums beyond FLOAT's range.
+   */
   @Test
   void sumsOfFloatsOverflowAtTheEndAlone() {
     MultiplyProblem problem =

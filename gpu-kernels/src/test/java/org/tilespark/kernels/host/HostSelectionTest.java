@@ -28,7 +28,7 @@ class HostSelectionTest {
     }
   }
 
-  /** Of numbers that are far apart no more are selected than are wanted. */
+  /** Of numbers with large differences no more are selected than are wanted. */
   @Test
   void fewAreSelected() {
     Case given = SelectionCases.random(ElementType.FLOAT64, 1, 1000, 7, 0, new Random(1));

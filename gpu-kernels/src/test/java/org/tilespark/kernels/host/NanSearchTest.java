@@ -58,7 +58,7 @@ class NanSearchTest {
     return new HostMemory(bytes, Unsafe.ARRAY_BYTE_BASE_OFFSET + 40L, size);
   }
 
-  /** What the search says, also while it copies. */
+  /** The result of the search, also while it copies. */
   private static boolean hasNan(NanSearch search, HostMemory values, ElementType type) {
     boolean found = search.hasNan(values, type);
     int size = (int) values.bytes();

@@ -39,7 +39,7 @@ class OpenblasMultiplierTest extends MultiplierContract {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final String IN_JAR = "/org/bytedeco/openblas/linux-x86_64/";
 
-  /** What the library needs comes before it. */
+  /** Libraries that it needs come before it. */
   private static final List<String> FILES =
       List.of("libgcc_s.so.1", "libquadmath.so.0", "libgfortran.so.5", "libopenblas.so.0");
 

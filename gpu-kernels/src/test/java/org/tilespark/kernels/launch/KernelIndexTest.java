@@ -51,7 +51,7 @@ class KernelIndexTest {
     assertEquals("2 kernels for compute_80, sm_80, sm_90a", index.toString());
   }
 
-  /** What a launch needs is said with the machine code, and holds for all architectures. */
+  /** The needs of a launch are stated with the machine code, and hold for all architectures. */
   @Test
   void readsWhatALaunchNeeds() {
     KernelIndex.Kernel kernel =
@@ -104,7 +104,7 @@ class KernelIndexTest {
     assertMessage("colonel a", "expected nvcc, fatbin, ptx or kernel first");
   }
 
-  /** What the compiler says of the kernels in this jar. */
+  /** The compiler's report on the kernels in this jar. */
   @Test
   void noKernelOfThisJarSpills() throws IOException {
     List<String> machineCode = linesOfThisJar(" spillBytes=");

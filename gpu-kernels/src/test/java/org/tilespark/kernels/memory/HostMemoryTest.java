@@ -10,7 +10,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import sun.misc.Unsafe;
 
-/** What is refused always, and, where assertions are enabled, addresses that cannot be right. */
+/**
+ * Arguments that are refused always, and, where assertions are enabled, addresses that cannot be
+ * right.
+ */
 class HostMemoryTest {
   @BeforeEach
   void assertionsAreEnabled() {

@@ -52,7 +52,7 @@ class SlabAllocatorTest {
   void freedNeighboursJoinButNotAcrossSlabs() {
     SlabAllocator slabs = new SlabAllocator(1L << 32, 64 * MIB);
     slabs.add(0, 64 * MIB, 64 * MIB);
-    slabs.add(64 * MIB, 64 * MIB, 64 * MIB); // right behind the first
+    slabs.add(64 * MIB, 64 * MIB, 64 * MIB); // right after the first
     assertEquals(List.of(), slabs.free(64 * MIB, 64 * MIB));
     assertEquals(List.of(), slabs.free(0, 64 * MIB));
     assertEquals(OptionalLong.empty(), slabs.allocate(128 * MIB));
@@ -105,7 +105,7 @@ class SlabAllocatorTest {
     assertThrows(IllegalArgumentException.class, () -> new SlabAllocator(0, 0));
   }
 
-  /** Random requests beside a model that knows every byte in use. */
+  /** Random requests, compared with a model that knows every byte in use. */
   @Test
   void agreesWithAModel() {
     long seed = System.nanoTime();
@@ -116,7 +116,7 @@ class SlabAllocatorTest {
     }
   }
 
-  /** An owner whose slabs lie at made-up addresses, often side by side. */
+  /** An owner whose slabs are at made-up addresses, often adjacent. */
   private static final class Model {
     private final SlabAllocator slabs;
     private final long kept;

@@ -30,10 +30,11 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
-/** Steps of doubles; the words are fields of structs in the kernels. */
+/** Steps of products of DOUBLE; the words are fields of structs in the kernels. */
 class DoubleStepsTest {
   /**
-   * Doubles lie as they are where rows begin at multiples of 16 bytes, and are copied elsewhere.
+   * Operands of DOUBLE are read in place where rows begin at multiples of 16 bytes, and are copied
+   * elsewhere.
    */
   @Test
   void stepsOfDoubles() {
@@ -186,7 +187,7 @@ class DoubleStepsTest {
                     text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 6144")));
   }
 
-  /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
+  /** If tiles of DOUBLE are some rounds and a few more, those few are made in parts of K. */
   @Test
   void restsOfDoubles() {
     ElementType d = ElementType.FLOAT64;
@@ -240,7 +241,7 @@ class DoubleStepsTest {
 
   /**
    * Extents that are no multiples of tiles, rows that begin unevenly, plain sums and others: whole
-   * rounds go to C, the rest to scratch behind all copies, and its sums to the rest of C.
+   * rounds go to C, the rest to scratch after all copies, and its sums to the rest of C.
    */
   @Test
   void restsWithRaggedEdges() {
@@ -281,7 +282,7 @@ class DoubleStepsTest {
   }
 
   /**
-   * The last steps make two columns of tiles of 64 x 128, behind 11, or 10 where B is the left
+   * The last steps make two columns of tiles of 64 x 128, after 11, or 10 where B is the left
    * operand.
    */
   private static void requireRest(
@@ -419,7 +420,7 @@ class DoubleStepsTest {
         of.workspaceBytes());
   }
 
-  /** The map of doubles as DoubleArguments says, along K or across. */
+  /** The map of DOUBLE operands for DoubleArguments, along K or across. */
   private static MultiplyStep.TensorMap map(
       MultiplyStep.Place from, long cols, long rows, long lead, boolean across, int tile) {
     return new MultiplyStep.TensorMap(

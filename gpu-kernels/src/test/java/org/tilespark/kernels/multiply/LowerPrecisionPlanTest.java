@@ -217,9 +217,7 @@ class LowerPrecisionPlanTest {
     }
   }
 
-  /**
-   * Where the copy engine rounds a large A as it reads it, tiles of the tensor cores do as well.
-   */
+  /** If the copy engine rounds a large A as it reads it, tiles of the tensor cores do as well. */
   @Test
   void tf32IsReadOnceByTiles() {
     for (MultiplyProblem problem :
@@ -248,8 +246,8 @@ class LowerPrecisionPlanTest {
   }
 
   /**
-   * The tuner tries what the device has for it, but no older kernels beside newer ones, nor cuBLAS,
-   * which does not round as asked; with an engine named, ways that make the same bits.
+   * The tuner tries the device's kernels for it, but no older kernels together with newer ones, nor
+   * cuBLAS, which does not round as asked; with an engine named, ways that make the same bits.
    */
   @Test
   void choices() {
@@ -583,7 +581,7 @@ class LowerPrecisionPlanTest {
         product.launch());
   }
 
-  /** Where nothing of ours runs, cuBLAS is needed, and the reason names the architecture. */
+  /** If no kernel of ours runs, cuBLAS is needed, and the reason names the architecture. */
   @Test
   void beforeTensorCoresOfFloat() {
     DeviceLimits turing = device(7, 5, 40);
@@ -644,7 +642,7 @@ class LowerPrecisionPlanTest {
                 .plan(smaller, 8192, chosen)));
   }
 
-  /** What this jar holds is what the cases above take for granted. */
+  /** The kernels in this jar are those that the cases above assume. */
   @Test
   void kernelsOfThisJar() {
     KernelIndex jar = KernelIndex.ofThisJar();

@@ -25,8 +25,8 @@ import sun.misc.Unsafe;
  * twice the precision, and is plain index arithmetic, independent of either twin. The bar is that
  * of the project: {@code max |C - C*| / (|A||B|) <= 2 u sqrt(K)}, and a wider one where doubles
  * whose errors add up make long chains ({@link #chainOfDoubles}). Memory alternates between heap
- * arrays and direct buffers; what lies between the rows of A and B is NaN, which spoils any sum it
- * gets into, and what lies between the rows of C and around it must stay as it is.
+ * arrays and direct buffers; the gaps between the rows of A and B are NaN, which spoils any sum it
+ * gets into, and the gaps between the rows of C and the bytes around it must stay as they are.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class MultiplierChecks {
@@ -37,12 +37,12 @@ public abstract class MultiplierChecks {
   /** As many elements of C are compared, all of them in smaller ones. */
   private static final int MOST_COMPARED = 20_000;
 
-  /** What matrices hold. */
+  /** Element types of matrices. */
   protected static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
 
   private int cases;
 
-  /** So many doubles may be summed in one chain, however few they are in all. */
+  /** Terms of DOUBLE that may be summed in one chain, however few there are in all. */
   protected int chainOfDoubles() {
     return 0;
   }
@@ -52,7 +52,7 @@ public abstract class MultiplierChecks {
     return true;
   }
 
-  /** What the elements of A and B are like. */
+  /** Kinds of elements of A and B. */
   public enum Inputs {
     /** Uniform in -1..1: sums cancel. */
     SIGNED {
@@ -87,7 +87,7 @@ public abstract class MultiplierChecks {
     abstract DoubleSupplier source(SplittableRandom random);
   }
 
-  /** What the terms of sums are like, by their place in K. */
+  /** Kinds of terms of sums, by their place in K. */
   public enum Terms {
     /** Uniform in -1..1. */
     SIGNED,
@@ -110,11 +110,11 @@ public abstract class MultiplierChecks {
     }
   }
 
-  /** How products of a batch lie. */
+  /** Layouts of a batch. */
   public enum Lie {
-    /** One behind the other without gaps. */
+    /** Consecutive products without gaps. */
     BEHIND,
-    /** With gaps: of A whole rows, of B and C so many elements that rows begin unevenly. */
+    /** With gaps: of A whole rows, of B and C enough elements that rows begin unevenly. */
     APART,
     /** All have the same A. */
     SAME_A,
@@ -128,7 +128,7 @@ public abstract class MultiplierChecks {
     OVERLAPPING
   }
 
-  /** So many products like {@code one}. */
+  /** A batch of {@code count} products like {@code one}. */
   protected static MultiplyProblem batch(MultiplyProblem one, long count, Lie lie) {
     long strideA = one.rowsA() * one.a().lead();
     long strideB = one.rowsB() * one.b().lead();
@@ -204,7 +204,7 @@ public abstract class MultiplierChecks {
     };
   }
 
-  /** The same with rows that begin at multiples of 16 bytes if the matrices do. */
+  /** This problem with rows that begin at multiples of 16 bytes if the matrices do. */
   protected static MultiplyProblem even(MultiplyProblem problem) {
     int step = 16 / problem.type().bytes();
     return new MultiplyProblem(
@@ -336,7 +336,7 @@ public abstract class MultiplierChecks {
   }
 
   /**
-   * {@code 2 u sqrt(K)}; where a chain of doubles is longer, more for terms that err to one side, a
+   * {@code 2 u sqrt(K)}; where a chain of DOUBLE is longer, more for terms that err to one side, a
    * quarter of a unit each, and for those of which a few outweigh all others: then every addition
    * errs by up to a unit, in a random walk of which the largest of many is seen.
    */
@@ -371,7 +371,7 @@ public abstract class MultiplierChecks {
         + (problem.factors().alpha() == 1 ? 0 : 1);
   }
 
-  /** The same on {@code multiplier}. */
+  /** Checks that NaN and infinity propagate on {@code multiplier}. */
   protected final void checkNanAndInfinity(Multiplier multiplier, ElementType... types) {
     SplittableRandom random = new SplittableRandom(15);
     for (ElementType type : types) {
@@ -443,7 +443,7 @@ public abstract class MultiplierChecks {
     }
   }
 
-  /** Where there is no product, A and B may be NaN: C is beta times C, and +0 if beta is 0. */
+  /** Without a product A and B may be NaN: C is beta times C, and +0 if beta is 0. */
   protected final void checkNoProduct(Multiplier multiplier, MultiplyProblem problem) {
     double beta = problem.factors().beta();
     Sides sides = sides(problem);
@@ -454,7 +454,7 @@ public abstract class MultiplierChecks {
         (product, i, j) -> beta == 0 ? 0 : beta * sides.oldC(product, i, j), multiplier);
   }
 
-  /** Factors that are NaN, and an infinite beta, reach C as in BLAS, and nothing beside it. */
+  /** Factors that are NaN, and an infinite beta, reach C as in BLAS, and nothing else. */
   protected final void checkFactorsThatAreNoNumbers(
       Multiplier multiplier, MultiplyProblem problem) {
     double[][] cases = { // alpha, beta, C
@@ -537,7 +537,7 @@ public abstract class MultiplierChecks {
       return HostMemory.ofDirectBuffer(buffer);
     }
 
-    /** Fills the matrices of all products, which may overlap, and what lies between. */
+    /** Fills the matrices of all products, which may overlap, and their gaps. */
     private void fillRows(
         HostMemory to,
         long rows,
@@ -672,7 +672,7 @@ public abstract class MultiplierChecks {
       Reference.reachabilityFence(keep);
     }
 
-    /** What lies around the elements of C is as it was. */
+    /** The bytes around the elements of C are unchanged. */
     void requireUntouched() {
       BitSet elements = new BitSet(before.length);
       for (long product = 0; product < problem.batch().count(); product++) {

@@ -19,7 +19,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
-/** What every {@link Multiplier} does: the same cases and the same expectations for both twins. */
+/** Cases and expectations for every {@link Multiplier}, the same for both twins. */
 public abstract class MultiplierContract extends MultiplierChecks {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final ElementType FLOAT = ElementType.FLOAT32;
@@ -127,7 +127,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** Products of one shape, however they lie. */
+  /** Products of one shape, with all layouts. */
   @ParameterizedTest
   @EnumSource(Inputs.class)
   void batches(Inputs inputs) {
@@ -223,7 +223,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** Where there is nothing to sum, alpha does not matter. */
+  /** If there is nothing to sum, alpha does not matter. */
   @Test
   void nothingToSumTimesAlpha() {
     for (ElementType type : TYPES) {
@@ -308,7 +308,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** The same bits every time: the order of the sums depends on the problem alone. */
+  /** Repeated runs give the same bits: the order of the sums depends on the problem alone. */
   @Test
   void sameBitsEveryTime() {
     for (ElementType type : TYPES) {
@@ -359,7 +359,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** What tf32 makes of the inputs does not meet FLOAT's bar, so that it is not for FULL. */
+  /** Inputs rounded to tf32 do not meet FLOAT's bar, so that it is not for FULL. */
   @Test
   void tf32MissesTheBarOfFloat() {
     for (long k : new long[] {64, longestInner()}) {
@@ -377,7 +377,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** Offsets beyond 2^31 elements: rows that lie far apart, most of the memory never touched. */
+  /** Offsets beyond 2^31 elements: rows at large distances, most of the memory never touched. */
   @Test
   void rowsFarApart() {
     long lead = (1L << 30) + 7; // 3 rows reach beyond 2^31 elements
@@ -459,7 +459,9 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** What lies on the diagonal of a symmetric product, and above; within the bound of products. */
+  /**
+   * The elements on the diagonal of a symmetric product, and above; within the bound of products.
+   */
   @ParameterizedTest
   @EnumSource(Inputs.class)
   void halves(Inputs inputs) {

@@ -50,7 +50,7 @@ class MultiplyChoicesTest {
     }
   }
 
-  /** Where the engine is named for the sake of bits, only ways of the same bits are tried. */
+  /** If the engine is named for the sake of bits, only ways of the same bits are tried. */
   @Test
   void choicesOfOneOrder() {
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);

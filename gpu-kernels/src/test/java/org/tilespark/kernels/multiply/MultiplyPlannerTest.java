@@ -135,7 +135,7 @@ class MultiplyPlannerTest {
     }
   }
 
-  /** The launch of a batch; A is where it lies, B is one for all. */
+  /** The launch of a batch; A is read in place, B is one for all. */
   @Test
   void launchesOfBatches() {
     MultiplyProblem problem =
@@ -325,7 +325,7 @@ class MultiplyPlannerTest {
             .candidates(square(Precision.TF32, 100, false), 100));
   }
 
-  /** What is taken by rule on a device that has all the kernels: the way's name, or a prefix. */
+  /** The choice by rule on a device that has all the kernels: the way's name, or a prefix. */
   @Test
   void tensorCoresByRule() {
     MultiplyEngine auto = MultiplyEngine.AUTO;
@@ -453,7 +453,7 @@ class MultiplyPlannerTest {
         1L,
         16_384L
       },
-      // Four tiles, of doubles eight, in so many parts that the 132 multiprocessors have one each.
+      // Four tiles, of DOUBLE eight, in enough parts that the 132 multiprocessors have one each.
       {problem(256, 1_000_000, 256, f), auto, present, "multiply_split", 33L, 1L},
       {problem(256, 1_000_000, 256, f), own, ABSENT, "multiply_split", 33L, 1L},
       {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_nt", 16L, 1L},

@@ -24,7 +24,9 @@ class PackedStepsTest {
   private static final long TWO_FLOAT = Float.floatToRawIntBits(2);
   private static final long THREE_FLOAT = Float.floatToRawIntBits(3);
 
-  /** Two chunks of K, A as it lies where it can; the words are fields of structs in the kernels. */
+  /**
+   * Two chunks of K, A read in place if possible; the words are fields of structs in the kernels.
+   */
   @Test
   void stepsOfASplit() {
     MultiplyProblem problem =
@@ -154,7 +156,7 @@ class PackedStepsTest {
     MultiplyStep packed = steps.get(3);
     assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(2));
     assertEquals(8, packed.launch().words()[9]);
-    // An A that begins unevenly is copied, beside B.
+    // An A that begins unevenly is copied, as B is.
     List<MultiplyStep> uneven = strategy.steps(problem, false, true);
     assertEquals(6, uneven.size());
     assertEquals(
@@ -362,7 +364,7 @@ class PackedStepsTest {
     }
   }
 
-  /** A batch in one launch each; where the copy engine cannot tell products apart, A is packed. */
+  /** A batch in one launch each; where the copy engine cannot distinguish products, A is packed. */
   @Test
   void stepsOfABatch() {
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;

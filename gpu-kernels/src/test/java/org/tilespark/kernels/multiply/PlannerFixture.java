@@ -30,7 +30,9 @@ final class PlannerFixture {
           kernel add_tile add_tile_w8_256 sm_90a
           """);
 
-  /** The same, and what sm_90a alone has, but for what sums parts of K. */
+  /**
+   * The kernels of {@link #INDEX} and those of sm_90a alone, except the one that sums parts of K.
+   */
   private static final String UNCUT =
       """
       kernel multiply_tiled multiply_tiled_w4_128x128x256 sm_90a
@@ -90,7 +92,7 @@ final class PlannerFixture {
     return MultiplyProblem.dense(m, k, n, type, false, true);
   }
 
-  /** A dense square product of doubles. */
+  /** A dense square product of DOUBLE. */
   static MultiplyProblem doubles(long extent, boolean transposeA, boolean transposeB) {
     return MultiplyProblem.dense(
         extent, extent, extent, ElementType.FLOAT64, transposeA, transposeB);
@@ -109,7 +111,7 @@ final class PlannerFixture {
         Batch.ONE);
   }
 
-  /** So many, one behind the other. */
+  /** A batch of {@code count} consecutive products. */
   static MultiplyProblem batch(MultiplyProblem one, long count) {
     return one.withBatch(
         new MultiplyProblem.Batch(
@@ -119,7 +121,7 @@ final class PlannerFixture {
             one.m() * one.leadC()));
   }
 
-  /** What is done by rule with ordinary kernels alone. */
+  /** The strategy by rule with ordinary kernels alone. */
   static MultiplyStrategy strategy(
       MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
     return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
@@ -128,7 +130,7 @@ final class PlannerFixture {
         .strategy();
   }
 
-  /** What is done by a way that was chosen. */
+  /** The strategy by a way that was chosen. */
   static MultiplyStrategy by(String way, MultiplyProblem problem, Availability<?> cublas) {
     return by(way, problem, cublas, INDEX);
   }
@@ -141,7 +143,7 @@ final class PlannerFixture {
         .strategy();
   }
 
-  /** What a kernel for the tensor cores does; K is not cut. */
+  /** The strategy of a kernel for the tensor cores; K is not cut. */
   static MultiplyStrategy.Tensor tensor(String kernel, MultiplyProblem problem) {
     return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
         .candidates(problem, problem.k()).stream()
@@ -152,7 +154,7 @@ final class PlannerFixture {
             .orElseThrow();
   }
 
-  /** What is done by rule where K may be cut. */
+  /** The strategy by rule where K may be cut. */
   static MultiplyStrategy cutting(
       MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
     return new MultiplyPlanner(new DeviceKernels(H200, CUTTING), cublas, engine)

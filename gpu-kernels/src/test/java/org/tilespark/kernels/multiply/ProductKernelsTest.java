@@ -20,7 +20,7 @@ class ProductKernelsTest {
   private static final int MOST_KERNELS = 120; // of an architecture
   private static final long MOST_BYTES = 24L << 20; // of all kernels
 
-  /** Each is launched by some plan for an H200, which can run all: none lies there unused. */
+  /** Each is launched by some plan for an H200, which can run all: none is unused. */
   @Test
   void eachHasAPlan() {
     KernelIndex jar = KernelIndex.ofThisJar();
@@ -67,7 +67,7 @@ class ProductKernelsTest {
         shape[0], shape[1], shape[2], type, (which & 1) != 0, (which & 2) != 0);
   }
 
-  /** What all ways launch for operands that begin evenly and for others. */
+  /** Kernels that all ways launch for operands that begin evenly and for others. */
   private static void addKernels(MultiplyProblem problem, KernelIndex jar, Set<String> launched) {
     for (MultiplyPlan plan :
         new MultiplyPlanner(

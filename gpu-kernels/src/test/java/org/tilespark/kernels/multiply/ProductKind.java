@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import org.tilespark.layout.ElementType;
 
-/** What matrices hold and how exactly they are multiplied. */
+/** Element types of matrices, and precisions of products. */
 public enum ProductKind {
   /** FLOAT, as exactly as FLOAT is. */
   FLOAT(ElementType.FLOAT32, Precision.FULL),
@@ -26,7 +26,7 @@ public enum ProductKind {
     this.precision = precision;
   }
 
-  /** What matrices hold. */
+  /** The element type of the matrices. */
   public ElementType type() {
     return type;
   }

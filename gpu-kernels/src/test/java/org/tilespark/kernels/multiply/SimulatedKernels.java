@@ -19,8 +19,8 @@ import org.tilespark.layout.ElementType;
 
 /**
  * The memory of a problem, and what kernels do with it as their structs say, element by element, on
- * small whole numbers: results are exact. What lies between rows is NaN, what the workspace holds
- * at first is no zero, and some tiles are left to the repair.
+ * small whole numbers: results are exact. The gaps between rows are NaN, the workspace's first
+ * contents are not zero, and some tiles are left to the repair.
  *
  * <p>A value of 16 bits is kept as a short here; how K is ordered in packed rows is left out.
  */
@@ -185,7 +185,7 @@ final class SimulatedKernels {
     }
   }
 
-  /** What the copy engine brings; 0 outside. */
+  /** An element that the copy engine brings; 0 outside. */
   private double fetch(TensorMap map, long... place) {
     long at = map.from().bytes() + place[0] * map.element().bytes();
     for (int axis = 0; axis < place.length; axis++) {
@@ -425,7 +425,7 @@ final class SimulatedKernels {
     }
   }
 
-  /** C holds the products, and what lies between is as it was. */
+  /** C holds the products, and the gaps are unchanged. */
   void check(MultiplyPlan plan) {
     MultiplyProblem.Batch batch = problem.batch();
     double[] expected = before.clone();

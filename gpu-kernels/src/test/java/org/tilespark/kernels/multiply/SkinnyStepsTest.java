@@ -78,7 +78,7 @@ class SkinnyStepsTest {
     return MultiplyProblem.dense(m, k, n, type, transposeA, transposeB);
   }
 
-  /** Which kernel is taken for which extents and storage. */
+  /** The kernel for given extents and storage. */
   @Test
   void kernels() {
     Object[][] cases = {
@@ -188,7 +188,7 @@ class SkinnyStepsTest {
                 List.of(),
                 List.of(at(MultiplyStep.Side.WORKSPACE, 0), at(MultiplyStep.Side.C, 0)))),
         strategy.steps());
-    // So many rows that parts go straight to C, one after the other.
+    // Enough rows that parts go straight to C, one after the other.
     MultiplyProblem tall =
         new MultiplyProblem(
             new Extents(5_000_000, 2000, 2),
@@ -347,7 +347,7 @@ class SkinnyStepsTest {
     return random.ints(count, -0x8000, 0x8001).mapToDouble(value -> value / 4096.0).toArray();
   }
 
-  /** What {@code skinny.cuh} does with the words of a launch. */
+  /** Simulates {@code skinny.cuh} with the words of a launch. */
   private record Device(double[] a, double[] b, double[] c, double[] scratch, int width) {
     private double[] memory(MultiplyStep.Place place) {
       return switch (place.side()) {
@@ -549,7 +549,7 @@ class SkinnyStepsTest {
       String way = way(problem, (MultiplyEngine) rule[1], (Availability<?>) rule[2]);
       assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
     }
-    // The tuner tries it beside the others, unless other bits are not wanted.
+    // The tuner tries it among the others, unless other bits are not wanted.
     MultiplyProblem wide = problem(9, 16_384, 16_384, d, false, false);
     assertEquals(
         List.of(
@@ -571,7 +571,7 @@ class SkinnyStepsTest {
     assertEquals("multiply_skinny_across_w8_512x16x256, sums of 256", strategy.describe());
   }
 
-  /** More than 8 columns of floats are the tensor cores', where A is large and lies along K. */
+  /** More than 8 columns of FLOAT are the tensor cores', where A is large and stored along K. */
   @Test
   void manyColumnsAlong() {
     KernelIndex index = PlannerFixture.CUTTING;
@@ -640,7 +640,7 @@ class SkinnyStepsTest {
             .toList();
   }
 
-  /** What is reserved for a product is enough for smaller ones; frugal ways take none. */
+  /** The memory reserved for a product is enough for smaller ones; frugal ways take none. */
   @Test
   void workspace() {
     SplittableRandom random = new SplittableRandom(9);

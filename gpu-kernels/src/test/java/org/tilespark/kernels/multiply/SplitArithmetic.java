@@ -20,7 +20,7 @@ public final class SplitArithmetic {
   /** Steps of K of one instruction. */
   private static final int STEPS = 16;
 
-  /** Bits behind the largest addend's first that an instruction keeps of each addend. */
+  /** Bits after the largest addend's first that an instruction keeps of each addend. */
   static final int FRACTION = 23;
 
   /** Magnitudes below have no three parts: {@code LEAST_BITS}. */

@@ -17,8 +17,8 @@ import org.tilespark.kernels.multiply.MultiplierChecks.Inputs;
 import org.tilespark.kernels.multiply.SplitArithmetic.Term;
 
 /**
- * What the tests of the split path on a device would notice: terms that are left out, in exact
- * products and in errors of random ones, by the arithmetic of {@link SplitArithmetic}.
+ * Faults that the tests of the split path on a device would notice: terms that are left out, in
+ * exact products and in errors of random ones, by the arithmetic of {@link SplitArithmetic}.
  */
 class SplitArithmeticTest {
   private static final Set<Term> NONE = EnumSet.noneOf(Term.class);

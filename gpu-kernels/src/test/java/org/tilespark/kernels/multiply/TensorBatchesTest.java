@@ -52,7 +52,7 @@ class TensorBatchesTest {
           kernel multiply_parts multiply_parts_w8_256 sm_90a
           """);
 
-  /** How products of a batch lie. */
+  /** Layouts of a batch. */
   private enum Lie {
     BEHIND,
     APART,
@@ -102,7 +102,7 @@ class TensorBatchesTest {
         batch);
   }
 
-  /** Each form, storage and lie, with rows that begin evenly and not. */
+  /** Each form, storage and layout, with rows that begin evenly and not. */
   @Test
   void batches() {
     for (Object[] kind : kinds()) {
@@ -141,7 +141,7 @@ class TensorBatchesTest {
 
   /**
    * Products of a split whose last half tile, or panel, would reach into the next one are copied
-   * apart: what lies there decides whether a tile is made in another order of sums.
+   * separately: the values there decide whether a tile is made in another order of sums.
    */
   @Test
   void raggedProductsOfASplitAreCopied() {
@@ -230,7 +230,7 @@ class TensorBatchesTest {
     assertTrue(cut >= (Sampling.FULL ? 4 * 24 : 4 * 12), cut + " products were cut");
   }
 
-  /** A few tiles of doubles more than a round: the last columns in parts of K. */
+  /** A few tiles of DOUBLE more than a round: the last columns in parts of K. */
   @Test
   void rests() {
     DeviceLimits small = new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
@@ -241,7 +241,7 @@ class TensorBatchesTest {
         }
         long[] extents = which == 0 ? new long[] {566, 400, 20} : new long[] {20, 400, 566};
         if (which == 1) {
-          extents[0] = 32; // as many as may lie as they are
+          extents[0] = 32; // as many as may be read in place
         }
         MultiplyProblem problem =
             problem(extents, Precision.FULL, ElementType.FLOAT64, which, pad, 1, Lie.BEHIND);

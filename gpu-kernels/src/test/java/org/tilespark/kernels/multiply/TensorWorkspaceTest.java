@@ -75,7 +75,7 @@ class TensorWorkspaceTest {
         Batch.ONE);
   }
 
-  /** What maps reach lies in the workspace or in the operand. */
+  /** The ranges of maps are in the workspace or in the operand. */
   static void requireInside(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     for (MultiplyStep step : strategy.steps(problem, false, true)) {
       for (MultiplyStep.TensorMap map : step.maps()) {

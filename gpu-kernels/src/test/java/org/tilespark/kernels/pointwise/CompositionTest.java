@@ -85,7 +85,7 @@ class CompositionTest {
         what);
   }
 
-  /** What comes before a repeated element is computed for each place where it is repeated. */
+  /** Steps before a repeated element are computed for each place where it is repeated. */
   @Test
   void anInputThatIsRepeated() {
     ElementwiseProgram first =

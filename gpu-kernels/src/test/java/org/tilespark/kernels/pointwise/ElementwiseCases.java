@@ -280,7 +280,7 @@ public final class ElementwiseCases {
     };
   }
 
-  /** The same bits, with one NaN for all. */
+  /** These bits, with one NaN for all. */
   public static long comparable(ElementType type, long bits) {
     return switch (type) {
       case FLOAT32 -> Float.floatToIntBits(Float.intBitsToFloat((int) bits));
@@ -289,7 +289,7 @@ public final class ElementwiseCases {
     };
   }
 
-  /** What comes out: for each output and each of its parts the bits of its elements. */
+  /** The results: for each output and each of its parts the bits of its elements. */
   public static List<List<long[]>> results(ElementwiseProgram program, Block block) {
     int elements = (int) block.shape().elements();
     List<List<long[]>> results = new ArrayList<>();
@@ -448,7 +448,7 @@ public final class ElementwiseCases {
     };
   }
 
-  /** Bits as they lie in memory. */
+  /** Bits in their memory layout. */
   public static byte[] packed(ElementType type, long[] bits) {
     byte[] bytes = new byte[bits.length * type.bytes()];
     for (int i = 0; i < bits.length; i++) {
@@ -477,7 +477,7 @@ public final class ElementwiseCases {
     return bits;
   }
 
-  /** What differs first between results, or nothing. */
+  /** The first difference between results, or nothing. */
   public static String difference(
       ElementwiseProgram program,
       Block block,

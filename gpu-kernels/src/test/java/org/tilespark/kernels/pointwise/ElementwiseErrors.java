@@ -19,7 +19,7 @@ import org.tilespark.layout.Shape;
 public final class ElementwiseErrors {
   private static final int ARGUMENTS = 1500;
 
-  /** Of FLOAT32 everything is within so many. */
+  /** Bound of every FLOAT32 function, in units in the last place. */
   private static final long FLOAT_BOUND = 2;
 
   private static final double[] SPECIAL = {
@@ -103,7 +103,7 @@ public final class ElementwiseErrors {
     void accept(String function, String ulps);
   }
 
-  /** What is wrong, if anything: results too far away, zeros of the other sign, no NaN. */
+  /** The errors found, if any: results too far away, zeros of the other sign, no NaN. */
   public static List<String> check(Runner runner, Report report) {
     List<String> wrong = new ArrayList<>();
     for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {

@@ -371,7 +371,7 @@ class ReductionPlannerTest {
       return Math.min(ReductionProblem.TREE, length - tree * ReductionProblem.TREE);
     }
 
-    /** A tree of branches, each of so many numbers at most. */
+    /** A tree of branches, each of at most {@code most} numbers. */
     private long branches(int result, int tree, int branches, int most) {
       assertTrue(branches * most >= numbers(tree));
       long[] ofBranch = new long[branches];
@@ -447,7 +447,7 @@ class ReductionPlannerTest {
         }
       }
       for (int half = group / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane + half < LANES; lane++) { // a lane behind has not changed yet
+        for (int lane = 0; lane + half < LANES; lane++) { // a lane further on has not changed yet
           for (int s = 0; s < 1 << treesLog; s++) {
             combine(values[lane][s], values[lane + half][s]);
           }

@@ -31,7 +31,7 @@ public final class SelectionCases {
   /**
    * A random tile.
    *
-   * @param odd of so many elements and bounds one is NaN, infinite or repeated; 0 for none
+   * @param odd one of this many elements and bounds is NaN, infinite or repeated; 0 for none
    */
   public static Case random(
       ElementType type, int rows, int cols, int wanted, int odd, Random random) {
@@ -126,7 +126,7 @@ public final class SelectionCases {
     }
   }
 
-  /** What as many numbers as are wanted reach; negative infinity if there are fewer. */
+  /** A bound that as many numbers as are wanted reach; negative infinity if there are fewer. */
   private static double sure(double[] lower, int wanted) {
     double[] numbers = Arrays.stream(lower).filter(x -> !Double.isNaN(x)).sorted().toArray();
     return wanted == 0 || numbers.length < wanted

@@ -14,7 +14,7 @@ import org.tilespark.kernels.launch.LaunchConfig;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 
-/** Where a device's selection has its bounds and what it found, and how it is launched. */
+/** Layout of the bounds and results of a device's selection, and its launch. */
 class SelectionPlanTest {
   private static final DeviceLimits LIMITS =
       new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);

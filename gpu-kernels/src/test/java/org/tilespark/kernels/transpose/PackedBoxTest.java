@@ -19,7 +19,7 @@ class PackedBoxTest {
   private static final int AXES = 4;
   private static final int[] SECTIONS = {10, 26, 42, 58, 63, 68}; // where in the words each begins
 
-  /** What the words say, as the kernel reads them. */
+  /** The words as the kernel reads them. */
   private record Words(long[] words) {
     long stageBytes() {
       return words[1];
@@ -71,7 +71,7 @@ class PackedBoxTest {
     Words words = new Words(box.words());
     assertArrayEquals(new long[] {128, 72, 1, 4}, Arrays.copyOfRange(box.words(), 2, 6));
     assertArrayEquals(new long[] {72, 128, 2, 5}, Arrays.copyOfRange(box.words(), 6, 10));
-    // x tells input runs apart; in shared memory they lie 73 words apart, an odd number.
+    // x distinguishes input runs; in shared memory they are 73 words apart, an odd number.
     assertEquals(128, words.extent(0, 0));
     assertEquals(4097 * 3 * 4, words.field(0, 0, 1));
     assertEquals(73 * 4, words.field(0, 0, 2));
@@ -206,7 +206,7 @@ class PackedBoxTest {
         long address = in + at[0];
         long shared = in % word + at[1] + 32;
         assertEquals(address % word, shared % word, what);
-        // Whole words, so that what lies beside a run is overwritten too.
+        // Whole words, so that the bytes next to a run are overwritten too.
         for (long b = -(address % word);
             b < length + (word - (address + length) % word) % word;
             b++) {

@@ -23,7 +23,7 @@ import org.tilespark.layout.Strides;
 import sun.misc.Unsafe;
 
 /**
- * What every {@link Transposer} does: the same cases and the same expectations for both twins.
+ * Cases and expectations for every {@link Transposer}, the same for both twins.
  *
  * <p>Inputs hold their own linear index, so that a misplaced element says where it came from; the
  * expectation is plain index arithmetic, independent of either twin. Memory alternates between heap
@@ -554,7 +554,7 @@ public abstract class TransposerContract {
     return Permutation.of(axes);
   }
 
-  /** A range between guard bytes; {@code keepAlive} is what it lies in. */
+  /** A range between guard bytes; {@code keepAlive} owns the memory. */
   private record Guarded(HostMemory memory, HostMemory all, Object keepAlive) {
     static Guarded of(long bytes, int width, boolean onHeap, int shift) {
       int length = Math.toIntExact(bytes + 2L * GUARD_BYTES + 2L * width);

@@ -6,12 +6,12 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * The driver call that launches a kernel with attributes, bound with JNA; apart from {@link
+ * The driver call that launches a kernel with attributes, bound with JNA; separate from {@link
  * LibCuda} since drivers before CUDA 11.8 lack it. Initialising this class throws {@link
  * UnsatisfiedLinkError} there; no kernel that is launched early loads there either.
  */
 public final class LibCudaLaunch {
-  /** Length of a {@code CUlaunchConfig} and of the one {@code CUlaunchAttribute} behind it. */
+  /** Length of a {@code CUlaunchConfig} and of the {@code CUlaunchAttribute} that follows it. */
   public static final int CONFIG_BYTES = 56 + 72;
 
   private static final int STREAM = 32;

@@ -3,15 +3,15 @@ package org.tilespark.kernels.device.driver;
 import com.sun.jna.Native;
 
 /**
- * The driver call that makes tensor maps, bound with JNA; apart from {@link LibCuda} since drivers
- * before CUDA 12 lack it. Initialising this class throws {@link UnsatisfiedLinkError} there; no
- * kernel that takes maps loads there either.
+ * The driver call that makes tensor maps, bound with JNA; separate from {@link LibCuda} since
+ * drivers before CUDA 12 lack it. Initialising this class throws {@link UnsatisfiedLinkError}
+ * there; no kernel that takes maps loads there either.
  */
 public final class LibCudaTensor {
   /** Length of a {@code CUtensorMap}. */
   public static final int MAP_BYTES = 128;
 
-  /** Where a struct that begins with maps must begin; for the call itself 64 would do. */
+  /** Alignment of a struct that begins with maps; for the call itself 64 would do. */
   public static final int ALIGNMENT = 128;
 
   public static final int CU_TENSOR_MAP_INTERLEAVE_NONE = 0;
@@ -33,10 +33,10 @@ public final class LibCudaTensor {
    * @param dataType {@code CUtensorMapDataType}
    * @param rank count of axes
    * @param device address of the tensor
-   * @param extents of {@code rank} longs, innermost first
-   * @param strides of {@code rank - 1} longs, in bytes
-   * @param box of {@code rank} ints
-   * @param steps of {@code rank} ints
+   * @param extents address of {@code rank} longs, innermost first
+   * @param strides address of {@code rank - 1} longs, in bytes
+   * @param box address of {@code rank} ints
+   * @param steps address of {@code rank} ints
    */
   public static native int cuTensorMapEncodeTiled(
       long map,

@@ -132,7 +132,7 @@ public final class NativeLibraries {
   /**
    * Writes the library to a new private directory under {@code parent} and returns the directory.
    *
-   * @throws IOException if that fails; nothing is left behind
+   * @throws IOException if that fails; no file is left
    */
   static Path unpack(Path parent) throws IOException {
     Files.createDirectories(parent);

@@ -33,8 +33,8 @@ public final class CublasEnvironment {
   private CublasEnvironment() {}
 
   /**
-   * What to log if products of full precision by cuBLAS are not what this project documents; empty
-   * if they are.
+   * A warning to log if products of full precision by cuBLAS are not as this project documents
+   * them; empty if they are.
    *
    * @param environment variables of the process, as of {@link System#getenv()}
    */

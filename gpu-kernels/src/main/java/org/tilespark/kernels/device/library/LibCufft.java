@@ -37,7 +37,7 @@ public final class LibCufft {
   /**
    * Loads the library, once per process.
    *
-   * @param directories where to look when the system does not know it
+   * @param directories directories to look into when the system does not know it
    * @return the file that is used, or why there is none, and what helps
    */
   public static Availability<String> load(List<Path> directories) {

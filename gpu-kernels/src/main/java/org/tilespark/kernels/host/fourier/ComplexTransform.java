@@ -43,12 +43,12 @@ final class ComplexTransform<A> {
     return hasButterflies(n) ? byButterflies(kernels, n, 1) : byChirp(kernels, n);
   }
 
-  /** The same, of {@code stride} transforms of each line that lie side by side. */
+  /** A transform by butterflies, of {@code stride} interleaved transforms of each line. */
   static <A> ComplexTransform<A> byButterflies(FourierKernels<A> kernels, int n, int stride) {
     return new ComplexTransform<>(kernels, n, passes(kernels, n, stride), null, null, null);
   }
 
-  /** The same by a chirp, whatever the length. */
+  /** A transform by a chirp, for any length. */
   static <A> ComplexTransform<A> byChirp(FourierKernels<A> kernels, int n) {
     int length = chirpLength(n);
     double[] chirp = new double[2 * n];
@@ -94,8 +94,8 @@ final class ComplexTransform<A> {
   }
 
   /**
-   * What a length is the product of: the small ones first, whose butterflies lose less where a
-   * vector is all of a row. Null if a prime factor is too large.
+   * Radices of a length, the small ones first, whose butterflies lose less where a vector is all of
+   * a row. Null if a prime factor is too large.
    */
   private static List<Integer> radices(int n) {
     List<Integer> radices = new ArrayList<>();
@@ -208,7 +208,7 @@ final class ComplexTransform<A> {
    * Transforms lines.
    *
    * @param x the input, with gaps after {@link #inChunk} rows; overwritten
-   * @param y where else to work
+   * @param y further memory to work in
    * @return which of the two the result is in, with gaps after {@link #outChunk} rows
    */
   Rows<A> run(Rows<A> x, Rows<A> y, double scale) {

@@ -1,10 +1,10 @@
 package org.tilespark.kernels.host.fourier;
 
 /**
- * The arithmetic of transforms, on some of the lines that lie side by side: from line {@code from}
- * on as many as fill whole vectors. Every method returns where it stopped; another implementation
- * does the rest with the same operations in the same order, so that no result depends on which of
- * them made it. Products and the sums that they go into are fused where the CPU can ({@link
+ * The arithmetic of transforms, on some neighbouring lines: from line {@code from} on as many as
+ * fill whole vectors. Every method returns where it stopped; another implementation does the rest
+ * with the same operations in the same order, so that no result depends on which of them made it.
+ * Products and the sums that they go into are fused where the CPU can ({@link
  * org.tilespark.kernels.host.Fma}): that rounds once less.
  *
  * @param <A> {@code float[]} or {@code double[]}

@@ -25,7 +25,7 @@ final class FourierKernels<A> {
           float[]::new,
           FourierKernels::floats);
 
-  /** Those of doubles. */
+  /** Kernels in double. */
   static final FourierKernels<double[]> DOUBLE =
       new FourierKernels<>(
           VECTORS ? new DoubleVectorArithmetic() : null,
@@ -53,7 +53,7 @@ final class FourierKernels<A> {
     this.rounded = rounded;
   }
 
-  /** The same without vectors. */
+  /** These kernels without vectors. */
   FourierKernels<A> scalar() {
     return new FourierKernels<>(null, scalars, bytes, array, rounded);
   }

@@ -13,11 +13,11 @@ import org.tilespark.layout.Shape;
  * Fourier transforms on the CPU, on the calling thread: the oracle and the fallback of the device's
  * ones. Complex arrays are two planes, real and imaginary parts, each dense and row-major.
  *
- * <p>One axis after another is transformed, in the precision of the type. Lines that lie side by
- * side are taken several at a time, one in each lane of a vector; whole cache lines are read and
- * written. A line's result does not depend on the lines beside it, nor on how many there are. Real
- * lines take half the work of complex ones, except where their length is odd and has a prime factor
- * above {@value ComplexTransform#LARGEST_PRIME}.
+ * <p>One axis after another is transformed, in the precision of the type. Neighbouring lines are
+ * taken several at a time, one in each lane of a vector; whole cache lines are read and written. A
+ * line's result does not depend on its neighbours, nor on their number. Real lines take half the
+ * work of complex ones, except where their length is odd and has a prime factor above {@value
+ * ComplexTransform#LARGEST_PRIME}.
  *
  * <p>For one thread at a time; it keeps tables for the lengths it has met.
  */
@@ -43,7 +43,7 @@ public final class HostFourier {
     this.doubles = new Lines<>(doubles);
   }
 
-  /** Along which axis lines lie, how long they are on both sides, and how far apart. */
+  /** The axis of lines, their lengths on both sides, and their distance. */
   private record Axis(long inLength, long outLength, long inner, long count) {
     static Axis of(Shape in, Shape out, int axis) {
       long inner = 1;
@@ -54,7 +54,7 @@ public final class HostFourier {
     }
   }
 
-  /** What transforms lines of one type. */
+  /** Transforms lines of one type. */
   private static final class Lines<A> {
     private final FourierKernels<A> kernels;
     private final Workspace<A> work;
@@ -100,12 +100,12 @@ public final class HostFourier {
   /**
    * Transforms an array.
    *
-   * @param problem what is asked
+   * @param problem the transform
    * @param scale factor of every result
    * @param in planes of the input, each of the input's length; with {@link Kind#HALF_TO_REAL} over
    *     several axes they are overwritten
    * @param out planes of the output; those of the input where both are complex, and then
-   *     transformed in place; otherwise apart from it
+   *     transformed in place; otherwise they do not overlap it
    * @throws IllegalArgumentException if the planes are too few, too many or of another length, or
    *     an axis is too long for the host
    */

@@ -24,7 +24,7 @@ final class LaneTiles {
   /**
    * Lines one after another.
    *
-   * @param array of floats or doubles
+   * @param array array of float or double
    * @param pitch numbers from a line to the next
    * @param lanes lines
    */
@@ -33,8 +33,8 @@ final class LaneTiles {
   /**
    * Rows.
    *
-   * @param array of floats or doubles
-   * @param at where the first begins
+   * @param array array of float or double
+   * @param at index of the first row
    * @param step numbers from a row to the next that is meant
    */
   record Target<A>(A array, int at, int step) {

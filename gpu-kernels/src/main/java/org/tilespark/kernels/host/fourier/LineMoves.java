@@ -7,7 +7,7 @@ import sun.misc.Unsafe;
 
 /**
  * Moves of a group of neighbouring lines between memory and rows, which have a number of each line.
- * Where lines lie side by side, a row is a piece of memory. Where each is contiguous, lines are
+ * Where lines are interleaved, a row is a piece of memory. Where each is contiguous, lines are
  * copied one by one and transposed in the cache.
  *
  * @param <A> {@code float[]} or {@code double[]}
@@ -33,7 +33,7 @@ final class LineMoves<A> {
    * @param im imaginary parts, or those again
    * @param length numbers of a line
    * @param inner lines side by side, and so the distance of a line's numbers
-   * @param first of the lines, in the order of memory
+   * @param first first line, in the order of memory
    * @param lanes how many lines
    */
   record Group(HostMemory re, HostMemory im, long length, long inner, long first, int lanes) {}
@@ -62,7 +62,7 @@ final class LineMoves<A> {
         copyRows(read, lines, plane, row, 1, new Target<>(array, at, together));
         continue;
       }
-      // The second of a last pair is no row of these: behind them is a gap, and behind a line too.
+      // With an odd row count the last pair spills into the gap after the rows, or after a line.
       Target<A> firsts = new Target<>(array, at, 2 * lines.lanes);
       Target<A> seconds = new Target<>(array, at + lines.lanes, 2 * lines.lanes);
       if (read) {
@@ -109,7 +109,7 @@ final class LineMoves<A> {
 
   /** Copies contiguous lines between memory and the stage. */
   private void copyLines(boolean read, Group lines, HostMemory plane, Stage<A> stage) {
-    // As one piece if they lie in the stage as they do in memory.
+    // As one piece if the stage has the layout of memory.
     long piece = lines.length == stage.pitch() ? lines.length * lines.lanes : lines.length;
     long bytes = piece * kernels.bytes();
     long start = lines.first * lines.length * kernels.bytes();
@@ -130,7 +130,7 @@ final class LineMoves<A> {
    *
    * @param row the first of the lines' numbers
    * @param every how many numbers are between it and the next
-   * @param rows where rows begin, one after another, and how many
+   * @param rows places of the rows, one after another, and their number
    */
   private void copyRows(
       boolean read, Group lines, HostMemory plane, long row, int every, Target<A> rows) {

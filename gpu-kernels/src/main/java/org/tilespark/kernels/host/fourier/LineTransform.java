@@ -6,7 +6,7 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Transforms of lines of one length and kind, several at a time: gathered from memory into rows,
- * transformed, and scattered. What a line becomes does not depend on the lines beside it.
+ * transformed, and scattered. The result of a line does not depend on its neighbours.
  *
  * <p>Real lines take half the work. One of even length is a complex one of half the length (W. H.
  * Press and others, "Numerical Recipes", section 12.3). Of one of odd length the first butterfly

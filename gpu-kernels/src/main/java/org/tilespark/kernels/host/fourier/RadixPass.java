@@ -10,7 +10,7 @@ package org.tilespark.kernels.host.fourier;
  *
  * @param radix numbers of a butterfly
  * @param count butterflies, and what is left of the transform's length
- * @param stride transforms that lie side by side, each of as many numbers as there are lines
+ * @param stride interleaved transforms, each of as many numbers as there are lines
  * @param next count of the next pass; 1 in the last
  * @param twiddles (count, radix - 1, 2), the powers 1 and higher of the roots; unused in the last
  * @param roots (radix, 2), cosines and sines of full turns

@@ -20,12 +20,12 @@ record Rows<A>(A re, A im, int lanes, int chunk) {
     return new Rows<>(im, re, lanes, chunk);
   }
 
-  /** The same arrays with other gaps. */
+  /** These arrays with other gaps. */
   Rows<A> chunked(int rows) {
     return new Rows<>(re, im, lanes, rows);
   }
 
-  /** Where a row begins, with gaps of {@code pad} numbers. */
+  /** The index of a row, with gaps of {@code pad} numbers. */
   int at(int row, int pad) {
     return row * lanes + row / chunk * pad;
   }

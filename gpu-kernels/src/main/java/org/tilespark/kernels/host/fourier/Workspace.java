@@ -42,9 +42,9 @@ final class Workspace<A> {
   }
 
   /**
-   * Where contiguous lines of {@code numbers} are copied on their way.
+   * Buffer for contiguous lines of {@code numbers}.
    *
-   * @param spare true if there must be room for one more number behind each
+   * @param spare true if there must be room for one more number after each
    */
   Stage<A> stage(int numbers, int lanes, boolean spare) {
     int pitch = spare ? Math.addExact(numbers, 1) : numbers;

@@ -209,7 +209,7 @@ class NativeLibrariesTest {
     System.setProperties(fixed);
   }
 
-  /** Unpacks fifty times beside its twin, and loads where there is a driver. */
+  /** Unpacks fifty times at the same time as its twin, and loads where there is a driver. */
   static final class Unpack {
     private Unpack() {}
 

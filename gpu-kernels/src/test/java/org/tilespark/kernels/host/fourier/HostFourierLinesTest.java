@@ -78,7 +78,7 @@ class HostFourierLinesTest {
           .toList();
     }
 
-    /** One line as a plane of doubles. */
+    /** One line as a plane of DOUBLE. */
     double[] line(int plane, int first, int length, int step) {
       double[] line = new double[length];
       if (plane < arrays.size()) {
@@ -264,7 +264,7 @@ class HostFourierLinesTest {
     }
   }
 
-  /** Where there are no vectors, both are the same anyway. */
+  /** Without vectors both are the same anyway. */
   @Test
   void vectorsAndScalarsMakeTheSameBits() {
     HostFourier scalars =

@@ -16,7 +16,10 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
-/** What is not in the contract of the pipelines, which runs every form on every kind of shape. */
+/**
+ * Cases that are not in the contract of the pipelines, which runs every form on every kind of
+ * shape.
+ */
 class HostFourierTest {
   private final HostFourier fourier = new HostFourier();
 
