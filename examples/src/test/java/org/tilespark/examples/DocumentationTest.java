@@ -7,23 +7,24 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.functions.Description;
+import org.tilespark.spark.ui.ExecutorMetrics;
 
 /** The pages that {@code dev/generate-docs} writes are current. */
 class DocumentationTest {
   private static final Path ROOT = Path.of("..");
 
   @Test
-  void configurationPageIsCurrent() throws IOException {
-    assertEquals(
-        TileSparkConf.markdown(),
-        Files.readString(ROOT.resolve("docs/configuration.md")),
-        "run dev/generate-docs");
+  void pagesAreCurrent() throws IOException {
+    check("configuration.md", TileSparkConf.markdown());
+    check("metrics.md", ExecutorMetrics.markdown());
+    check("conditions.md", ErrorCondition.markdown());
+    check("sql.md", Description.page());
   }
 
-  @Test
-  void pageOfSqlFunctionsIsCurrent() throws IOException {
+  private static void check(String page, String expected) throws IOException {
     assertEquals(
-        Description.page(), Files.readString(ROOT.resolve("docs/sql.md")), "run dev/generate-docs");
+        expected, Files.readString(ROOT.resolve("docs").resolve(page)), "run dev/generate-docs");
   }
 }

@@ -329,10 +329,6 @@ class ErrorBoundaryTest {
   @Test
   void documentation() throws Exception {
     String page = Files.readString(Path.of("../docs/troubleshooting.md"));
-    for (ErrorCondition condition : ErrorCondition.values()) {
-      String row = "| `" + condition.id() + "` | " + condition.sqlState() + " | ";
-      assertTrue(page.contains(row), row);
-    }
     String expression = TEXT.pattern().replace("\\z", "\\Z"); // Python's name
     assertTrue(page.contains("\n" + expression + "\n"), expression);
   }

@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
@@ -18,7 +16,9 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** What Spark's metrics system gets, read from it and from a sink that is always there. */
+/**
+ * Metrics of an executor, read from Spark's metrics system and from a sink that is always there.
+ */
 @Tag("versions")
 class ExecutorMetricsTest extends SparkTest {
   private static final String SOURCE = "plugin." + TileSparkPlugin.class.getName();
@@ -62,14 +62,6 @@ class ExecutorMetricsTest extends SparkTest {
                 .get("value")
                 .asLong()
             > 0);
-  }
-
-  @Test
-  void theDocumentationNamesThemAll() throws Exception {
-    String page = Files.readString(Path.of("..", "docs", "metrics.md"));
-    for (String name : executorMetrics().getNames()) {
-      assertTrue(page.contains("| `" + name + "` |"), name);
-    }
   }
 
   private static JsonNode figure(JsonNode figures, String end) {
