@@ -21,9 +21,9 @@ PAGES = {
         """\
 # Benchmarks
 
-Each claim has one chart, its machine and commit, and a command that measures it again. Medians; lines on bars reach from the
-least to the most. The figures are [CSV files](benchmarks), beside those of [earlier versions](benchmarks/earlier). Where
-others are faster, the text says so. Kernels alone: [benchmarks-kernels.md](benchmarks-kernels.md).
+Each claim has a chart, its machine and commit, and a command that measures it again. Figures are medians; lines on bars
+reach from the least to the most. The figures are [CSV files](benchmarks), as are those of [earlier
+versions](benchmarks/earlier). [Kernels alone](benchmarks-kernels.md).
 """,
     ),
     "kernels": (
@@ -32,10 +32,9 @@ others are faster, the text says so. Kernels alone: [benchmarks-kernels.md](benc
 # Kernels, measured
 
 Times are medians by CUDA events after a warm-up, over random data, with kernel and peer in turns in one process. Kernel and
-peer rotate over so many buffers that at least 1 GiB is touched before one is used again. What was tried and did not win:
-[transposes](decisions/transposes-that-lost.md), [products](decisions/kernels-that-stay.md); products and transforms on the
-CPU: [products](decisions/products-on-the-cpu.md), [transforms](decisions/transforms-on-the-cpu.md). All tables of earlier
-versions are [CSV files](benchmarks/earlier).
+peer touch at least 1 GiB before they use a buffer again. What was tried and did not win:
+[transposes](decisions/transposes-that-lost.md), [products](decisions/kernels-that-stay.md), [products on the
+CPU](decisions/products-on-the-cpu.md), [transforms on the CPU](decisions/transforms-on-the-cpu.md).
 """,
     ),
 }
@@ -49,7 +48,8 @@ class Claim:
         self.page = table.get("page", "claims")
         self.title = table["title"]
         self.text = " ".join(table["text"].split())
-        self.machine = machines[table["machine"]]
+        self.machine = table["machine"]
+        self.hardware = machines[self.machine]
         self.unit = table["unit"]
         self.commands = table["commands"]
         self.patterns = table["cases"]
@@ -166,10 +166,13 @@ def pages(all_claims):
     """The pages' texts by their files."""
     texts = {}
     for key, (name, introduction) in PAGES.items():
-        sections = [claim.section() for claim in all_claims.values() if claim.page == key]
+        here = [claim for claim in all_claims.values() if claim.page == key]
+        sections = [claim.section() for claim in here]
         if len(sections) > MOST_CLAIMS:
             sys.exit(f"dev/reproduce: {len(sections)} claims; {name} has room for {MOST_CLAIMS}")
-        texts[ROOT / "docs" / name] = "\n".join([introduction, *sections])
+        machines = {claim.machine: claim.hardware for claim in here}
+        table = ["| machine | |", "|---|---|", *(f"| {machine} | {text} |" for machine, text in machines.items()), ""]
+        texts[ROOT / "docs" / name] = "\n".join([introduction, *table, *sections])
     return texts
 
 
@@ -189,7 +192,7 @@ def main(arguments):
     all_claims = claims()
     if not arguments:
         for claim in all_claims.values():
-            print(f"{claim.name:16} {claim.title} ({claim.machine})")
+            print(f"{claim.name:16} {claim.title} ({claim.hardware})")
             for command in claim.commands:
                 print(f"{'':16}   {command}")
     elif arguments == ["--check"]:
