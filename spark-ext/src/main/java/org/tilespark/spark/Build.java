@@ -19,11 +19,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which build of tilespark a process runs. Builds are equal if their classes are, whatever the jar
- * is called and whatever else is in it.
+ * The build of tilespark that a process runs. Builds are equal if their classes are, whatever the
+ * jar is called and whatever else is in it.
  *
  * @param file the name of the jar, or of the directory of classes
- * @param digest of the classes below {@code org.tilespark.spark}
+ * @param digest digest of the classes below {@code org.tilespark.spark}
  */
 record Build(String file, String digest) {
   private static final Logger LOG = LoggerFactory.getLogger(Build.class);
@@ -104,7 +104,7 @@ record Build(String file, String digest) {
                 .formatted(executor, here.get(), ofDriver));
   }
 
-  /** What stands for a build that is not known. */
+  /** The text for an unknown build. */
   static final String UNKNOWN = "unknown";
 
   private String suffix() {

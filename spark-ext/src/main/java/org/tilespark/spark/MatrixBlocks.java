@@ -52,11 +52,11 @@ public final class MatrixBlocks {
    * <p>Block by block, no shuffle; blocks that hold nothing of the slice are dropped, and not even
    * read by our sources. Extents are those that the column metadata states; where it states none, a
    * small aggregate over the coordinate columns runs now. A slice of a spectrum is no spectrum.
-   * Further columns are carried through, and tell arrays of one size apart.
+   * Further columns are carried through, and distinguish arrays of one size.
    *
    * @param df blocks of any type, real or complex
    * @param slices as {@code "100:200, ::2"}
-   * @throws IllegalArgumentException if {@code df} has no such blocks, the text is no slice, or
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, the text is no slice, or
    *     nothing is left along an axis
    */
   public static Dataset<Row> slice(Dataset<Row> df, String slices) {
@@ -84,16 +84,16 @@ public final class MatrixBlocks {
    * same without.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no such blocks, or none at all, or those of
-   *     several arrays cover different parts
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, or none at all, or those
+   *     of several arrays cover different parts
    */
   public static Dataset<Row> withOrigin(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_WITH_ORIGIN, df);
   }
 
   /**
-   * Matrices of one type behind each other along an axis; along the others their extents are equal.
-   * A union of their blocks, no shuffle. Where the metadata does not state the extents, a small
+   * Concatenates matrices of one type along an axis; along the others their extents are equal. A
+   * union of their blocks, no shuffle. Where the metadata does not state the extents, a small
    * aggregate over the coordinate columns runs now. A spectrum among them is none any more.
    *
    * @param axis {@code "row"}, or its number
@@ -114,8 +114,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * Matrices of one type and of equal extents as the planes of a volume, behind each other along x;
-   * row becomes y, col becomes z. As {@link VolumeBlocks#concat} otherwise.
+   * Stacks matrices of one type and of equal extents as the planes of a volume along x; row becomes
+   * y, col becomes z. As {@link VolumeBlocks#concat} otherwise.
    *
    * @return volume blocks of extent 1 along x
    */
@@ -137,7 +137,7 @@ public final class MatrixBlocks {
 
   /**
    * The product {@code op(A) op(B)}, where {@code op} is a transpose if the options say so. Any
-   * tiling of either side is legal. Further columns tell several matrices apart: both sides have
+   * tiling of either side is legal. Further columns distinguish several matrices: both sides have
    * the same ones, and the products are made matrix by matrix, all of one size. A side without
    * further columns is one matrix, which is broadcast and multiplied with each of the other side.
    *
@@ -146,8 +146,8 @@ public final class MatrixBlocks {
    * on the plan alone, so the same query gives the same bits every time on one backend.
    *
    * <p>Where blocks are missing and the options ask for {@code missing=zero}, they count as zeros,
-   * and infinity times such a zero is 0. Of several matrices, blocks of the result for which no
-   * block of either side is there are then left out.
+   * and infinity times a zero of a missing block is 0. Of several matrices, blocks of the result
+   * for which no block of either side is there are then left out.
    *
    * @param a M x K blocks of FLOAT or DOUBLE
    * @param b K x N blocks of the same type
@@ -183,19 +183,19 @@ public final class MatrixBlocks {
    *
    * <p>Scores are computed in double, in the order of a vector's elements, also where the values
    * are FLOAT: neighbours and scores depend on neither backend nor tiling. Equal scores are ranked
-   * by the neighbour's place. A score of NaN is behind every number; of {@link Metric#COSINE} that
-   * of a zero vector is one.
+   * by the neighbour's place. A score of NaN is ranked last; of {@link Metric#COSINE} that of a
+   * zero vector is NaN.
    *
    * <p>Where A and B are the same frame, the nearest row of a row is usually itself.
    *
    * @param a M x K blocks of any real type and tiling; each row is a query
-   * @param b N x K blocks of any real type and the same further columns, which tell several
-   *     matrices apart; if one has numbers that FLOAT does not hold, both are read as DOUBLE
+   * @param b N x K blocks of any real type and the same further columns, which distinguish several
+   *     matrices; if one has numbers that FLOAT does not hold, both are read as DOUBLE
    * @param k neighbours of each query, 1 or more; there are fewer if B has fewer rows
    * @return {@code query BIGINT, neighbour BIGINT, rank INT, score DOUBLE} and the further columns
    *     of {@code a}: rows of A and B by their places, ranks from 1. Where A has ids (see {@link
-   *     #fromRows}), {@code query_id} stands behind {@code query}, and likewise {@code
-   *     neighbour_id} where B has ids
+   *     #fromRows}), {@code query_id} follows {@code query}, and likewise {@code neighbour_id}
+   *     where B has ids
    * @throws IllegalArgumentException if the two do not fit each other, or k is less than 1; says
    *     what was found
    */
@@ -269,14 +269,14 @@ public final class MatrixBlocks {
   /**
    * Each element computed from itself: {@code map(df, "sqrt(v) * 2 + 1")}. The expression is
    * written as in Spark SQL, and its types and values are numpy's; docs/elementwise.md has the
-   * rules. Beside {@code v} it may name the element's place in the matrix: row and col. Block by
-   * block, no shuffle; further columns are carried through.
+   * rules. In addition to {@code v} it may name the element's place in the matrix: row and col.
+   * Block by block, no shuffle; further columns are carried through.
    *
    * @param df blocks of any type, real or complex
    * @return blocks of the expression's type. Truth values are TINYINT 0 and 1. Floating-point
    *     numbers made of a spectrum are a spectrum still
-   * @throws IllegalArgumentException if {@code df} has no such blocks, or the expression is none
-   *     for their type; says which part of it, and what helps
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, or the expression is not
+   *     valid for their type; the message names the part that is wrong, and what helps
    */
   public static Dataset<Row> map(Dataset<Row> df, String expression) {
     return OperatorCall.of(TableFunctions.MATRIX_MAP, df, expression);
@@ -311,7 +311,7 @@ public final class MatrixBlocks {
    *
    * @param a blocks of any type, real or complex
    * @param b blocks of any type, with the same further columns
-   * @param missing what an element is that an array has in no block
+   * @param missing value of an element that an array has in no block
    * @return blocks of the expression's type, with the columns of {@code a}; of the array that is
    *     not repeated, if one is
    * @throws IllegalArgumentException if the columns, the extents or the expression do not fit
@@ -340,8 +340,8 @@ public final class MatrixBlocks {
    * so a large offset of the data costs no accuracy. NaN and infinity spread over their column, as
    * in numpy.
    *
-   * <p>Any tiling will do. A hole or an overlap fails the query. Further columns tell matrices
-   * apart, each of which has its own means.
+   * <p>Any tiling will do. A hole or an overlap fails the query. Further columns distinguish
+   * matrices, each of which has its own means.
    *
    * @param df blocks of FLOAT or DOUBLE, real or complex
    */
@@ -350,13 +350,13 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The same matrix in blocks of {@code rows} x {@code cols}, smaller at the far edges: every block
-   * is cut along the target tiling, the pieces are shuffled once, and each target block is
-   * assembled. Missing blocks are an error; see {@link #reblock(Dataset, int, int, Missing)}.
+   * The matrix in blocks of {@code rows} x {@code cols}, smaller at the far edges: every block is
+   * cut along the target tiling, the pieces are shuffled once, and each target block is assembled.
+   * Missing blocks are an error; see {@link #reblock(Dataset, int, int, Missing)}.
    *
-   * @param df blocks of any tiling; further columns tell several matrices apart
-   * @param rows of a full target block, 1 or more
-   * @param cols of a full target block, 1 or more
+   * @param df blocks of any tiling; further columns distinguish several matrices
+   * @param rows rows of a full target block, 1 or more
+   * @param cols columns of a full target block, 1 or more
    * @return blocks that begin at multiples of {@code rows} and {@code cols}. If the column metadata
    *     says that the blocks of {@code df} do already, no values are shuffled; each block's place
    *     is looked at, and all places together where they can be read without computing {@code df}
@@ -394,15 +394,16 @@ public final class MatrixBlocks {
    * 256 MiB. It is no spectrum any more.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. Further columns tell several matrices of the same extents
-   * apart.
+   * over the coordinate columns runs now. Further columns distinguish several matrices of the same
+   * extents.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
    *     tiling
    * @param widths elements before and after each axis, {@code "2,3; 0,1"}; {@code "2,3"} before and
    *     after all axes; {@code "2"} on all sides
    * @param mode constant, edge, reflect, symmetric or wrap
-   * @param value of the elements, if the mode is constant; of complex ones the real part
+   * @param value value of the added elements, if the mode is constant; of complex ones the real
+   *     part
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths or the mode are
    *     none, or the elements' type does not hold the value
    */
@@ -423,9 +424,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The matrix with each element so many places further on; those at the end of an axis come back
-   * at its start, as by numpy.roll. One exchange; none if nothing moves. Else as {@link
-   * #pad(Dataset, String, String, double)}.
+   * The matrix with each element moved along the axes; those at the end of an axis come back at its
+   * start, as by numpy.roll. One exchange; none if nothing moves. Else as {@link #pad(Dataset,
+   * String, String, double)}.
    *
    * @param shift places along each axis, {@code "1,-2"}; below 0 towards its start
    */
@@ -490,7 +491,7 @@ public final class MatrixBlocks {
    *
    * @param df blocks of one real number type, in any tiling
    * @param column name of the column of arrays
-   * @throws IllegalArgumentException if {@code df} has no such blocks, or a column of that name
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, or a column of that name
    */
   public static Dataset<Row> toRows(Dataset<Row> df, String column) {
     return OperatorCall.of(TableFunctions.MATRIX_TO_ROWS, df, column);
@@ -501,7 +502,7 @@ public final class MatrixBlocks {
    * Other operators drop the ids; a join on {@code row} brings them back: {@code toRows(result,
    * "features").join(rowIds(m), "row")}.
    *
-   * @param df what {@link #fromRows} gave with an id
+   * @param df a result of {@link #fromRows} with an id
    * @throws IllegalArgumentException if {@code df} has no ids
    */
   public static Dataset<Row> rowIds(Dataset<Row> df) {
@@ -519,8 +520,8 @@ public final class MatrixBlocks {
    * matrix ends where its last elements do.
    *
    * @param df {@code row BIGINT, col BIGINT, value T}, where T is a number type that blocks can
-   *     hold; further columns tell several matrices apart
-   * @param missing what elements are that no row has
+   *     hold; further columns distinguish several matrices
+   * @param missing value of elements that no row has
    * @throws IllegalArgumentException if a column is missing or of another type, a block would have
    *     2 GiB or more, or a further column has no order
    */
@@ -550,7 +551,7 @@ public final class MatrixBlocks {
    * spectrum any more.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
-   *     tiling; further columns tell several matrices of the same extents apart
+   *     tiling; further columns distinguish several matrices of the same extents
    * @param shape two or three extents, {@code "20,6"}; one may be -1, which is then what is left
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the shape has another
    *     count of elements, or a further column has the name of one of the result's block columns
@@ -572,7 +573,7 @@ public final class MatrixBlocks {
    * halo may be wider than a block, but for the edge {@code "none"}.
    *
    * <p>{@link #map}, {@link #scale}, the caller's own functions of a block, caches and tables of
-   * Spark take such blocks. All other operators refuse them: blocks that overlap are no matrix.
+   * Spark take these blocks. All other operators refuse them: blocks that overlap are no matrix.
    * {@link #trim(Dataset)} takes the halo off; column metadata of places and values says how wide
    * it is.
    *
@@ -619,9 +620,10 @@ public final class MatrixBlocks {
    * numbers are made in double, pairwise. One row for each matrix: its further columns, then {@code
    * value}.
    *
-   * <p>Each block is reduced where it lies; what blocks give is merged in the order of their
+   * <p>Each block is reduced in its task; the blocks' results are merged in the order of their
    * places, so that results have equal bits however the blocks are partitioned. A hole or an
-   * overlap fails the query. Further columns tell several matrices apart, which must have one size.
+   * overlap fails the query. Further columns distinguish several matrices, which must have one
+   * size.
    *
    * @param df blocks of any type, real or complex
    */
@@ -749,7 +751,8 @@ public final class MatrixBlocks {
   /**
    * As {@link #var(Dataset, String)}, with another divisor.
    *
-   * @param ddof what is taken off the count of elements before the division by it; else 0
+   * @param ddof number that is subtracted from the count of elements before the division by it;
+   *     else 0
    */
   public static Dataset<Row> var(Dataset<Row> df, String axis, double ddof) {
     return OperatorCall.of(TableFunctions.MATRIX_VAR, df, axis, ddof);
@@ -922,7 +925,7 @@ public final class MatrixBlocks {
   /**
    * As {@link #cov(Dataset)}, with another divisor.
    *
-   * @param ddof what is taken off the count of rows before the division by it; else 1
+   * @param ddof number that is subtracted from the count of rows before the division by it; else 1
    */
   public static Dataset<Row> cov(Dataset<Row> df, double ddof) {
     return OperatorCall.of(TableFunctions.MATRIX_COV, df, ddof);
@@ -943,7 +946,7 @@ public final class MatrixBlocks {
    * All defects of the blocks, for looking before a long job: wrong lengths, nulls, places outside
    * the stated extents, overlaps and holes. Values are not moved between executors.
    *
-   * @param df blocks; columns that are none of a block's own tell several arrays apart
+   * @param df blocks; further columns distinguish several arrays
    * @return {@code code, block, found, expected}, all STRING; lazy; no rows if the data is good.
    *     The codes are listed at {@link BlockValidator}
    */
@@ -952,17 +955,17 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The same blocks with the extents of the whole matrix stated as column metadata, in place of
-   * what was stated before.
+   * These blocks with the extents of the whole matrix stated as column metadata, in place of those
+   * stated before.
    *
-   * @param rows of the whole matrix
-   * @param cols of the whole matrix
+   * @param rows rows of the whole matrix
+   * @param cols columns of the whole matrix
    */
   public static Dataset<Row> withExtents(Dataset<Row> df, long rows, long cols) {
     return OperatorCall.of(TableFunctions.MATRIX_WITH_EXTENTS, df, List.of(rows, cols));
   }
 
-  /** The same blocks without stated extents, for frames that a union or filter left stale. */
+  /** These blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.withoutExtents", "df");
     return OperatorCall.of(TableFunctions.MATRIX_WITH_EXTENTS, df, ArrayMetadata.UNKNOWN);

@@ -76,10 +76,10 @@ public final class MllibMatrices {
   }
 
   /**
-   * What a matrix of MLlib holds.
+   * A matrix of MLlib as blocks.
    *
-   * @param blocks of any tiling
-   * @param blockShape of a BlockMatrix, of others all rows and columns
+   * @param blocks blocks of any tiling
+   * @param blockShape shape of a BlockMatrix's blocks, of others all rows and columns
    */
   private record Given(Dataset<Row> blocks, Shape extents, Shape blockShape) {
     static Given of(SparkSession spark, Object matrix) {
@@ -241,7 +241,7 @@ public final class MllibMatrices {
     return RowFactory.create(firstRow, firstCol, rows, cols, values);
   }
 
-  /** What a part lacks would else be zero, as parts that are not there. */
+  /** Checks a part's length: missing elements would else be zero, as parts that are not there. */
   private static void requireLength(String part, String what, long found, long expected) {
     if (found != expected) {
       ErrorBoundary.BLOCKS.run(
@@ -271,7 +271,7 @@ public final class MllibMatrices {
 
   // ---- to MLlib
 
-  /** What is stated of one matrix; zeros, which MLlib takes for unknown, if nothing is. */
+  /** Stated extents of one matrix; zeros, which MLlib takes for unknown, if there are none. */
   private static long[] extents(Dataset<Row> df, String method) {
     Require.given(df, "MllibMatrices." + method, "df");
     List<String> further = new ArrayList<>(List.of(df.columns()));
@@ -313,7 +313,7 @@ public final class MllibMatrices {
     };
   }
 
-  /** The same with their class, of which Scala makes arrays. */
+  /** The elements with their class, of which Scala makes arrays. */
   @SuppressWarnings("unchecked") // the elements are of this class
   private static RDD<Object> typed(JavaRDD<Object> elements, Class<?> type) {
     return elements

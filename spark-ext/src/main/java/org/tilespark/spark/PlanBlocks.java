@@ -136,8 +136,8 @@ public final class PlanBlocks extends SparkStrategy {
    * A stage of programs on blocks.
    *
    * @param out positions of the block columns in {@code produced}
-   * @param produced what is given, but for the keys of pieces
-   * @param cut what cuts the results into pieces; empty if they stay blocks
+   * @param produced the output, but for the keys of pieces
+   * @param cut cut of the results into pieces; empty if they stay blocks
    */
   private SparkPlan stage(
       BlockStage stage, BlockSchema out, Seq<Attribute> produced, Optional<CutBlocks> cut) {
@@ -168,7 +168,7 @@ public final class PlanBlocks extends SparkStrategy {
         .orElseGet(() -> planLater(child));
   }
 
-  /** What gives pieces; of a small array, gathered for one task. */
+  /** The plan that gives pieces; of a small array, gathered for one task. */
   private SparkPlan pieces(LogicalPlan plan, AssembleSpec spec) {
     return Exchange.isOneTask(plan, spec)
         ? Exchange.intoOneTask(plan, this::planLater)

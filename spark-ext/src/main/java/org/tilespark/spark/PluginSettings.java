@@ -9,8 +9,8 @@ import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.shuffle.TileShuffleManager;
 
 /**
- * What the plugin adds to an application's configuration. Spark starts plugins before it reads
- * these keys, and executors get the driver's configuration.
+ * Settings that the plugin adds to an application's configuration. Spark starts plugins before it
+ * reads these keys, and executors get the driver's configuration.
  */
 final class PluginSettings {
   private static final Logger LOG = LoggerFactory.getLogger(PluginSettings.class);

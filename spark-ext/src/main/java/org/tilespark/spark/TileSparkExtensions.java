@@ -28,7 +28,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * What tilespark adds to a Spark session: {@code
+ * Adds tilespark to a Spark session: {@code
  * spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
  */
 public final class TileSparkExtensions

@@ -283,7 +283,9 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
     }
 
-    /** The CUDA error behind it that no later call can get past, wherever the task met it. */
+    /**
+     * The CUDA error that caused it and that no later call can get past, wherever the task met it.
+     */
     private static Optional<CudaFailure> stickyFailure(TaskFailedReason reason) {
       if (reason instanceof ExceptionFailure failure && failure.exception().isDefined()) {
         Throwable cause = failure.exception().get();

@@ -112,7 +112,7 @@ public final class VolumeBlocks {
   }
 
   /**
-   * The same volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
+   * The volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
    * already and have less than 256 MiB of values each stay as they are, unless the whole volume is
    * one. Else as few slabs are made as keep below that and are one at least for each task that can
    * run at once (Spark's default parallelism), as far as the extent allows.
@@ -141,11 +141,11 @@ public final class VolumeBlocks {
   }
 
   /**
-   * The same volume in pencils: whole along {@code axis}, cut along the others. Pencils that are
-   * there already and have less than 256 MiB of values each stay as they are, unless the whole
-   * volume is one. Else the volume is halved across its longer other axis until pencils keep below
-   * that and are one at least for each task that can run at once (Spark's default parallelism), as
-   * far as the extents allow.
+   * The volume in pencils: whole along {@code axis}, cut along the others. Pencils that are there
+   * already and have less than 256 MiB of values each stay as they are, unless the whole volume is
+   * one. Else the volume is halved across its longer other axis until pencils keep below that and
+   * are one at least for each task that can run at once (Spark's default parallelism), as far as
+   * the extents allow.
    *
    * <p>Extents are found as by {@link #slabs(Dataset, String)}.
    *
@@ -228,12 +228,12 @@ public final class VolumeBlocks {
    * yzx}, as the column metadata says, and it is cut along y. {@link #ifft} takes it as it is.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. All else is lazy. Further columns tell several volumes of
-   * one size apart.
+   * over the coordinate columns runs now. All else is lazy. Further columns distinguish several
+   * volumes of one size.
    *
    * @param df blocks of FLOAT or DOUBLE, real or complex, in any tiling
    * @return complex blocks (with a column {@code imag}) of the same type
-   * @throws IllegalArgumentException if {@code df} has no such blocks or the options do not fit
+   * @throws IllegalArgumentException if {@code df} has no volume blocks or the options do not fit
    *     them
    */
   public static Dataset<Row> fft(Dataset<Row> df, FftOptions options) {
@@ -249,8 +249,8 @@ public final class VolumeBlocks {
    * The volume of a spectrum: undoes {@link #fft}, as the column metadata says that it was done.
    * The axes come back in the order they had.
    *
-   * @param df what {@link #fft} gave, also permuted, re-blocked, or with other values; or complex
-   *     blocks of any origin, with options that say what they are
+   * @param df a result of {@link #fft}, also permuted, re-blocked, or with other values; or complex
+   *     blocks of any origin, with options that describe them
    * @return blocks of the same type; real ones of half a spectrum
    * @throws IllegalArgumentException if {@code df} has no complex blocks, or neither metadata nor
    *     options say which axes were transformed
@@ -278,7 +278,7 @@ public final class VolumeBlocks {
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
-   * @param missing what an element is that one of them, or both, have in no block
+   * @param missing value of an element that one of them, or both, have in no block
    * @throws IllegalArgumentException if the columns, the stated extents or the transforms do not
    *     fit
    */
@@ -351,7 +351,7 @@ public final class VolumeBlocks {
    * block, between transforms in one device trip with them. After several transforms each axis has
    * the frequencies of its own.
    *
-   * @param df what {@link #fft} gave
+   * @param df a result of {@link #fft}
    * @param cutoff 0 or more, in cycles per unit of the spacing
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
    *     or says that an axis was transformed twice
@@ -364,7 +364,7 @@ public final class VolumeBlocks {
    * A spectrum with zeros where the absolute value of the frequency is outside a band; as {@link
    * #lowPass} otherwise.
    *
-   * @param df what {@link #fft} gave
+   * @param df a result of {@link #fft}
    * @param low the least frequency that is kept, 0 or more, in cycles per unit of the spacing
    * @param high the greatest, {@code low} or more
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
@@ -393,8 +393,8 @@ public final class VolumeBlocks {
    * blocks, each element of the spectrum in one of them. What half a spectrum leaves out is counted
    * too.
    *
-   * @param df what {@link #fft} or {@link #powerSpectrum} gave
-   * @param width of a ring; ring i takes what is nearest to i times the width
+   * @param df a result of {@link #fft} or {@link #powerSpectrum}
+   * @param width width of a ring; ring i takes the frequencies nearest to i times the width
    * @return further columns of {@code df}, then {@code frequency DOUBLE, power DOUBLE, count
    *     BIGINT}, one row for each ring that holds something
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
@@ -407,7 +407,7 @@ public final class VolumeBlocks {
   /**
    * The frequencies along the axes of a spectrum, from its column metadata alone.
    *
-   * @param df what {@link #fft} gave
+   * @param df a result of {@link #fft}
    * @return {@code axis STRING} (x, y or z as {@code df} has them), {@code index BIGINT}, {@code
    *     frequency DOUBLE} in cycles per unit of the spacing; rows of transformed axes only
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
@@ -593,14 +593,14 @@ public final class VolumeBlocks {
   }
 
   /**
-   * The same blocks with the extents of the whole volume stated as column metadata, in place of
-   * what was stated before.
+   * These blocks with the extents of the whole volume stated as column metadata, in place of those
+   * stated before.
    */
   public static Dataset<Row> withExtents(Dataset<Row> df, long nx, long ny, long nz) {
     return OperatorCall.of(TableFunctions.VOLUME_WITH_EXTENTS, df, List.of(nx, ny, nz));
   }
 
-  /** The same blocks without stated extents, for frames that a union or filter left stale. */
+  /** These blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.withoutExtents", "df");
     return OperatorCall.of(TableFunctions.VOLUME_WITH_EXTENTS, df, ArrayMetadata.UNKNOWN);

@@ -104,13 +104,13 @@ final class ColumnSums {
    * The means of the columns of each range that some block has, in order: structs of col, cols,
    * means, and what rounding took from each.
    *
-   * @param known of extents of the matrix
+   * @param known known extents of the matrix
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData means(BlockArguments known) {
     long[] extents = known.extents().isEmpty() ? boxes.reached() : known.extents().get().toArray();
     boxes.check(extents, BlockKind.MATRIX, false, known.operator());
-    // Ranges may overlap where blocks are not cut alike: sums of pieces that lie in one range or
+    // Ranges may overlap where blocks are cut differently: sums of pieces that are in one range or
     // the other, whole.
     long[] cuts =
         ranges.keySet().stream()
@@ -181,7 +181,7 @@ final class ColumnSums {
     return buffer.array();
   }
 
-  /** What {@link #serialize} wrote. */
+  /** Reads the bytes of {@link #serialize}. */
   static ColumnSums deserialize(byte[] bytes) {
     ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
     ColumnSums sums = new ColumnSums();

@@ -38,7 +38,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
    *
    * @param ddof of covariances: what is taken off the count of rows before the division by it; none
    *     for correlations
-   * @param backend where columns are multiplied
+   * @param backend backend that multiplies columns
    * @param children the block
    */
   public Covariances(

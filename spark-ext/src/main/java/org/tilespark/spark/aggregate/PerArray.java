@@ -29,10 +29,10 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * What is known of each array that further columns tell apart.
+ * Known facts of each array that further columns distinguish.
  *
- * @param plan of the facts
- * @param further its columns that tell the arrays apart
+ * @param plan plan of the facts
+ * @param further its columns that distinguish the arrays
  * @param facts its other columns
  */
 public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute> facts) {
@@ -71,10 +71,10 @@ public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute
   }
 
   /**
-   * {@code left} with the facts of its array beside each row; they are broadcast.
+   * Joins {@code left} with the facts of each row's array, which are broadcast.
    *
    * @param partners its columns that are the further columns
-   * @param also what else the rows must have in common
+   * @param also further condition on the rows
    */
   public Join joinedTo(
       LogicalPlan left, List<Attribute> partners, JoinType type, Optional<Expression> also) {

@@ -63,7 +63,7 @@ final class Scatter {
   /**
    * Adds the rows of a block.
    *
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if the block does not have all columns
    */
   void add(Block block, String operator) {
@@ -205,7 +205,7 @@ final class Scatter {
   /**
    * Divides the chunk's columns whose squares FLOAT cannot hold by powers of two.
    *
-   * @param squares of the chunk's columns
+   * @param squares squares of the chunk's columns
    * @param scales takes those of the powers, of columns that do not stay
    * @return false if all columns stay
    */
@@ -271,7 +271,7 @@ final class Scatter {
   /**
    * The covariances of all pairs of columns, (cols, cols).
    *
-   * @param ddof what is taken off the count of rows before the division by it
+   * @param ddof number that is subtracted from the count of rows before the division by it
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData covariances(BlockArguments known, double ddof) {

@@ -13,13 +13,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Require;
 
 /**
- * What is known of the whole array, riding as column metadata on {@code values}. Sources set it,
+ * Known facts of the whole array, kept as column metadata on {@code values}. Sources set it,
  * operators of ours keep it. It is a hint: unions and filters leave it stale.
  *
  * <p>Immutable; the base metadata may hold other people's keys, which are kept.
  */
 public final class ArrayMetadata {
-  /** What stands for extents that are not known. */
+  /** The text for unknown extents. */
   public static final String UNKNOWN = "unknown";
 
   /** The spectrum of rows that different transforms made, or of which some were made by none. */
@@ -31,14 +31,14 @@ public final class ArrayMetadata {
   /** Elements per axis of a full block, {@code "2048,784"}. */
   public static final String BLOCK_SHAPE = "tilespark.blockShape";
 
-  /** Which original axis each axis is: {@code "xy"}, {@code "yx"}, {@code "yzx"}. */
+  /** The original axis of each axis: {@code "xy"}, {@code "yx"}, {@code "yzx"}. */
   public static final String AXES = "tilespark.axes";
 
   /** The file's own element type as numpy writes it: {@code "|u1"}, {@code "<c8"}. */
   public static final String FILE_TYPE = "tilespark.fileType";
 
   /**
-   * What an inverse must know of the transforms that made these values, see {@link
+   * The parameters of the transforms that made these values, for an inverse; see {@link
    * org.tilespark.spark.fourier.Spectrum}.
    */
   public static final String SPECTRUM = "tilespark.spectrum";
@@ -104,11 +104,11 @@ public final class ArrayMetadata {
   }
 
   /**
-   * What holds of rows that come from several places, as in a union: what all say. Where they do
-   * not say the same, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link #MIXED},
-   * and all else is left out.
+   * Metadata of rows that come from several places, as in a union: the facts that all state. Where
+   * they do not say the same, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link
+   * #MIXED}, and all else is left out.
    *
-   * @param all of each place, at least one; other people's keys are those of the first
+   * @param all metadata of each place, at least one; other people's keys are those of the first
    */
   public static ArrayMetadata agreed(List<ArrayMetadata> all) {
     Require.given(all, "ArrayMetadata.agreed", "all");
@@ -131,7 +131,7 @@ public final class ArrayMetadata {
     return new ArrayMetadata(agreed.build());
   }
 
-  /** The Spark metadata behind this view. */
+  /** The Spark metadata that this is a view of. */
   public Metadata toMetadata() {
     return metadata;
   }
@@ -140,7 +140,7 @@ public final class ArrayMetadata {
    * Extents of the whole array, if stated.
    *
    * @param rank count of axes expected
-   * @throws IllegalArgumentException if the stated text is no such shape; names the key
+   * @throws IllegalArgumentException if the stated text is no shape of this rank; names the key
    */
   public Optional<Shape> extents(int rank) {
     return shape(EXTENTS, rank);
@@ -152,7 +152,7 @@ public final class ArrayMetadata {
   }
 
   /**
-   * Which original axis each axis is, as letters, if stated.
+   * The original axis of each axis, as letters, if stated.
    *
    * @throws IllegalArgumentException if a letter stands twice
    */
@@ -171,7 +171,7 @@ public final class ArrayMetadata {
     return text(FILE_TYPE);
   }
 
-  /** What transforms made these values, if stated. */
+  /** The transforms that made these values, if stated. */
   public Optional<String> spectrum() {
     return text(SPECTRUM);
   }
@@ -300,7 +300,7 @@ public final class ArrayMetadata {
     return new ArrayMetadata(readable.build());
   }
 
-  /** What is known after the axes were reordered by {@code permutation}. */
+  /** The metadata after the axes were reordered by {@code permutation}. */
   public ArrayMetadata permuted(Permutation permutation) {
     Require.given(permutation, "ArrayMetadata.permuted", "permutation");
     int rank = permutation.rank();
@@ -330,7 +330,7 @@ public final class ArrayMetadata {
     return out;
   }
 
-  /** What is known after the elements were put into another shape: neither axes nor transforms. */
+  /** The metadata after the elements were put into another shape: neither axes nor transforms. */
   public ArrayMetadata reshaped(Shape extents, Shape blockShape) {
     Require.given(extents, "ArrayMetadata.reshaped", "extents");
     Require.given(blockShape, "ArrayMetadata.reshaped", "blockShape");

@@ -35,7 +35,7 @@ public final class ArrayValues {
   }
 
   /**
-   * The numbers of an array without nulls: in place where they lie together, else a copy.
+   * The numbers of an array without nulls: in place if they are contiguous, else a copy.
    *
    * @return a range that is valid as long as the array is
    */
@@ -62,8 +62,8 @@ public final class ArrayValues {
   /**
    * Sets every element.
    *
-   * @param values of elements of {@code type}
-   * @param value which integers hold exactly
+   * @param values elements of {@code type}
+   * @param value value that integers hold exactly
    */
   public static void fill(HostMemory values, ElementType type, double value) {
     Object one =
@@ -90,13 +90,13 @@ public final class ArrayValues {
         .copyTo(HostMemory.ofArray(values));
   }
 
-  /** The same for DOUBLE. */
+  /** Reads DOUBLE values. */
   public static void read(HostMemory from, int start, double[] values, int length) {
     from.slice((long) start * Double.BYTES, (long) length * Double.BYTES)
         .copyTo(HostMemory.ofArray(values));
   }
 
-  /** The same for either, as DOUBLE; {@code floats} has room where they are FLOAT. */
+  /** Reads FLOAT or DOUBLE values, as DOUBLE; {@code floats} has room where they are FLOAT. */
   public static void read(
       HostMemory from, ElementType type, int start, double[] values, float[] floats, int length) {
     if (type == ElementType.FLOAT64) {

@@ -10,7 +10,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Where a block ends along an axis, {@code offset + size}, as BIGINT. Null where either is null or
+ * The end of a block along an axis, {@code offset + size}, as BIGINT. Null where either is null or
  * bad, in every mode of Spark's arithmetic: whoever reads the block says what is wrong with it.
  */
 public final class BlockEnd extends BlockExpression {

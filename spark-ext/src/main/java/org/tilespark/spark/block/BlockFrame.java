@@ -21,7 +21,7 @@ import org.tilespark.spark.catalyst.WithoutValues;
 /**
  * An operand of an operator: a plan of blocks, and where its columns are.
  *
- * @param operator who reads it, for messages
+ * @param operator name of the operator that reads it, for messages
  * @param columns the output of the plan
  */
 public record BlockFrame(
@@ -38,8 +38,8 @@ public record BlockFrame(
   }
 
   /**
-   * The blocks of a plan, which may have a halo, for who takes each block by itself and leaves it
-   * where it is.
+   * The blocks of a plan, which may have a halo, for operators that process each block alone and
+   * leave it in its place.
    *
    * @throws IllegalArgumentException if it has no blocks of this kind
    */
@@ -53,7 +53,7 @@ public record BlockFrame(
    *
    * @param which the operand, as {@code ", first volume"}, for messages
    * @throws IllegalArgumentException if the plan is streaming, has no blocks of this kind, or has
-   *     further columns that cannot tell arrays apart
+   *     further columns that cannot distinguish arrays
    */
   public static BlockFrame combined(
       LogicalPlan plan, BlockKind kind, String operator, String which) {
@@ -66,7 +66,7 @@ public record BlockFrame(
   /**
    * The input with the extents of the whole array stated anew, as column metadata on its values.
    *
-   * @param extents of the kind's rank; empty to leave what is stated
+   * @param extents extents of the kind's rank; empty to keep the stated ones
    * @throws IllegalArgumentException if the input has no blocks of this kind
    */
   public static LogicalPlan withExtents(
@@ -78,7 +78,7 @@ public record BlockFrame(
     return frame.stating(frame.metadata().stating(extents.get())).plan();
   }
 
-  /** The same blocks with other metadata on the values. */
+  /** These blocks with other metadata on the values. */
   public BlockFrame stating(ArrayMetadata metadata) {
     Attribute values = values();
     List<NamedExpression> list = new ArrayList<>(columns);

@@ -54,7 +54,7 @@ public enum BlockKind {
    * @param what whose axis it is, for the message: {@code "volume_slabs: axis"}
    * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
    *     {@code "1"}; {@code "-1"} is the last axis
-   * @throws IllegalArgumentException if there is no such axis
+   * @throws IllegalArgumentException if there is no axis of this name
    */
   public int axis(String what, String text) {
     return axes(text)

@@ -19,7 +19,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * Where the columns of a block lie in a row, and what type its values have.
+ * Ordinals of a block's columns in a row, and the type of its values.
  *
  * <p>Names are matched without regard to case, as Spark does by default. Columns that are none of a
  * block's own are <em>further columns</em>: operators that work block by block carry them through.
@@ -27,7 +27,7 @@ import scala.Option;
  * @param kind matrix or volume
  * @param offsets ordinals of the BIGINT place columns, outermost axis first
  * @param sizes ordinals of the INT size columns, outermost axis first
- * @param planes ordinals of the value columns: of {@code values}, and of {@code imag} behind it for
+ * @param planes ordinals of the value columns: of {@code values}, and then of {@code imag} for
  *     complex blocks
  * @param elementType type of the values
  * @param halo how blocks overlap their neighbours, if they do
@@ -53,7 +53,7 @@ public record BlockSchema(
   /**
    * Finds a block's columns in a schema.
    *
-   * @param operator who asks, for messages: {@code "matrix_transpose"}
+   * @param operator operator's name, for messages: {@code "matrix_transpose"}
    * @throws IllegalArgumentException if a column is missing, doubled or of another type, the values
    *     have a type that blocks cannot hold, or columns say different things of a halo
    */
@@ -90,7 +90,7 @@ public record BlockSchema(
   /**
    * Finds a packed block's columns, whose elements are bytes in one column {@code data}.
    *
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @return of which {@code values} is the ordinal of {@code data}, and the type that of bytes
    * @throws IllegalArgumentException if a column is missing, doubled or of another type
    */
@@ -115,7 +115,7 @@ public record BlockSchema(
         type);
   }
 
-  /** The same columns of blocks with a halo. */
+  /** These columns for blocks with a halo. */
   public BlockSchema withHalo(Halo other) {
     return new BlockSchema(kind, offsets, sizes, planes, elementType, Option.apply(other));
   }
@@ -123,7 +123,7 @@ public record BlockSchema(
   /**
    * Refuses blocks that overlap their neighbours.
    *
-   * @param operator who asks, for the message
+   * @param operator operator's name, for the message
    * @throws IllegalArgumentException if they do
    */
   public void requireNoHalo(String operator) {
@@ -141,12 +141,12 @@ public record BlockSchema(
     }
   }
 
-  /** The same columns with values of another type. */
+  /** These columns with values of another type. */
   public BlockSchema withElementType(ElementType type) {
     return new BlockSchema(kind, offsets, sizes, planes, type, halo);
   }
 
-  /** The same columns without {@code imag}. */
+  /** These columns without {@code imag}. */
   public BlockSchema real() {
     return new BlockSchema(kind, offsets, sizes, List.of(values()), elementType, halo);
   }
@@ -201,7 +201,7 @@ public record BlockSchema(
         .toList();
   }
 
-  /** The same columns at other ordinals. */
+  /** These columns at other ordinals. */
   public BlockSchema mapped(IntUnaryOperator ordinal) {
     return new BlockSchema(
         kind,
@@ -271,7 +271,7 @@ public record BlockSchema(
     return index;
   }
 
-  /** What helps where no column is one of a block's. */
+  /** Advice for rows without any column of a block. */
   private static String rows(StructType schema) {
     boolean isTable =
         Arrays.stream(BlockKind.values())

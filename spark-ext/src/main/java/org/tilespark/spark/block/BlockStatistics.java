@@ -19,7 +19,7 @@ import scala.collection.immutable.Seq;
 import scala.math.BigInt;
 
 /**
- * What our logical nodes tell Spark of their size. Spark by itself takes an array for one element,
+ * Sizes of our logical nodes for Spark's statistics. Spark alone takes an array for one element,
  * and would broadcast a frame of any size. The arithmetic is {@link FrameSize}'s.
  */
 public final class BlockStatistics {
@@ -48,12 +48,12 @@ public final class BlockStatistics {
    * Of a node that gives blocks.
    *
    * @param output all of its columns
-   * @param blocks where the block columns are in {@code output}; their metadata states the extents
-   *     and the shape of blocks, if they are known
-   * @param input what it is made of; tells how many arrays there are, and all that the metadata
-   *     does not
-   * @param combines true if the node makes its blocks of several: further columns then tell arrays
-   *     apart, and without them there is one. Else each row becomes a row
+   * @param blocks ordinals of the block columns in {@code output}; their metadata states the
+   *     extents and the shape of blocks, if they are known
+   * @param input plan of the input; it tells the number of arrays, and all that the metadata does
+   *     not
+   * @param combines true if the node makes its blocks of several: further columns then distinguish
+   *     arrays, and without them there is one. Else each row becomes a row
    */
   public static Statistics of(
       List<Attribute> output, BlockSchema blocks, Input input, boolean combines) {
@@ -104,7 +104,7 @@ public final class BlockStatistics {
    * Of marks.
    *
    * @param marks for each array
-   * @param columns of a row
+   * @param columns columns of a row
    * @param arrays gives one row for each array
    */
   public static Statistics ofMarks(long marks, int columns, LogicalPlan arrays) {
@@ -117,14 +117,14 @@ public final class BlockStatistics {
         new FrameSize(rows.multiply(BigInteger.valueOf(rowBytes)), Optional.of(rows)), List.of());
   }
 
-  /** Of a node that gives so many rows of small columns, or fewer. */
+  /** Statistics of a node that gives {@code rows} rows of small columns, or fewer. */
   public static Statistics ofRows(BigInteger rows, int columns) {
     long rowBytes = new RowBytes(columns, 0, 0).withoutValues();
     return statistics(
         new FrameSize(rows.multiply(BigInteger.valueOf(rowBytes)), Optional.empty()), List.of());
   }
 
-  /** Where the block columns of a node are in its output. */
+  /** Ordinals of a node's block columns in its output. */
   public static BlockSchema blocks(List<Attribute> output, BlockKind kind) {
     return BlockSchema.find(Attributes.schema(output), kind, "statistics");
   }

@@ -64,7 +64,7 @@ public final class BoxList {
     return Arrays.copyOf(boxes, length * count);
   }
 
-  /** Where the array ends along each axis, as far as these blocks tell. */
+  /** The end of the array along each axis, as far as these blocks tell. */
   public long[] reached() {
     long[] extents = new long[rank];
     for (int box = 0; box < length * count; box += length) {
@@ -90,7 +90,7 @@ public final class BoxList {
     }
   }
 
-  /** What {@link #putInto} takes. */
+  /** Bytes that {@link #putInto} writes. */
   public long bytes() {
     return Integer.BYTES + (long) Long.BYTES * length * count;
   }

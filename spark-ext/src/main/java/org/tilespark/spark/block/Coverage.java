@@ -52,7 +52,7 @@ public final class Coverage {
    * @param low first element of the region
    * @param high end of the region, exclusive
    * @param boxes offsets and sizes of the boxes, {@code 2 * rank} numbers each, of sizes of 1 or
-   *     more and ends below 2^63; they may lie partly or wholly outside the region
+   *     more and ends below 2^63; they may be partly or wholly outside the region
    */
   public static void check(long[] low, long[] high, long[] boxes, Findings findings) {
     for (int axis = 0; axis < low.length; axis++) {
@@ -81,7 +81,7 @@ public final class Coverage {
    * The first defect found, in words.
    *
    * @param kind whose words name the defect
-   * @param extents of the array
+   * @param extents extents of the array
    * @param boxes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box
    * @param advice for the end of what is said of a hole, or ""

@@ -8,7 +8,7 @@ import org.tilespark.layout.Shape;
  * How much a frame of blocks holds, as far as that can be told before it is computed. Numbers have
  * no bound, since extents that a user states may have any product.
  *
- * @param bytes of all its rows in memory, at least 1
+ * @param bytes bytes of all its rows in memory, at least 1
  * @param rows empty where the blocks' shape is not known
  */
 public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
@@ -20,7 +20,8 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
   /**
    * Arrays of one shape, each in blocks of one shape.
    *
-   * @param blockShape of a full block; empty if it is not known, then each array is taken for one
+   * @param blockShape shape of a full block; empty if it is not known, then each array is taken for
+   *     one
    */
   public static FrameSize ofArrays(
       BigInteger arrays, Shape extents, Optional<Shape> blockShape, RowBytes row) {

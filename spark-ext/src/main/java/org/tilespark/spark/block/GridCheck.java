@@ -12,9 +12,10 @@ import scala.Option;
  * Checks that blocks are whole cells of a tiling, as the column metadata says: it may be stale.
  *
  * @param kind matrix or volume
- * @param blockShape of a cell
- * @param extents of the whole array; where they are not known, blocks at its ends may be smaller
- * @param operator who asks, for messages
+ * @param blockShape shape of a cell
+ * @param extents extents of the whole array; where they are not known, blocks at its ends may be
+ *     smaller
+ * @param operator operator's name, for messages
  */
 public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents, String operator)
     implements Serializable {
@@ -35,7 +36,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
   /**
    * Checks the block of a row, as {@link #check(Long[], Integer[])}.
    *
-   * @param ordinals of its offsets, then of its sizes
+   * @param ordinals ordinals of its offsets, then of its sizes
    */
   public long[] check(InternalRow row, List<Integer> ordinals) {
     int rank = kind.rank();

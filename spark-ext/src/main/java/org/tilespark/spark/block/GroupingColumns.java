@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructField;
 import org.tilespark.spark.catalyst.Attributes;
 
 /**
- * The further columns of an operator that combines blocks. They tell several arrays apart, and are
+ * The further columns of an operator that combines blocks. They distinguish several arrays, and are
  * found again by name, so each has a name of its own. Names are compared as {@code
  * spark.sql.caseSensitive} says.
  */
@@ -21,7 +21,7 @@ public final class GroupingColumns {
    * The further columns of blocks.
    *
    * @param columns one for each column of the rows
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException that names them, if two have the same name or one has a type
    *     without an order
    */
@@ -43,7 +43,7 @@ public final class GroupingColumns {
    * Checks that Spark can sort and group by each column.
    *
    * @param further columns that are none of a block's own
-   * @param operator who asks, for the message
+   * @param operator operator's name, for the message
    * @throws IllegalArgumentException that names the first column that has no order: a MAP, a
    *     VARIANT, an INTERVAL of all units, or what holds one of these
    */
@@ -73,7 +73,7 @@ public final class GroupingColumns {
   /**
    * Checks that the columns of a result have names of their own.
    *
-   * @param operator who gives it, for the message
+   * @param operator name of the operator that gives it, for the message
    * @throws IllegalArgumentException that names those that have not
    */
   public static void requireNames(List<Attribute> produced, String operator) {

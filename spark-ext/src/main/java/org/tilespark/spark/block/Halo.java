@@ -19,8 +19,8 @@ import scala.Option;
  * column that a user computes in place of the values has no metadata.
  *
  * @param widths elements of the halo
- * @param edge what the halo has beyond the array
- * @param extents of the array; known where the edge is {@code NONE}
+ * @param edge contents of the halo beyond the array
+ * @param extents extents of the array; known where the edge is {@code NONE}
  * @param blockShape elements of a full block without its halo; likewise
  */
 public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape> blockShape)

@@ -19,7 +19,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * The column {@code ids ARRAY<T>} of blocks that were made of rows: one id for each row of the
- * block. Column metadata tells it from further columns. It does not tell arrays apart: operators
+ * block. Column metadata tells it from further columns. It does not distinguish arrays: operators
  * that do not ask for it read blocks without it.
  */
 public final class IdColumn {

@@ -101,8 +101,8 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
   }
 
   /**
-   * What rows say of a column before they are inserted: Spark may have put a projection over them
-   * that gives them the metadata of the table's column.
+   * Metadata of a column of rows before they are inserted: Spark may have put a projection over
+   * them that gives them the metadata of the table's column.
    */
   private static ArrayMetadata rows(NamedExpression inserted, StructField column) {
     return inserted instanceof Alias alias && alias.explicitMetadata().contains(column.metadata())
@@ -114,7 +114,7 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
   }
 
   /**
-   * The same for rows that MERGE brings into a table. Spark hides these behind other commands
+   * The check for rows that MERGE brings into a table. Spark hides these below other commands
    * later.
    */
   public static final class Merged extends Rule<LogicalPlan> {

@@ -31,10 +31,10 @@ import org.tilespark.spark.catalyst.WithoutValues;
 import org.tilespark.spark.options.Missing;
 
 /**
- * What is known of an array, or of the arrays that further columns tell apart, while its query is
+ * Known facts of an array, or of the arrays that further columns distinguish, while its query is
  * made.
  *
- * @param extents of the whole array; of several arrays, of the largest along each axis
+ * @param extents extents of the whole array; of several arrays, of the largest along each axis
  * @param alike true if all arrays are known to have these extents
  * @param largest elements of the largest block along each axis, at least 1
  * @param whole for each axis, true if every block is known to be whole along it
@@ -43,7 +43,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   /** Bytes of fewer elements of any type can be counted, with room for what is computed of them. */
   public static final long TOO_MANY_ELEMENTS = 1L << 58;
 
-  /** Blocks that hold less than one in so many elements lie too far apart to be a whole array. */
+  /** Blocks that hold less than one in this many elements are too sparse for a whole array. */
   private static final int SPARSE = 64;
 
   /**
@@ -51,9 +51,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
    * columns finds, which runs now: it reads no values, and of blocks that are made of a table's
    * rows it counts these.
    *
-   * @param missing what it means if blocks are missing
+   * @param missing meaning of missing blocks
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
    *     reaches as far would have {@link #TOO_MANY_ELEMENTS}, or if almost all of it is missing and
    *     must not be
@@ -117,7 +117,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     return new KnownArray(extents, true, Shape.of(largest), List.copyOf(whole));
   }
 
-  /** What the count of a table's rows says, if they become blocks one by one. */
+  /** The array by the count of a table's rows, if they become blocks one by one. */
   private static Optional<KnownArray> counted(
       LogicalPlan places,
       List<Expression> read,
@@ -132,7 +132,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     boolean isTransposed = source.columns().get(0).equals(made.get(1));
     List<Integer> order = isTransposed ? List.of(1, 0, 3, 2) : List.of(0, 1, 2, 3);
     if (!source.columns().equals(order.stream().map(made::get).toList())) {
-      return Optional.empty(); // columns that say where blocks lie, but not where these do
+      return Optional.empty(); // columns that state the places of other blocks
     }
     return blocks
         .rows()
@@ -190,9 +190,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /**
-   * What is wrong with the arrays' counts of elements. A place far out, or a size that is none, may
-   * make it more than can be counted, or mostly a hole, for which many tasks would be made before
-   * anybody looks at blocks.
+   * The defect of the arrays' counts of elements, if any. A place far out, or a size that is none,
+   * may make it more than can be counted, or mostly a hole, for which many tasks would be made
+   * before anybody looks at blocks.
    */
   private static Optional<String> defect(Row found, int rank, Missing missing) {
     BigInteger elements = elements(found, rank);

@@ -9,20 +9,20 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.options.Missing;
 
 /**
- * Blocks of one array, or of arrays of one size that further columns tell apart, whose extents are
+ * Blocks of one array, or of arrays of one size that further columns distinguish, whose extents are
  * known.
  *
  * @param frame states the extents, unless there are no blocks
- * @param known of the array, or of each of the arrays
+ * @param known facts of the array, or of each of the arrays
  */
 public record KnownOperand(BlockFrame frame, KnownArray known) {
   /**
    * The blocks of a plan. Where their metadata states no extents, {@link KnownArray#of} finds them
    * now. Whoever reads the result need not find them again.
    *
-   * @param missing what it means if blocks are missing
+   * @param missing meaning of missing blocks
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if there are no blocks of this kind, or arrays of different
    *     extents
    */
@@ -50,7 +50,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
   }
 
   /**
-   * The same.
+   * This operand, which must have elements.
    *
    * @throws IllegalArgumentException if there are no elements
    */
@@ -64,7 +64,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
     return this;
   }
 
-  /** The same blocks without the transforms that the metadata states: they do not hold any more. */
+  /** This operand without the transforms that the metadata states: they do not hold any more. */
   public KnownOperand withoutSpectrum() {
     return frame.metadata().spectrum().isEmpty()
         ? this

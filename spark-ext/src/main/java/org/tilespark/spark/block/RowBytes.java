@@ -7,9 +7,9 @@ import java.util.function.LongUnaryOperator;
  * for each column and 8 for each 64 of them, and for each array its count, one null bit for each
  * element, and the elements, in whole words. Text and other columns of variable length come on top.
  *
- * @param columns of a row
+ * @param columns number of columns of a row
  * @param planes value arrays among them
- * @param elementBytes of one element
+ * @param elementBytes bytes of one element
  */
 public record RowBytes(int columns, int planes, int elementBytes) implements LongUnaryOperator {
   private static final int WORD_BYTES = 8;

@@ -3,8 +3,8 @@ package org.tilespark.spark.block;
 /** The way out for who meets rows that contradict their column metadata. Stateless. */
 public final class StaleMetadata {
   /**
-   * What helps, for the end of a message that says what the metadata says, or that blocks are
-   * missing, which may be because of it.
+   * Advice for the end of a message about metadata, or about missing blocks, which may be because
+   * of it.
    */
   public static final String HELP =
       ("if the metadata is stale (after an INSERT or a UNION, say), state other extents or forget"

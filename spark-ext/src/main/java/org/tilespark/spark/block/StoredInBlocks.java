@@ -13,7 +13,7 @@ public interface StoredInBlocks {
   /**
    * True if the blocks are all cells of a tiling, each once.
    *
-   * @param axes which of the array's axes each of the tiling's is
+   * @param axes the array's axis for each axis of the tiling
    */
   boolean isIn(GridCheck tiling, Permutation axes);
 

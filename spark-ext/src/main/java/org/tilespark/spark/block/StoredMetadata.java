@@ -39,8 +39,8 @@ import org.tilespark.spark.catalyst.compat.Catalogs;
 import org.tilespark.spark.error.ErrorBoundary;
 
 /**
- * What is known of an array in a table or in files: what the column metadata of the relation says,
- * unless one of these says something else.
+ * Known facts of an array in a table or in files: the column metadata of the relation, unless one
+ * of these overrides it.
  *
  * <ul>
  *   <li>The properties of the table, by the keys of the metadata: {@code tilespark.extents}, as the
@@ -111,7 +111,7 @@ final class StoredMetadata {
     return leaf instanceof DataSourceV2Relation relation ? relation.table().properties() : Map.of();
   }
 
-  /** True of formats that keep the properties of a table beside its files, as Delta does. */
+  /** True of formats that keep the properties of a table with its files, as Delta does. */
   private static boolean keepsProperties(CatalogTable table) {
     return table
         .provider()
@@ -142,7 +142,7 @@ final class StoredMetadata {
   }
 
   /**
-   * What the metadata says, with what a table's properties say in place of it.
+   * The column's metadata, overridden by a table's properties.
    *
    * @param columns names of the table's, which tell a matrix from a volume
    */
@@ -186,7 +186,7 @@ final class StoredMetadata {
 
   // ---- files
 
-  /** What the schema of a relation and all its files say of a column. */
+  /** Metadata of a column by the schema of a relation and all its files. */
   private static ArrayMetadata withFiles(
       LogicalRelation relation, String column, ArrayMetadata own) {
     if (!(relation.relation() instanceof HadoopFsRelation files)
@@ -207,7 +207,7 @@ final class StoredMetadata {
   }
 
   /**
-   * What all files say of a column; empty if none can be read.
+   * Metadata of a column by all files; empty if none can be read.
    *
    * @param ifFirst true to read no others if the first one says nothing of a spectrum
    */
@@ -232,7 +232,7 @@ final class StoredMetadata {
   }
 
   /**
-   * What one file says of a column: nothing if Spark did not write it. Empty if the file is gone or
+   * Metadata of a column in one file: none if Spark did not write it. Empty if the file is gone or
    * is no Parquet: who reads its rows says what is wrong with it.
    */
   private static Optional<ArrayMetadata> inFile(
@@ -272,11 +272,11 @@ final class StoredMetadata {
   }
 
   /**
-   * What the files of a relation say, so that one relation, which several queries may read, reads
-   * them once.
+   * Metadata in the files of a relation, so that one relation, which several queries may read,
+   * reads them once.
    *
-   * @param paths of the files
-   * @param say of the column; empty if nothing is known
+   * @param paths paths of the files
+   * @param say metadata of the column; empty if nothing is known
    */
   private record Footers(List<String> paths, String column, Optional<ArrayMetadata> say) {}
 }

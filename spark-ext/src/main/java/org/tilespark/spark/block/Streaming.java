@@ -9,7 +9,7 @@ public final class Streaming {
   /**
    * Refuses a plan that reads a stream.
    *
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code plan} is streaming
    */
   public static void refuse(String operator, LogicalPlan plan) {

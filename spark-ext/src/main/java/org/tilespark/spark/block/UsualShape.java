@@ -14,7 +14,7 @@ import org.tilespark.layout.Shape;
  * <p>A pure function of extents and sizes.
  */
 public final class UsualShape {
-  /** A block has about so many bytes of values. */
+  /** Usual bytes of a block's values. */
   public static final long BYTES = 8L << 20;
 
   /**
@@ -22,7 +22,7 @@ public final class UsualShape {
    */
   public static final long MOST_BLOCKS = 1 << 20;
 
-  /** Blocks of a result, of which each has a whole plane or line, stay below so many bytes. */
+  /** Limit of the bytes of a result's blocks of which each has a whole plane or line. */
   public static final long LARGE_BYTES = 256L << 20;
 
   /** Smaller blocks are joined: what is larger keeps the cuts of the operands, which saves work. */
@@ -38,21 +38,24 @@ public final class UsualShape {
    * axis until they have no more. Small blocks, if they are many, are doubled along their shortest
    * axis up to {@value #BYTES} bytes; if there are more than {@value #MOST_BLOCKS}, further.
    *
-   * @param extents of the result
+   * @param extents extents of the result
    * @param like a shape that the operands suggest
-   * @param elementBytes of an element, of all planes
+   * @param elementBytes bytes of an element, of all planes
    */
   public static Shape of(Shape extents, Shape like, long elementBytes, long mostBytes) {
     return joined(extents, halved(clipped(extents, like), elementBytes, mostBytes), elementBytes);
   }
 
-  /** The shape, halved along its longest axis until its blocks have no more than so many bytes. */
+  /**
+   * The shape, halved along its longest axis until its blocks have no more than {@code mostBytes}
+   * bytes.
+   */
   public static Shape halved(Shape shape, long elementBytes, long mostBytes) {
     return halved(
         shape, IntStream.range(0, shape.rank()).boxed().toList(), elementBytes, mostBytes);
   }
 
-  /** The same along some axes, as far as these reach. */
+  /** The shape, halved along some axes, as far as these reach. */
   public static Shape halved(Shape shape, List<Integer> axes, long elementBytes, long mostBytes) {
     long[] halved = shape.toArray();
     while (product(halved) > mostBytes / elementBytes) {
@@ -89,8 +92,8 @@ public final class UsualShape {
   /**
    * Refuses a shape that cuts a result into more than {@value #MOST_BLOCKS} blocks.
    *
-   * @param operator who asks, for messages
-   * @param option where users state the shape
+   * @param operator operator's name, for messages
+   * @param option the option in which users state the shape
    */
   public static void requireFew(
       String operator, String option, Shape extents, Shape shape, long elementBytes) {

@@ -14,8 +14,8 @@ import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * The memory outside the heap that one executor's cached blocks lie in: at most half of what its
- * stores may hold, so that exchanges always have the other half. Thread-safe.
+ * The memory outside the heap for one executor's cached blocks: at most half of its stores' budget,
+ * so that exchanges always have the other half. Thread-safe.
  */
 final class CacheStore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CacheStore.class);
@@ -78,7 +78,7 @@ final class CacheStore implements AutoCloseable {
     return new ImageMemory(runtime.storeMemory(), budget);
   }
 
-  /** What limits cached blocks. */
+  /** The budget of cached blocks. */
   StoreBudget budget() {
     return budget;
   }

@@ -13,15 +13,15 @@ import org.apache.spark.storage.BlockStatus;
 import org.apache.spark.storage.RDDBlockId;
 import scala.Option;
 
-/** What a planner may know of cached frames. */
+/** Facts of cached frames for planners. */
 public final class CachedFrames {
   private CachedFrames() {}
 
   /**
-   * True if each task can read all rows of a frame in place: they lie as images in the memory of
-   * this process, which runs all tasks. A row that a task skips costs nothing then. False of frames
-   * that Spark has not filled yet, has partly evicted, keeps serialized or on a disk, or cached by
-   * its own serializer.
+   * True if each task can read all rows of a frame in place: they are images in the memory of this
+   * process, which runs all tasks. A row that a task skips costs nothing then. False of frames that
+   * Spark has not filled yet, has partly evicted, keeps serialized or on a disk, or cached by its
+   * own serializer.
    */
   public static boolean areInPlace(SparkContext context, InMemoryRelation cached) {
     SparkEnv env = SparkEnv.get();
@@ -41,8 +41,8 @@ public final class CachedFrames {
   }
 
   /**
-   * Bytes of each partition of rows that are made, partition by partition, of a frame that lies in
-   * the memory of this process, which runs all tasks; empty of others.
+   * Bytes of each partition of rows that are made, partition by partition, of a frame in the memory
+   * of this process, which runs all tasks; empty of others.
    */
   public static Optional<long[]> bytes(RDD<?> rows) {
     RDD<?> cached = rows;

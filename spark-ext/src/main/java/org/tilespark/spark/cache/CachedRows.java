@@ -28,10 +28,10 @@ import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.RenamedBlocksExec;
 
 /**
- * The rows of a table in Spark's own cache as they lie there: arrays, structs and strings are views
- * of the cache's memory. Spark copies each of them into a row first.
+ * The rows of a table in Spark's own cache, in place: arrays, structs and strings are views of the
+ * cache's memory. Spark copies each of them into a row first.
  *
- * @param batches of the cache
+ * @param batches batches of the cache
  * @param source finds their rows, with the columns of the plan that was asked for. Its arrays are
  *     valid as long as the table is cached
  */
@@ -78,7 +78,7 @@ public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatc
    * Reads the batches of a partition.
    *
    * @param columns that are read, of those that are cached
-   * @param types of these columns
+   * @param types types of these columns
    * @param rows the scan's count of rows
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared

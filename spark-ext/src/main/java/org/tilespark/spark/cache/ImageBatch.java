@@ -22,9 +22,9 @@ import org.tilespark.arrow.store.RowImage;
 import org.tilespark.spark.error.StoppedException;
 
 /**
- * Some rows of a cached partition. They lie as images outside the heap, or each in an array on the
- * heap: where there was no room outside, and where they came from a disk or another executor, since
- * Spark drops those batches without a word.
+ * Some rows of a cached partition. They are images outside the heap, or each an array on the heap:
+ * if there was no room outside, and if they came from a disk or another executor, since Spark drops
+ * those batches without a message.
  *
  * <p>Spark's store of memory closes it when it evicts it or when the frame is unpersisted, counts
  * {@link #estimatedSize}, and writes it as {@link Externalizable}. Immutable; safe for several
@@ -41,17 +41,17 @@ public final class ImageBatch
   private int fields; // of each row
   private long bytes; // of all rows
   private long counted;
-  private byte[][] arrays; // a row each; null if they lie outside the heap
-  private long[] images; // addresses of headers; null if they lie on the heap
-  private ImageMemory memory; // of images; null if they lie on the heap
+  private byte[][] arrays; // a row each; null if they are outside the heap
+  private long[] images; // addresses of headers; null if they are on the heap
+  private ImageMemory memory; // of images; null if they are on the heap
   private Cleaner.Cleanable use; // of memory; the same
 
   /** For deserialization. */
   public ImageBatch() {}
 
   /**
-   * Which batch of its partition one is: Spark takes the end of a file for the end of a partition,
-   * so batches say it themselves. A partition without rows has one batch.
+   * The number of a batch in its partition: Spark takes the end of a file for the end of a
+   * partition, so batches state it themselves. A partition without rows has one batch.
    *
    * @param number from 0
    */
@@ -68,7 +68,7 @@ public final class ImageBatch
    * Rows outside the heap.
    *
    * @param images addresses of their headers; taken
-   * @param memory they lie in; this becomes a user of it
+   * @param memory memory of the images; this becomes a user of it
    */
   ImageBatch(Place place, int fields, long[] images, ImageMemory memory, CacheStore store) {
     this.place = place;
@@ -92,7 +92,7 @@ public final class ImageBatch
     counted += bytes;
   }
 
-  /** Which batch of its partition it is. */
+  /** Its place in its partition. */
   Place place() {
     return place;
   }
@@ -108,7 +108,7 @@ public final class ImageBatch
     return bytes;
   }
 
-  /** What Spark counts in its storage memory. */
+  /** Bytes that Spark counts in its storage memory. */
   @Override
   public long estimatedSize() {
     return counted;
@@ -139,7 +139,7 @@ public final class ImageBatch
       return numRows();
     }
 
-    /** The memory outside the heap that the rows lie in; null if they lie on the heap. */
+    /** The memory outside the heap that holds the rows; null if they are on the heap. */
     ImageMemory memory() {
       return memory;
     }

@@ -94,7 +94,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
     }
   }
 
-  /** Reads rows until the batch is full, or until there is no more room where its rows lie. */
+  /** Reads rows until the batch is full, or until there is no more room for rows. */
   private void fill() {
     while (true) {
       if (pending == null) {

@@ -16,10 +16,10 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Which columns of a cached frame a query reads, and in which order.
+ * The columns of a cached frame that a query reads, in its order.
  *
  * @param cached the frame's columns
- * @param ordinals of those that are read
+ * @param ordinals ordinals of those that are read
  */
 record Selection(StructType cached, int[] ordinals) implements Serializable {
   /** The columns {@code selected} of {@code cached}, which has them. */

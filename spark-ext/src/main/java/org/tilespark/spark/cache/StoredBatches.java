@@ -32,7 +32,7 @@ final class StoredBatches extends RDD<CachedBatch> {
   /**
    * The batches of {@code input}, which has a partition for each one of {@code stored}.
    *
-   * @param stored what Spark stores
+   * @param stored the batches that Spark stores
    */
   StoredBatches(RDD<CachedBatch> input, RDD<?> stored) {
     super(input, ScalaInterop.classTag(CachedBatch.class));

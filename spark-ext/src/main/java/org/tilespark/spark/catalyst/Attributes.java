@@ -25,8 +25,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * What our nodes, logical and physical, do with columns. Two columns are the same if their ids are,
- * whatever their names.
+ * Operations of our nodes, logical and physical, on columns. Two columns are the same if their ids
+ * are, whatever their names.
  */
 public final class Attributes {
   private Attributes() {}
@@ -42,7 +42,7 @@ public final class Attributes {
         ScalaInterop.<String>emptySeq());
   }
 
-  /** The same columns under fresh ids. */
+  /** These columns under fresh ids. */
   public static Seq<Attribute> fresh(Seq<Attribute> attributes) {
     return ScalaInterop.seq(
         ScalaInterop.<Attribute>list(attributes).stream().map(Attribute::newInstance).toList());
@@ -53,7 +53,7 @@ public final class Attributes {
     return alias(expression, name, Metadata.empty());
   }
 
-  /** The same with metadata. */
+  /** The alias of an expression, with metadata. */
   public static NamedExpression alias(Expression expression, String name, Metadata metadata) {
     return new Alias(
         expression,
@@ -101,7 +101,7 @@ public final class Attributes {
   /**
    * The expression in terms of other columns.
    *
-   * @param names what stands for a column that it uses; empty if nothing does
+   * @param names replacement of a column that it uses; empty if there is none
    * @return empty unless there is something for all that it uses
    */
   public static Optional<Expression> renamed(
@@ -181,24 +181,24 @@ public final class Attributes {
   /** Columns, and the plan that gives them. */
   public record Source(LogicalPlan plan, List<Attribute> columns) {}
 
-  /** Where columns come from, below all projections; empty if one of those computes a column. */
+  /** The source of columns, below all projections; empty if one of those computes a column. */
   public static Optional<Source> belowProjections(LogicalPlan plan, List<Attribute> columns) {
     return plan instanceof Project project
         ? below(project, columns).flatMap(read -> belowProjections(project.child(), read))
         : Optional.of(new Source(plan, columns));
   }
 
-  /** What the columns are called below a projection; empty if it computes one of them. */
+  /** The columns below a projection; empty if it computes one of them. */
   public static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
     Renamed renamed = Renamed.of(project);
     return counterparts(columns, renamed.above(), renamed.below());
   }
 
   /**
-   * What a projection passes on as it is, position by position.
+   * Columns that a projection passes on unchanged, position by position.
    *
    * @param below columns of its child
-   * @param above what it calls them
+   * @param above its names for them
    */
   public record Renamed(List<Attribute> below, List<Attribute> above) {
     public static Renamed of(Project project) {
@@ -215,7 +215,7 @@ public final class Attributes {
   }
 
   /**
-   * What stands in {@code others} where {@code given} has each of {@code read}; empty if not all.
+   * The columns of {@code others} at the places of {@code read} in {@code given}; empty if not all.
    */
   public static Optional<List<Attribute>> counterparts(
       List<Attribute> read, List<Attribute> given, List<Attribute> others) {

@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * <p>A subclass is public and has one public constructor, which takes the fields in their order,
  * the children, and the two offsets: Catalyst copies by reflection.
  *
- * @param <B> what is kept while blocks go by
+ * @param <B> type of the state that is kept while blocks go by
  */
 public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     implements Serializable {
@@ -33,7 +33,7 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     this.inputAggBufferOffset = inputAggBufferOffset;
   }
 
-  /** What the aggregate holds beside its children and offsets: values, none of them null. */
+  /** The aggregate's fields other than its children and offsets: values, none of them null. */
   protected abstract List<Object> fields();
 
   /** The children, in order. */

@@ -16,7 +16,7 @@ import scala.collection.immutable.Seq;
  * and copies follow from the list of its fields.
  *
  * <p>A subclass is public and has one public constructor, which takes the fields in their order and
- * the children last: Catalyst copies by reflection. Whole-stage code generation ends at such an
+ * the children last: Catalyst copies by reflection. Whole-stage code generation ends at this
  * expression, so that it sees the row of the operator below: a block is found there in place.
  */
 public abstract class BlockExpression extends Expression implements CodegenFallback, Serializable {
@@ -27,7 +27,7 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
     this.children = children;
   }
 
-  /** What the expression holds beside its children: values, none of them null. */
+  /** The expression's fields other than its children: values, none of them null. */
   protected abstract List<Object> fields();
 
   /** The children, in order. */

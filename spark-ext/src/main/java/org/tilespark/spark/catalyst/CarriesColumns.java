@@ -20,6 +20,6 @@ public interface CarriesColumns {
   /** The output columns that are computed. */
   List<Attribute> computed();
 
-  /** The same node without further columns that nobody uses; empty if there are none. */
+  /** This node without further columns that nobody uses; empty if there are none. */
   Optional<LogicalPlan> reading(AttributeSet used);
 }

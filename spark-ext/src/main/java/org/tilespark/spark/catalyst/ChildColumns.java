@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.Seq;
 
-/** Where what a node reads stands in the rows of its child. */
+/** Ordinals of a node's columns in the rows of its child. */
 public final class ChildColumns {
   private ChildColumns() {}
 

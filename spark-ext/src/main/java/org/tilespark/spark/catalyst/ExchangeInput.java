@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * What a node of ours gives. Where that is rows, it is the mark by which a shuffle manager tells a
- * shuffle of blocks and pieces from others: javac can extend no exchange of Spark. In tasks it says
- * which node reads from an exchange, and which one writes to it.
+ * The result of a node of ours. Where that is rows, it is the mark by which a shuffle manager tells
+ * a shuffle of blocks and pieces from others: javac can extend no exchange of Spark. In tasks it
+ * says which node reads from an exchange, and which one writes to it.
  *
  * @param <R> rows, or batches
  */
@@ -30,12 +30,12 @@ public final class ExchangeInput<R> extends RDD<R> {
     this.metrics = metrics;
   }
 
-  /** The same, marked if they are rows. */
+  /** The results, marked if they are rows. */
   public static <R> RDD<R> marked(RDD<R> results, Class<R> type) {
     return type == InternalRow.class ? new ExchangeInput<>(results, null) : results;
   }
 
-  /** The same, marked, with the metrics of the node whose results they are. */
+  /** The results, marked, with the metrics of the node that gives them. */
   static <R> RDD<R> marked(RDD<R> results, ExchangeMetrics metrics) {
     RDD<R> unmarked = results instanceof ExchangeInput<R> marked ? marked.results() : results;
     return new ExchangeInput<>(unmarked, metrics);

@@ -53,7 +53,7 @@ public final class ExchangeMetrics implements Serializable {
    * A task wrote an output.
    *
    * @param isInMemory true if it is kept in memory, false if in files
-   * @param inPlaceBytes of the rows that were made where they are kept
+   * @param inPlaceBytes bytes of the rows that were made where they are kept
    */
   public void wrote(long bytes, boolean isInMemory, long inPlaceBytes) {
     (isInMemory ? inMemory : inFiles).add(bytes);

@@ -3,7 +3,7 @@ package org.tilespark.spark.catalyst;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** A logical node that makes blocks, and knows where they lie before it makes them. */
+/** A logical node that makes blocks, and knows their places before it makes them. */
 public interface GivesPlaces {
   /**
    * A plan with the node's rows and all its columns but the values, by the same ids, which makes no

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 /**
  * Puts {@link UncountedRows} between a node that holds exchanges and what reads it.
  *
- * <p>This rule runs behind all other rules of ours, which look for these nodes below their own.
+ * <p>This rule runs after all other rules of ours, which look for these nodes below their own.
  */
 public final class HideCounts extends Rule<LogicalPlan> {
   @Override

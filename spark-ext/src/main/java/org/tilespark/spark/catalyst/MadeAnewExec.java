@@ -9,7 +9,7 @@ import scala.collection.immutable.Seq;
  * A physical node over one child whose output is made anew of columns that it reads: the twin of
  * {@link MadeAnewNode}.
  *
- * @param <S> what the node does
+ * @param <S> type of the node's specification
  */
 public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
   protected final S spec;
@@ -24,7 +24,7 @@ public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
     this.child = child;
   }
 
-  /** What the node does. */
+  /** The node's specification. */
   public final S spec() {
     return spec;
   }
@@ -39,7 +39,7 @@ public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
     return nodeName() + " " + spec;
   }
 
-  /** What EXPLAIN FORMATTED says: {@code details}, then the columns on both sides. */
+  /** The text of EXPLAIN FORMATTED: {@code details}, then the columns on both sides. */
   protected final String verbose(String details) {
     return "%s%s\nInput: %s\nOutput: %s\n"
         .formatted(

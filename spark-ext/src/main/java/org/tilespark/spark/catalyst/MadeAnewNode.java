@@ -8,10 +8,10 @@ import scala.collection.immutable.Seq;
 
 /**
  * A logical node whose output is made anew of columns that it reads of a child, and perhaps of
- * others: further fields follow then. Every output column has a fresh id, since Spark tells two
- * instances of a relation apart by all of their ids.
+ * others: further fields follow then. Every output column has a fresh id, since Spark distinguishes
+ * two instances of a relation by all of their ids.
  *
- * @param <S> what the node does
+ * @param <S> type of the node's specification
  */
 public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiInstanceRelation {
   private static final int PRODUCED = 2; // of the fields
@@ -29,7 +29,7 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     this.child = child;
   }
 
-  /** What the node does. */
+  /** The node's specification. */
   public final S spec() {
     return spec;
   }
@@ -54,7 +54,7 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     return produced;
   }
 
-  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  /** A copy with fresh ids, so that both sides of a self-join can be distinguished. */
   @Override
   public LogicalPlan newInstance() {
     Object[] fields = fields().toArray();

@@ -7,9 +7,9 @@ import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorBoundary.Body;
 
 /**
- * The boundary of a task's body: it takes partitions of others and gives one of ours. What our code
- * throws leaves with a condition, see {@link ErrorBoundary}; what a partition that it reads throws
- * passes as it is, since a user's function or another source may be behind it.
+ * The boundary of a task's body: it takes partitions of others and gives one of ours. Failures of
+ * our code leave with a condition, see {@link ErrorBoundary}; failures of a partition that it reads
+ * pass as they are, since they may come from a user's function or another source.
  *
  * <p>For the task's thread only.
  */
@@ -34,7 +34,7 @@ public final class PartitionBoundary {
     return boundary.output(() -> open.apply(rows));
   }
 
-  /** What {@code consume} makes of a partition that it reads to its end. */
+  /** The result of {@code consume} on a partition that it reads to its end. */
   public static <A, R> R drain(
       scala.collection.Iterator<A> input, Function<Iterator<A>, R> consume) {
     PartitionBoundary boundary = new PartitionBoundary();

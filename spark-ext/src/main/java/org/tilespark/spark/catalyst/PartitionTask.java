@@ -8,7 +8,7 @@ import org.apache.spark.rdd.RDD;
  * The body of tasks: what becomes of one partition. It travels to the executors, so it holds no
  * node of a plan.
  *
- * @param <A> what a partition holds
+ * @param <A> type of a partition's elements
  * @param <R> the results
  */
 public interface PartitionTask<A, R> extends Serializable {
@@ -16,9 +16,9 @@ public interface PartitionTask<A, R> extends Serializable {
   Iterator<R> open(Iterator<A> partition);
 
   /**
-   * The results of all partitions, behind a {@link PartitionBoundary} each.
+   * The results of all partitions, each after a {@link PartitionBoundary}.
    *
-   * @param type of the results
+   * @param type type of the results
    * @param isPlaced true if rows stay where they are partitioned to
    */
   default RDD<R> over(RDD<A> rows, Class<R> type, boolean isPlaced) {

@@ -18,10 +18,10 @@ public interface PartitionsTask<R> extends Serializable {
   Iterator<R> open(List<Iterator<Object>> partitions);
 
   /**
-   * The results of all partitions, behind a {@link PartitionBoundary} each.
+   * The results of all partitions, each after a {@link PartitionBoundary}.
    *
    * @param children at least one, all of as many partitions
-   * @param type of the results
+   * @param type type of the results
    */
   default RDD<R> over(List<? extends RDD<?>> children, Class<R> type) {
     ClassTag<Partitions> each = ScalaInterop.classTag(Partitions.class);
@@ -47,7 +47,7 @@ public interface PartitionsTask<R> extends Serializable {
         ScalaInterop.classTag(type));
   }
 
-  /** What a task reads: stays inside it. */
+  /** The partitions that a task reads; they stay inside it. */
   record Partitions(List<scala.collection.Iterator<Object>> list) {
     scala.collection.Iterator<Partitions> and(scala.collection.Iterator<Object> next) {
       List<scala.collection.Iterator<Object>> more = new ArrayList<>(list);

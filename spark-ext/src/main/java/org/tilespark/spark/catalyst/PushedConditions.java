@@ -41,7 +41,7 @@ public final class PushedConditions {
         : Optional.of(filtered(onto.apply(all(below)), above));
   }
 
-  /** What a condition is true of: all of these. */
+  /** The conjuncts of a condition. */
   public static List<Expression> conjuncts(Expression condition) {
     return split(condition).toList();
   }

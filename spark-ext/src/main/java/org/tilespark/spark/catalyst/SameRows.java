@@ -13,7 +13,7 @@ public abstract class SameRows extends LogicalBlockNode {
     this.child = child;
   }
 
-  /** Where the rows come from. */
+  /** The plan that gives the rows. */
   public final LogicalPlan child() {
     return child;
   }

@@ -98,7 +98,7 @@ public final class ScalaInterop {
     return new Function1<>(function);
   }
 
-  /** The same of two arguments. */
+  /** A Scala function of two arguments. */
   public static <A, B, R> AbstractFunction2<A, B, R> function2(
       SerializableFunction2<A, B, R> function) {
     return new Function2<>(function);

@@ -1,5 +1,5 @@
 /**
- * What nodes and expressions of Catalyst share that are written in Java. Every conversion between
- * collections of Java and Scala is in {@link org.tilespark.spark.catalyst.ScalaInterop}.
+ * Common parts of the nodes and expressions of Catalyst that are written in Java. Every conversion
+ * between collections of Java and Scala is in {@link org.tilespark.spark.catalyst.ScalaInterop}.
  */
 package org.tilespark.spark.catalyst;

@@ -1,6 +1,6 @@
 package org.tilespark.spark.conf;
 
-/** Who the user wants to compute. */
+/** The user's choice of who computes. */
 public enum Backend {
   /** The GPU where the executor has one, else the CPU. */
   AUTO,

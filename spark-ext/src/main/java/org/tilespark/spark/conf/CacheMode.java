@@ -1,6 +1,6 @@
 package org.tilespark.spark.conf;
 
-/** Who keeps cached blocks. */
+/** The keeper of cached blocks. */
 public enum CacheMode {
   /** Memory outside the heap, and Spark's storage memory where that is full. */
   AUTO,

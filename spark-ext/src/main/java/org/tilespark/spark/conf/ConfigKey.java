@@ -19,7 +19,7 @@ import org.tilespark.spark.error.InvalidInputException;
  * @param <T> type of its value
  */
 public final class ConfigKey<T> {
-  /** Where a key is read. */
+  /** The reach of a key. */
   public enum Reach {
     /** Read when a query is planned: {@code SET} or {@code spark.conf.set} changes it. */
     SESSION,
@@ -186,7 +186,7 @@ public final class ConfigKey<T> {
     return name;
   }
 
-  /** What a value looks like, in words. */
+  /** The form of a value, in words. */
   public String type() {
     return type;
   }
@@ -196,12 +196,12 @@ public final class ConfigKey<T> {
     return defaultText;
   }
 
-  /** Where it is read. */
+  /** The reach of the key. */
   public Reach reach() {
     return reach;
   }
 
-  /** What it does. */
+  /** The documentation of the key. */
   public String doc() {
     return doc;
   }

@@ -1,6 +1,6 @@
 package org.tilespark.spark.conf;
 
-/** Who moves blocks between tasks. */
+/** The way blocks move between tasks. */
 public enum ExchangeMode {
   /** Memory outside the heap where that can be, else Spark's own shuffle. */
   AUTO,

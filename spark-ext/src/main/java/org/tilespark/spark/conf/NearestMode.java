@@ -1,6 +1,6 @@
 package org.tilespark.spark.conf;
 
-/** Who plans Spark's {@code NEAREST k BY}. */
+/** The planner of Spark's {@code NEAREST k BY}. */
 public enum NearestMode {
   /** Products of vectors, where the ranking expression allows it. */
   AUTO,

@@ -12,8 +12,8 @@ import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceOutOfMemoryException;
 
 /**
- * Where our code is called from Spark or by a user, by what an {@link IllegalArgumentException}
- * means there. What leaves it carries a condition.
+ * Entries to our code from Spark or from users, by the meaning of an {@link
+ * IllegalArgumentException} there. What leaves it carries a condition.
  *
  * <table>
  * <caption>What is thrown inside, and what leaves</caption>
@@ -49,7 +49,7 @@ public enum ErrorBoundary {
     this.badInput = badInput;
   }
 
-  /** What is done inside. */
+  /** The work inside of the boundary. */
   @FunctionalInterface
   public interface Body<T> {
     /** Does it. */
@@ -90,7 +90,7 @@ public enum ErrorBoundary {
     }
   }
 
-  /** What leaves in place of {@code failure}. */
+  /** The exception that leaves in place of {@code failure}. */
   public Exception replaced(Exception failure) {
     if (failure instanceof IllegalArgumentException
         && (failure instanceof InvalidInputException || !(failure instanceof SparkThrowable))) {

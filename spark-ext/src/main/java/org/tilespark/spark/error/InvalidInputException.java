@@ -1,8 +1,8 @@
 package org.tilespark.spark.error;
 
 /**
- * What the caller of a Java method of ours gave is wrong. Inside, an {@link
- * IllegalArgumentException} that knows its condition.
+ * Wrong input from the caller of a Java method of ours. Inside, an {@link IllegalArgumentException}
+ * that knows its condition.
  */
 public final class InvalidInputException extends IllegalArgumentException
     implements TileSparkThrowable {

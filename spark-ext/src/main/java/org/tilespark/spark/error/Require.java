@@ -2,7 +2,7 @@ package org.tilespark.spark.error;
 
 import java.util.List;
 
-/** What public methods ask of their arguments before all else. */
+/** Checks of public methods' arguments, before all else. */
 public final class Require {
   private Require() {}
 

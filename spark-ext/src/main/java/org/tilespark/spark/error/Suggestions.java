@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.Locale;
 import org.apache.commons.text.similarity.LevenshteinDistance;
 
-/** What a misspelt name may have meant: the end of an error message. */
+/** Suggestions for a misspelt name: the end of an error message. */
 public final class Suggestions {
   private Suggestions() {}
 

@@ -3,8 +3,8 @@ package org.tilespark.spark.error;
 import org.apache.spark.sql.execution.QueryExecutionException;
 
 /**
- * What Spark throws when our code fails that it called: a SQL function, the planner, a data source
- * or a task. Undeclared, as all of Spark's checked exceptions are.
+ * The exception for a failure of our code that Spark called: a SQL function, the planner, a data
+ * source or a task. Undeclared, as all of Spark's checked exceptions are.
  *
  * <p>It extends Spark's class since PySpark shows that without the JVM's trace, and since Spark
  * Connect's JVM client up to 4.1 looks the conditions of most others up in Spark's own list and
@@ -18,7 +18,7 @@ public final class TileSparkException extends QueryExecutionException
   /**
    * A failure of this kind, for this reason.
    *
-   * @param cause what was thrown first, or null
+   * @param cause the first exception, or null
    */
   public TileSparkException(ErrorCondition condition, String reason, Throwable cause) {
     super(condition.message(reason), cause);

@@ -9,10 +9,10 @@ import org.apache.spark.SparkThrowable;
  * Spark's own list of conditions, which does not know ours.
  */
 public interface TileSparkThrowable extends SparkThrowable {
-  /** What went wrong, by kind. */
+  /** The kind of error. */
   ErrorCondition condition();
 
-  /** What was asked, what was found and what helps; the message without condition and SQLSTATE. */
+  /** The request, the finding and what helps; the message without condition and SQLSTATE. */
   String reason();
 
   @Override

@@ -1,6 +1,6 @@
 package org.tilespark.spark.error;
 
-/** What the caller of a Java method of ours asked for cannot be done here. */
+/** A request to a Java method of ours that cannot be met here. */
 public final class UnsupportedRequestException extends UnsupportedOperationException
     implements TileSparkThrowable {
   private final String reason;

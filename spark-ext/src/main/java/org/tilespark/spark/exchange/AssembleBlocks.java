@@ -18,9 +18,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Assembles the blocks of a tiling from pieces that lie in one of its cells each. The child gives
- * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
- * its block ends: {@link CutBlocks} and {@link MarkCells}.
+ * Assembles the blocks of a tiling from pieces, each of which is inside one of its cells. The child
+ * gives the place of the cell, then the columns of the pieces, and for each cell one mark that says
+ * where its block ends: {@link CutBlocks} and {@link MarkCells}.
  */
 public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     implements PartitionsBlocks, GivesPlaces {
@@ -37,7 +37,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     super(spec, inputs, produced, child);
   }
 
-  /** Where the block columns are among {@link #produced}. */
+  /** The block columns' ordinals in {@link #produced}. */
   public BlockSchema blocks() {
     return BlockSchema.find(
         Attributes.schema(ScalaInterop.list(produced())), spec().kind(), spec().operator());

@@ -20,10 +20,10 @@ import scala.Option;
  *
  * @param kind matrix or volume
  * @param grid the target tiling, without an end
- * @param missing what to do where no piece is
- * @param operator who asks, for messages: {@code "matrix_reblock"}
- * @param predicted what the shuffle below is predicted to move, in words
- * @param images what the pieces are of the array that is made; empty if they are its own
+ * @param missing value of elements without a piece, or an error
+ * @param operator operator's name, for messages: {@code "matrix_reblock"}
+ * @param predicted predicted bytes of the shuffle below, in words
+ * @param images the places of the pieces in the array that is made; empty if they are their own
  * @param unmarked extents of every array, where target blocks come without marks: at least one
  *     piece of each is there; empty where marks say where blocks end
  */
@@ -59,7 +59,7 @@ public record AssembleSpec(
       return blocks.isEmpty() ? 0 : blocks.get().cells();
     }
 
-    /** Shows the bytes, if they are known, beside what Spark measures. */
+    /** Shows the bytes, if they are known, next to Spark's measurements. */
     public void tell(SQLMetric metric, SparkContext context) {
       if (bytes >= 0) {
         metric.set(bytes);

@@ -24,12 +24,12 @@ public record BlockPartitioning(HashPartitioning hash) {
     return new BlockPartitioning(Exchange.by(keys, partitions));
   }
 
-  /** Where a plan's rows will lie, see {@link Exchange#where}. */
+  /** The partitioning of a plan's rows, see {@link Exchange#where}. */
   public static Optional<BlockPartitioning> of(SparkContext context, LogicalPlan plan) {
     return Exchange.where(context, plan).map(BlockPartitioning::new);
   }
 
-  /** What a physical node reports. */
+  /** The partitioning that a physical node reports. */
   public Partitioning partitioning() {
     return hash;
   }

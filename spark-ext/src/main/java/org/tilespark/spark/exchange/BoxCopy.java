@@ -6,8 +6,8 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Copies a box of elements from one dense block to another: run by run, where a run is all that
- * lies together in both. Stateless.
+ * Copies a box of elements from one dense block to another: run by run, where a run is contiguous
+ * in both. Stateless.
  */
 public final class BoxCopy {
   /** Runs up to here are copied word by word, which is faster than a call. */
@@ -26,7 +26,7 @@ public final class BoxCopy {
   public record Block(HostMemory values, long[] low, long[] size) {}
 
   /**
-   * Where the elements of a box come from.
+   * The source of a box's elements.
    *
    * @param low element of the source array that the box's first element is
    * @param step source elements from one element of the box to the next, along each axis: 1, -1 for
@@ -55,7 +55,7 @@ public final class BoxCopy {
   /**
    * Copies to the box from {@code low} to {@code high}, in elements of the target's array.
    *
-   * @param origin what the source's block holds of it
+   * @param origin origin in the source's block
    * @param width bytes of an element
    */
   public static void copy(

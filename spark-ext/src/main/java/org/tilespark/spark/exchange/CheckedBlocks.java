@@ -11,7 +11,7 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Blocks as they are, checked: each by itself as it goes by, and all together by a second plan that
+ * Blocks as they are, checked: each alone as it goes by, and all together by a second plan that
  * runs first and fails if they are wrong. Its rows are not looked at.
  *
  * <p>This is a node of its own so that the checks stay where they are. Spark moves the condition of
@@ -30,7 +30,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
   /**
    * The node over blocks.
    *
-   * @param grid what is checked of each block; none if nothing is
+   * @param grid check of each block; none if there is none
    * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
    * @param found columns of the second plan, which Spark must not prune
    * @param checks the second plan, or none
@@ -58,23 +58,23 @@ public final class CheckedBlocks extends LogicalBlockNode {
         ScalaInterop.<LogicalPlan>seq(checks));
   }
 
-  /** The same blocks, of which each is checked by itself only. */
+  /** These blocks with the check of each one only. */
   public CheckedBlocks withoutChecks() {
     return new CheckedBlocks(
         grid, places, ScalaInterop.emptySeq(), blocks, ScalaInterop.emptySeq());
   }
 
-  /** The same blocks behind another plan that runs first, with the same columns. */
+  /** These blocks after another plan that runs first, with the same columns. */
   public CheckedBlocks withChecks(LogicalPlan newChecks) {
     return new CheckedBlocks(grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
   }
 
-  /** The same checks of other blocks with the same columns. */
+  /** These checks of other blocks with the same columns. */
   public CheckedBlocks withBlocks(LogicalPlan newBlocks) {
     return new CheckedBlocks(grid, places, found, newBlocks, checks);
   }
 
-  /** What is checked of each block; none if nothing is. */
+  /** The check of each block; none if there is none. */
   public Option<GridCheck> grid() {
     return grid;
   }
@@ -89,7 +89,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
     return found;
   }
 
-  /** What is given out. */
+  /** The blocks that it gives. */
   public LogicalPlan blocks() {
     return blocks;
   }

@@ -28,7 +28,7 @@ public final class CheckedBlocksExec extends SameRowsExec {
   /**
    * The node over blocks.
    *
-   * @param grid what is checked of each block; none if nothing is
+   * @param grid check of each block; none if there is none
    * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
    * @param found columns of the second plan
    * @param checks the plan that runs first, or none

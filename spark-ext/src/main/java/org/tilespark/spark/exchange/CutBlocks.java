@@ -15,9 +15,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Cuts every block into the pieces that lie in one cell of a tiling each, and gives every piece the
- * keys by which it will be shuffled; a piece goes out once for each place that needs it. A piece is
- * a block itself: the output is the key columns, then a block with its further columns.
+ * Cuts every block into pieces inside the cells of a tiling, and gives every piece the keys by
+ * which it will be shuffled; a piece goes out once for each place that needs it. A piece is a block
+ * itself: the output is the key columns, then a block with its further columns.
  *
  * <p>{@code inputs} and {@code produced} are parallel lists: the columns of the child that are
  * read, and what stands in their places in the output, after the keys.
@@ -41,7 +41,8 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
   /**
    * The node over {@code child}, all of whose columns go with the pieces.
    *
-   * @throws IllegalArgumentException if {@code child} has no such blocks; see {@link BlockSchema}
+   * @throws IllegalArgumentException if {@code child} has no blocks of the kind; see {@link
+   *     BlockSchema}
    */
   public static CutBlocks of(LogicalPlan child, CutSpec spec) {
     BlockFrame frame = BlockFrame.of(child, spec.kind(), spec.operator());
@@ -59,7 +60,7 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
         child);
   }
 
-  /** Where the block columns are among {@link #produced}. */
+  /** The block columns' ordinals in {@link #produced}. */
   public BlockSchema blocks() {
     return BlockSchema.find(
         Attributes.schema(ScalaInterop.list(produced())), spec().kind(), spec().operator());
@@ -82,7 +83,7 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
     return BlockStatistics.ofPieces(child());
   }
 
-  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  /** A copy with fresh ids, so that both sides of a self-join can be distinguished. */
   @Override
   public LogicalPlan newInstance() {
     return new CutBlocks(

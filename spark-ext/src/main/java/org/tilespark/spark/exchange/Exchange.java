@@ -56,15 +56,15 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
- * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
- * its children and where its own rows lie; planners get shuffles here, and learn where blocks lie
- * already. No other class builds a shuffle or knows how Spark hashes. Who moves the rows is {@link
- * ExchangeChoice}'s business.
+ * How rows of blocks and pieces reach the task that needs them. A node states here what it requires
+ * of its children and how its own rows are partitioned; planners get shuffles here, and learn how
+ * blocks are partitioned already. No other class builds a shuffle or knows how Spark hashes. Who
+ * moves the rows is {@link ExchangeChoice}'s business.
  */
 public final class Exchange {
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning
 
-  /** What says how many partitions a shuffle has, if the user has set it. */
+  /** Keys that set the number of partitions of a shuffle, if the user has set them. */
   private static final List<String> PARTITION_KEYS =
       List.of(
           "spark.sql.shuffle.partitions",
@@ -74,7 +74,7 @@ public final class Exchange {
 
   // ---- what a node asks of a child
 
-  /** Rows may lie anywhere. */
+  /** No requirement on the partitions of rows. */
   public static Distribution anywhere() {
     return UnspecifiedDistribution$.MODULE$;
   }
@@ -85,8 +85,9 @@ public final class Exchange {
   }
 
   /**
-   * The same, in {@code partitions} partitions if the child's rows are not together yet. Where they
-   * are, in however many partitions, they stay; so adaptive execution may join small ones.
+   * Rows with equal keys together, in {@code partitions} partitions if the child's rows are not
+   * together yet. Where they are, in however many partitions, they stay; so adaptive execution may
+   * join small ones.
    */
   public static Distribution together(
       SparkPlan child, Collection<? extends Expression> keys, int partitions) {
@@ -103,7 +104,7 @@ public final class Exchange {
    * Rows of several children with equal keys in one partition: in the order in which a child is
    * partitioned by all of them, since Spark keeps it only then.
    *
-   * @param keys of each child
+   * @param keys keys of each child
    * @param partitions how many, if rows of no child are together yet; empty for as many as Spark
    *     takes
    */
@@ -192,7 +193,7 @@ public final class Exchange {
     return SortOrder$.MODULE$.orderingSatisfies(child.outputOrdering(), order);
   }
 
-  // ---- where a node's rows lie
+  // ---- how a node's rows are partitioned
 
   /** Partitioned by columns, as a shuffle does it. */
   public static HashPartitioning by(Collection<? extends Expression> keys, int partitions) {
@@ -220,7 +221,7 @@ public final class Exchange {
     return SinglePartition$.MODULE$;
   }
 
-  /** Rows lie in partitions by no known rule. */
+  /** Rows are in partitions by no known rule. */
   public static Partitioning unknown(int partitions) {
     return new UnknownPartitioning(partitions);
   }
@@ -267,8 +268,8 @@ public final class Exchange {
   }
 
   /**
-   * The same for {@code bytes} bytes of blocks of one tiling, keyed by their places; not more than
-   * blocks, if the user has asked for more.
+   * The count of partitions for {@code bytes} bytes of blocks of one tiling, keyed by their places;
+   * not more than blocks, if the user has asked for more.
    */
   public static int partitions(SparkContext context, long bytes, Cuts blocks) {
     return isAsked()
@@ -277,10 +278,10 @@ public final class Exchange {
   }
 
   /**
-   * The same where the cells may not be known: then of all arrays together.
+   * The count of partitions where the cells may not be known: then of all arrays together.
    *
-   * @param bytes of all blocks
-   * @param cells of one array
+   * @param bytes bytes of all blocks
+   * @param cells cells of one array
    */
   public static int partitions(SparkContext context, long bytes, Optional<Cuts> cells) {
     if (cells.isPresent()) {
@@ -292,8 +293,8 @@ public final class Exchange {
   }
 
   /**
-   * The same for blocks of arrays whose count nobody knows: by their bytes, where they lie in
-   * caches that are filled, else as many as Spark takes.
+   * The count of partitions for blocks of an unknown number of arrays: by their bytes, if they are
+   * in caches that are filled, else as many as Spark takes.
    */
   public static int partitions(SparkContext context, List<LogicalPlan> arrays) {
     List<InMemoryRelation> frames =
@@ -316,7 +317,7 @@ public final class Exchange {
    * True if the pieces of blocks go to one task without an exchange: the array is so small that the
    * task is done before an exchange would begin, and its blocks cost nothing to make.
    *
-   * @param pieces what gives them
+   * @param pieces the plan that gives them
    */
   public static boolean isOneTask(LogicalPlan pieces, AssembleSpec spec) {
     if (spec.predicted().perArray()) {
@@ -336,9 +337,9 @@ public final class Exchange {
   }
 
   /**
-   * The same for pieces of {@code bytes} bytes in all.
+   * True if pieces of {@code bytes} bytes in all go to one task without an exchange.
    *
-   * @param sources what they are cut from
+   * @param sources the plans that they are cut from
    */
   public static boolean isOneTask(long bytes, List<LogicalPlan> sources) {
     return !isAsked() && sources.stream().allMatch(each -> SmallArrays.isSmall(bytes, each));
@@ -352,7 +353,7 @@ public final class Exchange {
     return SQLConf.get().autoBroadcastJoinThreshold();
   }
 
-  /** The same rows, or an empty partition if there is none: a task may have something to say. */
+  /** These rows, or an empty partition if there is none: a task may have something to say. */
   public static <T> RDD<T> withPartitions(RDD<T> rows, Class<T> type) {
     return withPartitions(rows, type, 1);
   }
@@ -369,7 +370,7 @@ public final class Exchange {
     return gathered(rows, type, 1);
   }
 
-  /** The same for several tasks, each of which reads all rows. */
+  /** These rows for several tasks, each of which reads all of them. */
   static <T> RDD<T> gathered(RDD<T> rows, Class<T> type, int tasks) {
     if (rows.getNumPartitions() == 0) {
       return withPartitions(rows, type, tasks);
@@ -450,7 +451,7 @@ public final class Exchange {
 
   // ---- how Spark hashes
 
-  /** What a shuffle by BIGINT columns computes of keys before it divides. */
+  /** The hash of keys that a shuffle by BIGINT columns computes before it divides. */
   static int hash(long... keys) {
     int hash = HASH_SEED;
     for (long key : keys) {
@@ -519,7 +520,7 @@ public final class Exchange {
     return keys;
   }
 
-  // ---- where blocks lie already
+  // ---- how blocks are partitioned already
 
   /**
    * How a plan's rows will be partitioned, in terms of its output, as far as that can be known.

@@ -37,7 +37,7 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
    *
    * @param grid the tiling that blocks must be; none if nothing is checked
    * @param places columns of {@code child}: offsets, then sizes; none without {@code grid}
-   * @param keys columns by which rows are shared out; further ones than places tell arrays apart
+   * @param keys columns by which rows are shared out; further ones than places distinguish arrays
    * @param tasks how many read all rows
    * @param reason why there is no exchange
    */
@@ -70,7 +70,7 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
   /**
    * The blocks of {@code checked}, which its second plan need not check.
    *
-   * @param child what gives them
+   * @param child plan that gives them
    */
   static GatherRowsExec checked(
       CheckedBlocks checked, List<Attribute> keys, int tasks, String reason, SparkPlan child) {

@@ -35,7 +35,7 @@ record GatheredByTasks(
     keys = List.copyOf(keys);
   }
 
-  /** As {@link Meeting#of}, of rows that do not lie together. */
+  /** A meeting as {@link Meeting#of}, of rows that are not together. */
   static Optional<Meeting> of(
       SparkContext context,
       List<LogicalPlan> plans,

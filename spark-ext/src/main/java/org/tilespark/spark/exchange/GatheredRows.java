@@ -20,12 +20,12 @@ import scala.Option;
  * Takes, of all rows, those of one task, and checks the blocks of whole arrays: of the only one in
  * every task, of each of several in one.
  *
- * @param schema of the rows
- * @param shares which task takes a row
- * @param checks which task checks a row's array; none if each checks all
+ * @param schema schema of the rows
+ * @param shares the task that takes a row
+ * @param checks the task that checks a row's array; none if each checks all
  * @param grid the tiling that the blocks of each array must be; none if nothing is checked
  * @param places ordinals of offsets, then of sizes; none without {@code grid}
- * @param further ordinals of the columns that tell arrays apart
+ * @param further ordinals of the columns that distinguish arrays
  */
 record GatheredRows(
     StructType schema,

@@ -22,18 +22,18 @@ public sealed interface Meeting permits GatheredByTasks, ScansAlike {
   String reason();
 
   /**
-   * What gives the rows of a plan to its tasks: those that belong together are in the partition of
-   * the same number in all plans.
+   * The plan that gives the rows of a plan to its tasks: those that belong together are in the
+   * partition of the same number in all plans.
    */
   SparkPlan rows(int plan, Function<LogicalPlan, SparkPlan> planned);
 
   /**
-   * How the rows of plans meet; empty if an exchange is the better way, or they lie together as
-   * they are.
+   * How the rows of plans meet; empty if an exchange is the better way, or they are together
+   * already.
    *
-   * @param keys of each plan
+   * @param keys keys of each plan
    * @param cells how each of the arrays is cut, if each plan gives one array
-   * @param bytes of all arrays, if each plan gives one and their extents are known
+   * @param bytes bytes of all arrays, if each plan gives one and their extents are known
    */
   static Optional<Meeting> of(
       SparkContext context,
@@ -49,7 +49,7 @@ public sealed interface Meeting permits GatheredByTasks, ScansAlike {
                     : GatheredByTasks.of(context, plans, keys, cells, bytes));
   }
 
-  /** True if all rows with equal keys lie in partitions of the same number already. */
+  /** True if all rows with equal keys are in partitions of the same number already. */
   private static boolean areTogether(
       SparkContext context, List<LogicalPlan> plans, List<List<Attribute>> keys) {
     Set<List<Integer>> ways = new HashSet<>();

@@ -40,19 +40,19 @@ record PartitionPlanner(int cores) {
   /** Blocks that are placed one by one. */
   static final int MOST_PLACED = 1024;
 
-  /** Candidates go up to so many partitions for each block: with more, hardly two share one. */
+  /** Most partitions of candidates for each block: with more, hardly two share one. */
   private static final int MOST_PER_BLOCK = 4;
 
   /** Tasks for each core where blocks are too many to be placed. */
   private static final int TASKS_PER_CORE = 4;
 
-  /** Two candidates differ by one part in so many. */
+  /** Two candidates differ by one part in this number. */
   private static final int STEP = 8;
 
   /**
    * The count of partitions.
    *
-   * @param bytes of all pieces
+   * @param bytes bytes of all pieces
    * @param blocks the tiling, by whose cells' places pieces are hashed
    */
   int partitions(long bytes, Cuts blocks) {
@@ -70,7 +70,7 @@ record PartitionPlanner(int cores) {
   /**
    * The count of partitions for blocks whose places are not known.
    *
-   * @param bytes of all
+   * @param bytes bytes of all pieces
    */
   int partitions(long bytes) {
     return spread(bytes / BYTES_PER_SECOND, bytes / MOST_BYTES + 1);

@@ -31,13 +31,13 @@ public final class PieceGroups {
   private final long[] pieceSize;
   private final BoxList boxes;
   private UnsafeRow key; // of the target block
-  private InternalRow row; // null before the first and behind the last
+  private InternalRow row; // null before the first and after the last
   private boolean isFresh; // the current row was not given as a piece yet
 
   /**
    * @param input schema of the rows
    * @param keys ordinals of the columns by which rows belong together: keys and grouping columns
-   * @param in where the block columns are in the rows
+   * @param in ordinals of the block columns in the rows
    */
   public PieceGroups(
       AssembleSpec spec,
@@ -63,7 +63,7 @@ public final class PieceGroups {
    * Moves to the next target block; false if there is none. The pieces of the one before must have
    * been walked.
    *
-   * @throws IllegalArgumentException if it lies outside the array
+   * @throws IllegalArgumentException if it is outside the array
    */
   public boolean next() {
     if (row == null) {
@@ -111,7 +111,7 @@ public final class PieceGroups {
   /**
    * Moves to the next piece of the target block; false if there is none.
    *
-   * @throws IllegalArgumentException if it lies outside the array, or the pieces do not tile the
+   * @throws IllegalArgumentException if it is outside the array, or the pieces do not tile the
    *     block
    */
   public boolean nextPiece() {

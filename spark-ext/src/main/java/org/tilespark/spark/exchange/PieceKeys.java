@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * What a piece of a block is shuffled by, and how often: the numbers put before its own columns.
+ * The keys of a block's pieces in a shuffle, and their number: they are put before its own columns.
  *
  * <p>Implementations are values (records): part of a plan, compared by {@code equals}, sent to
  * executors.
@@ -15,7 +15,7 @@ public interface PieceKeys extends Serializable {
   /**
    * A column of keys.
    *
-   * @param name of the column
+   * @param name name of the column
    * @param isLong true for BIGINT, false for INT
    */
   record Column(String name, boolean isLong) implements Serializable {

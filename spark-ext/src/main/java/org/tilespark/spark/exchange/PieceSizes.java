@@ -30,7 +30,8 @@ public final class PieceSizes {
   /**
    * As the other one, of images.
    *
-   * @param images which make the array of {@code target}; empty if it is that of {@code source}
+   * @param images images that make the array of {@code target}; empty if it is that of {@code
+   *     source}
    */
   public PieceSizes(Cuts source, Cuts target, Optional<Images> images) {
     this.source = source;
@@ -52,7 +53,7 @@ public final class PieceSizes {
    * A sum over all pieces. Where the pieces have very many different sizes, their mean stands for
    * them.
    *
-   * @param measure of a piece, from its count of elements
+   * @param measure measure of a piece, from its count of elements
    */
   public long sum(LongUnaryOperator measure) {
     int rank = source.rank();

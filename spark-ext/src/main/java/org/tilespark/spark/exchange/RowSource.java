@@ -13,7 +13,7 @@ import org.tilespark.spark.catalyst.CarriesColumns;
 /**
  * The leaf of a plan that makes at most one row of each row of the leaf.
  *
- * @param columns of the leaf, for columns of the plan
+ * @param columns columns of the leaf, for columns of the plan
  * @param isWhole true if the plan filters no rows
  */
 public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWhole) {
@@ -22,7 +22,7 @@ public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWho
     columns = List.copyOf(columns);
   }
 
-  /** The leaf; empty if the plan is no such plan, or computes one of the columns. */
+  /** The leaf; empty if the plan has no single leaf, or computes one of the columns. */
   public static Optional<RowSource> of(LogicalPlan plan, List<Attribute> columns) {
     return of(plan, columns, true);
   }

@@ -27,7 +27,9 @@ record ScansAlike(List<LogicalPlan> plans) implements Meeting {
     plans = List.copyOf(plans);
   }
 
-  /** Empty if a plan makes rows of anything but a scan, or blocks meet that lie elsewhere. */
+  /**
+   * Empty if a plan makes rows of anything but a scan, or blocks meet that are in other partitions.
+   */
   static Optional<Meeting> of(List<LogicalPlan> plans, List<List<Attribute>> keys) {
     List<List<String>> places = new ArrayList<>();
     List<DataSourceV2ScanRelation> relations = new ArrayList<>();

@@ -51,7 +51,7 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
    * is parted. Where fewer tasks end as soon, they are fewer: in place of 48 tasks for 64 equal
    * partitions, 32 of two each on 16 cores.
    *
-   * @param bytes of each partition, more than 0
+   * @param bytes bytes of each partition, more than 0
    * @param tasks how many there are at most
    */
   static List<List<Integer>> shares(long[] bytes, int tasks, PartitionPlanner planner) {

@@ -19,7 +19,7 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** Which arrays one task assembles sooner than an exchange begins. */
+/** Chooses the arrays that one task assembles sooner than an exchange begins. */
 final class SmallArrays {
   /**
    * Bytes of pieces that one task takes (docs/decisions/partitions-follow-the-work.md). An exchange
@@ -27,7 +27,7 @@ final class SmallArrays {
    */
   static final long MOST_BYTES = 4L << 20;
 
-  /** What is read below may have other columns, and copies in a cache. */
+  /** Inputs that are read may have other columns, and copies in a cache. */
   private static final BigInteger MOST_BYTES_READ = BigInteger.valueOf(4 * MOST_BYTES);
 
   private SmallArrays() {}
@@ -57,7 +57,10 @@ final class SmallArrays {
     return leaf.stats().sizeInBytes().toLong();
   }
 
-  /** The same pieces, for one task: what finds the extents for marks reads without an exchange. */
+  /**
+   * These pieces, for one task: the query that finds the extents for marks reads without an
+   * exchange.
+   */
   static LogicalPlan inOneTask(LogicalPlan pieces) {
     return pieces.transformUp(
         ScalaInterop.partialFunction(

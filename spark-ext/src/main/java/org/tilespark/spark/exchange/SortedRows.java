@@ -28,7 +28,7 @@ import scala.math.Ordering;
  * are ordered by pointers, without a copy; others by Spark's external sorter, which spills and
  * never holds a partition on the heap. A partition may have both.
  *
- * @param schema of the rows
+ * @param schema schema of the rows
  * @param order over {@link org.apache.spark.sql.catalyst.expressions.BoundReference}s
  */
 record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializable {
@@ -113,7 +113,7 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
         false);
   }
 
-  /** Rows are few and large: comparing them costs nothing beside moving them. */
+  /** Rows are few and large: comparing them costs nothing compared with moving them. */
   private static final class NoPrefix extends UnsafeExternalRowSorter.PrefixComputer {
     private final Prefix prefix = new Prefix();
 

@@ -6,7 +6,7 @@ import java.io.Serializable;
  * The frequencies along one axis of a spectrum, in cycles per unit of the spacing, as numpy's
  * {@code fftfreq} and {@code rfftfreq}.
  *
- * @param extent of the axis before the transform
+ * @param extent extent of the axis before the transform
  * @param spacing between samples there
  * @param isHalf true if only frequencies 0 to extent / 2 are kept
  * @param isShifted true if frequency 0 is in the middle, at extent / 2

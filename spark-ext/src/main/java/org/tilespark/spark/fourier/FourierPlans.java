@@ -42,19 +42,19 @@ import org.tilespark.spark.stage.ProgramBlocks;
  *   task      the whole volume, over x, y and z
  * </pre>
  *
- * <p>Where the input lies otherwise, one exchange more comes first.
+ * <p>Other inputs need one exchange more, first.
  */
 public final class FourierPlans {
   private static final int RANK = 3;
 
   /**
-   * What a plan may depend on besides its input.
+   * Facts other than its input that a plan may depend on.
    *
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param tasks that can run at once
-   * @param taskBytes of a volume that one task may transform by itself
-   * @param operator who asks, for messages
+   * @param taskBytes bytes of a volume that one task may transform alone
+   * @param operator operator's name, for messages
    */
   public record Context(
       Function<LogicalPlan, Dataset<Row>> asDataset, int tasks, long taskBytes, String operator) {}
@@ -279,7 +279,7 @@ public final class FourierPlans {
   /**
    * The metadata of a stage's result.
    *
-   * @param blockShape of the result
+   * @param blockShape shape of the result's blocks
    */
   private ArrayMetadata described(
       ArrayMetadata like, ArrayProgram program, Optional<Shape> blockShape, boolean isLast) {

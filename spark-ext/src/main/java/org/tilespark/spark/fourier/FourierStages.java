@@ -17,13 +17,13 @@ import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.options.FftOptions.Decomposition;
 
 /**
- * Which axes of a volume are transformed after which, and how it is cut for that: a pure function
- * of what is known of the volume and of how many tasks there are.
+ * Plans the order in which axes of a volume are transformed, and its cuts for that: a pure function
+ * of the known facts of the volume and of the number of tasks.
  *
  * @param known the volume
  * @param complexBytes bytes of a complex number
  * @param tasks that can run at once
- * @param taskBytes of a volume's complex numbers, up to which one task transforms all of it
+ * @param taskBytes bytes of a volume's complex numbers, up to which one task transforms all of it
  */
 record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
   private static final int RANK = 3;
@@ -45,7 +45,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
    *
    * @param axes in order, the halved one last
    * @param halved that axis, or -1
-   * @param permutation of the axes in the end
+   * @param permutation order of the axes in the end
    * @param padTo extents to which zeros are added before an axis is transformed, by axis
    */
   record Transform(
@@ -79,7 +79,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     }
   }
 
-  /** Which axes are transformed after which, and how the volume is cut for that. */
+  /** The order in which axes are transformed, and the cuts of the volume for that. */
   List<Stage> stages(Transform transform, Decomposition asked) {
     boolean blocksStay =
         transform.axes().stream().allMatch(axis -> known.whole().get(axis))
@@ -120,7 +120,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return Math.multiplyExact(complexBytes, extents.elements());
   }
 
-  /** True if no zeros are added to blocks as they are, or not so many that a block is too large. */
+  /** True if no zeros are added to blocks as they are, or few enough that no block is too large. */
   private boolean staysSmall(Transform transform, List<Integer> transformed) {
     Shape padded = transform.padded(known.largest(), transformed);
     return padded.equals(known.largest()) || bytes(padded) <= LARGE_BYTES;

@@ -32,11 +32,11 @@ import org.tilespark.spark.options.Window;
  * The volume that is to be transformed, as far as it is known before anything runs. Says which
  * steps a transform of it takes, and what its result is.
  *
- * @param extents of the volume; none is 0
- * @param metadata of its values
+ * @param extents extents of the volume; none is 0
+ * @param metadata metadata of its values
  * @param isComplex true if its blocks are complex
- * @param letters of its axes, in the volume that was there first
- * @param operator who asks, for messages
+ * @param letters letters of its axes, in the first volume
+ * @param operator operator's name, for messages
  */
 record FourierVolume(
     Shape extents, ArrayMetadata metadata, boolean isComplex, String letters, String operator) {
@@ -55,7 +55,7 @@ record FourierVolume(
    *
    * @param asComplex true if the first stage takes complex numbers
    * @param first steps before all others
-   * @param later those of each stage
+   * @param later steps of each later stage
    * @param result metadata of the result, but for its extents, blocks and axes
    */
   record Steps(

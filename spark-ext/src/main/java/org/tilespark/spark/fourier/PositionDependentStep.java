@@ -14,9 +14,9 @@ import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.options.Window;
 
-/** An elementwise step with vectors that depend on where a part lies in the whole array. */
+/** An elementwise step with vectors that depend on the part's place in the whole array. */
 sealed interface PositionDependentStep extends ArrayStep {
-  /** What is computed for each element. */
+  /** The program for each element. */
   ElementwiseProgram program(Taken taken);
 
   /** The vectors of {@link #program} for a part of the whole array. */

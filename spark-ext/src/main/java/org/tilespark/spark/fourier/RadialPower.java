@@ -31,7 +31,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
    * The rings.
    *
    * @param axes frequencies along each transformed axis
-   * @param width of a ring; ring i holds what is nearest to i times the width
+   * @param width width of a ring; ring i holds the frequencies nearest to i times the width
    */
   public record Spec(Map<Integer, AxisFrequencies> axes, double width) implements Serializable {
     /** Copies the map. */
@@ -40,7 +40,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     }
   }
 
-  /** What the places of a line along z have in common with those of the next. */
+  /** The common part of the places of a line along z and those of the next. */
   private static final class Line {
     private final long start;
     private final double[] squares; // of frequencies along z

@@ -18,15 +18,15 @@ import org.tilespark.spark.options.Norm;
 import org.tilespark.spark.options.Shift;
 
 /**
- * What an inverse must know of a transform; rides as column metadata, as text. Axes are named by
- * the letters they had in the volume that was transformed first, so that a permutation changes the
- * letters of the current axes ({@link ArrayMetadata#AXES}) and not this text.
+ * The parameters of a transform that an inverse needs; kept as column metadata, as text. Axes are
+ * named by the letters they had in the volume that was transformed first, so that a permutation
+ * changes the letters of the current axes ({@link ArrayMetadata#AXES}) and not this text.
  *
  * @param axes letters of the transformed axes; the last one is the halved one of a half spectrum
  * @param isHalf true if the last axis has frequencies 0 to n / 2 only
  * @param lastExtent n, the extent of the last axis before the transform
- * @param norm of the transform
- * @param shift what was shifted
+ * @param norm norm of the transform
+ * @param shift axes that were shifted
  * @param spacing between samples, one number per letter of {@code axes}
  * @param order the order of all axes before the transform
  * @param left the order in which the transform itself left them; an inverse that finds them so
@@ -96,7 +96,8 @@ public record Spectrum(
   /**
    * The transforms that a text tells of, the last one last.
    *
-   * @throws IllegalArgumentException if it is no such text, or tells of rows of several transforms
+   * @throws IllegalArgumentException if the text is not valid, or tells of rows of several
+   *     transforms
    */
   public static List<Spectrum> all(String text) {
     return Arrays.stream(text.split(Pattern.quote(BETWEEN), -1))
@@ -173,7 +174,7 @@ public record Spectrum(
    * The transforms of an array.
    *
    * @param transforms the last one last
-   * @param letters of the current axes
+   * @param letters letters of the current axes
    */
   public record OfArray(List<Spectrum> transforms, String letters) {
     private static final String PLACES = "xyz";
@@ -265,7 +266,7 @@ public record Spectrum(
             .collect(Collectors.joining(", "));
   }
 
-  /** What the text tells of the transforms before the last one; empty if there is none. */
+  /** The text of the transforms before the last one; empty if there is none. */
   public static Optional<String> beforeLast(String text) {
     int at = text.lastIndexOf(BETWEEN);
     return at < 0 ? Optional.empty() : Optional.of(text.substring(0, at));

@@ -66,7 +66,7 @@ public final class SpectrumPlans {
   /**
    * The mean power at each absolute value of the frequency: one aggregate over the blocks.
    *
-   * @param width of a ring in units of frequency; by default the finest step of any axis
+   * @param width width of a ring in units of frequency; by default the finest step of any axis
    * @throws IllegalArgumentException if the width is not above 0, or makes too many rings, or the
    *     metadata does not say that this is a spectrum
    */

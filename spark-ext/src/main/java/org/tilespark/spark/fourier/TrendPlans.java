@@ -20,7 +20,7 @@ import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.stage.ProgramBlocks;
 
-/** Puts the trend of each volume beside its blocks: an aggregate over its values, broadcast. */
+/** Joins the trend of each volume to its blocks: an aggregate over its values, broadcast. */
 final class TrendPlans {
   private TrendPlans() {}
 

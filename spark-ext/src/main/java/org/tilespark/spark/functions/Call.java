@@ -19,7 +19,7 @@ import org.tilespark.spark.options.Parameter;
 /**
  * A call of an operator: what its plan is made of.
  *
- * @param operator who asks, for messages
+ * @param operator operator's name, for messages
  * @param values by parameter, each of its parameter's type
  * @param given the session of the DataFrames; empty in a query, which the active session analyzes
  */
@@ -58,7 +58,7 @@ record Call(
   }
 
   /**
-   * The plan behind a table argument, without a column of ids: these do not tell arrays apart.
+   * The plan of a table argument, without a column of ids: these do not distinguish arrays.
    *
    * @throws IllegalArgumentException if the argument is missing
    */
@@ -67,7 +67,7 @@ record Call(
   }
 
   /**
-   * The plan behind a table argument, with a column of ids if it has one.
+   * The plan of a table argument, with a column of ids if it has one.
    *
    * @throws IllegalArgumentException if the argument is missing
    */
@@ -84,7 +84,7 @@ record Call(
   /**
    * A table, with the extents that the call states.
    *
-   * @param which of several tables, for messages
+   * @param which name of this one of several tables, for messages
    */
   LogicalPlan blocks(BlockKind kind, String table, String extents, String which) {
     Optional<StatedExtents> stated = find(extents);

@@ -19,7 +19,7 @@ public final class Description {
 
   private Description() {}
 
-  /** What Spark keeps of a function. */
+  /** Spark's description of a function. */
   static ExpressionInfo info(TableFunctions function) {
     return new ExpressionInfo(
         TableFunctions.class.getName(),

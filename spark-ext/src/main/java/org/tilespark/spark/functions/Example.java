@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A call that anybody can paste, and what it gives. The examples of a function stand beside this
- * class in a file of SQL of the function's name: a statement ends with a semicolon at the end of a
- * line, and comments after it are its rows. {@code FunctionExamplesTest} runs all of them.
+ * A call that anybody can paste, and what it gives. The examples of a function are in the package
+ * of this class in a file of SQL of the function's name: a statement ends with a semicolon at the
+ * end of a line, and comments after it are its rows. {@code FunctionExamplesTest} runs all of them.
  *
  * @param statement with the semicolon; of one or more lines
  * @param rows as spark-sql prints them: cells with tabs between them

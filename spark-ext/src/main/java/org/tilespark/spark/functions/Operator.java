@@ -10,11 +10,11 @@ import org.tilespark.spark.options.Parameter;
  *
  * @param java its arguments in Java and Scala, {@code "(m, rows, cols[, missing])"}; empty if the
  *     facade does not have it
- * @param doc what it gives, in sentences
- * @param moves what tasks send to each other, a phrase
+ * @param doc description of the result, in sentences
+ * @param moves data that tasks send to each other, a phrase
  * @param arguments in positional order; those that may be left out come last
  * @param options parameters that Java takes as one object
- * @param extents what can be stated of the tables' arrays
+ * @param extents statements about the tables' arrays
  * @param examples as {@link Example} has them in files, with {@code %s} for the function's name;
  *     empty if they are in a file
  */
@@ -47,7 +47,7 @@ record Operator(
     this(java, doc, moves, parameters, List.of(), List.of(), plan);
   }
 
-  /** The same with examples of its own. */
+  /** This declaration with examples of its own. */
   Operator withExamples(String own) {
     return new Operator(java, doc, moves, arguments, options, extents, own, plan);
   }

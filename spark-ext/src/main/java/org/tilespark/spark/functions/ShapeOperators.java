@@ -173,7 +173,7 @@ final class ShapeOperators {
    * Whole numbers with commas between them.
    *
    * @param counts how many there may be
-   * @param expected what they are, for the message
+   * @param expected description of the numbers, for the message
    */
   private static List<Long> numbers(
       String what, String text, List<Integer> counts, String expected) {

@@ -175,7 +175,9 @@ final class SqlArguments {
         : scalar(constant, plain.dataType());
   }
 
-  /** What the optimizer puts in the place of an expression that has no value of its own. */
+  /**
+   * The literal that the optimizer puts in the place of an expression that has no value of its own.
+   */
   private static Optional<Expression> evaluated(Expression expression) {
     return expression instanceof RuntimeReplaceable replaceable
         ? Optional.of(replaceable.replacement())

@@ -158,7 +158,7 @@ public enum TableFunctions {
     return operator.java().isEmpty() ? "" : method() + operator.java();
   }
 
-  /** What it is, but for its name. */
+  /** The operator, but for its name. */
   Operator operator() {
     return operator;
   }

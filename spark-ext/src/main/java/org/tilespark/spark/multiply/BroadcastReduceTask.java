@@ -45,7 +45,7 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
   /**
    * The reductions of one partition. Closing it frees the vectors.
    *
-   * @param pieces of the side that every task has, in any order
+   * @param pieces pieces of the side that every task has, in any order
    */
   BroadcastReduceTask(
       PanelTask.Job job,
@@ -154,7 +154,7 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
     }
   }
 
-  /** What was kept for the queries of one matrix. */
+  /** Candidates for the queries of one matrix. */
   private final class Candidates implements Iterator<InternalRow> {
     private final BestScores kept;
     private final NeighbourRows output;

@@ -30,9 +30,9 @@ import scala.Option;
 
 /**
  * The products of blocks that stay where they are with a matrix that every task has whole. Each
- * block is multiplied by itself, so what comes out does not depend on which blocks lie together.
- * Beside the broadcast matrix a task holds one block, two panels and a tile of C. A row is valid
- * until the next one is asked for.
+ * block is multiplied alone, so the result does not depend on which blocks are together. In
+ * addition to the broadcast matrix a task holds one block, two panels and a tile of C. A row is
+ * valid until the next one is asked for.
  */
 final class BroadcastTask implements Iterator<InternalRow> {
   private final PanelTask.Job job;
@@ -59,10 +59,10 @@ final class BroadcastTask implements Iterator<InternalRow> {
   record Partition(int number, BlockCursor blocks) {}
 
   /**
-   * What all executors have.
+   * The side that all executors have.
    *
-   * @param pieces of the other side, in any order
-   * @param ranges what {@link CheckPlacesExec} found; empty if products are partial
+   * @param pieces pieces of the other side, in any order
+   * @param ranges result of {@link CheckPlacesExec}; empty if products are partial
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Broadcast(InternalRow[] pieces, Option<InternalRow[]> ranges) {}
@@ -292,7 +292,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
       this.most = longest;
     }
 
-    /** Adds what lies between two places along K. */
+    /** Adds the elements between two places along K. */
     void addTo(PanelSide panel, long from, long to, MultiplySpec spec) {
       int first = Arrays.binarySearch(starts, from - most + 1);
       if (first < 0) {

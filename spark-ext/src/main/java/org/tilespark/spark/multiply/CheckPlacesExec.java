@@ -40,7 +40,7 @@ public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
    * The check.
    *
    * @param right true if the places are those of B's blocks
-   * @param places columns of the child, in {@link PlaceColumn}'s order, grouping columns behind
+   * @param places columns of the child, in {@link PlaceColumn}'s order, then grouping columns
    * @param produced two BIGINT, then the grouping columns
    */
   public CheckPlacesExec(
@@ -83,7 +83,7 @@ public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
         int outer = ordinals.get(PlaceColumn.OUTER.ordinal());
         int inner = ordinals.get(PlaceColumn.INNER.ordinal());
         if (row.isNullAt(outer) || row.isNullAt(inner) || Math.min(outerExtent, innerExtent) < 1) {
-          continue; // the product's tasks name such a block
+          continue; // the product's tasks name the block in an error
         }
         matrices
             .computeIfAbsent(groupOf.apply(row).copy(), group -> new BoxList(RANK))

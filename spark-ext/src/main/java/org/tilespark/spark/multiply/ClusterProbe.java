@@ -53,12 +53,12 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
   }
 
   /**
-   * What tasks leave to panels that they share, of the one device of one executor; the most there
-   * is if no executor has said how much it has.
+   * Device memory that tasks leave to panels that they share, of the one device of one executor;
+   * the most there is if no executor has said how much it has.
    *
    * @param tasks at a time
-   * @param tile of one, at most
-   * @param panels of one
+   * @param tile bytes of one tile, at most
+   * @param panels bytes of one task's panels
    */
   private long sharedBytes(int tasks, long tile, long panels) {
     long all = deviceBytes();
@@ -72,7 +72,7 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
   }
 
   /**
-   * What may be broadcast without being asked for: the driver holds about three copies while it
+   * Bytes that may be broadcast without a request: the driver holds about three copies while it
    * collects and sends, every executor one or two, all in the Java heap.
    */
   private long broadcastBytes() {
@@ -89,7 +89,7 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
             collected == 0 ? Long.MAX_VALUE : collected / 2));
   }
 
-  /** What tasks may hold of a device together; 0 if no executor has said. */
+  /** Bytes that tasks may hold of a device together; 0 if no executor has said. */
   private long deviceBytes() {
     return context.isLocal()
         ? ExecutorRuntime.current().deviceBytes()

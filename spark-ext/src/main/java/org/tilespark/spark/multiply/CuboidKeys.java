@@ -11,12 +11,12 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * to every cuboid that needs them: of A to all along N, of B to all along M. The keys are those of
  * {@link PieceColumns}.
  *
- * @param cuboids where they go
+ * @param cuboids cuboids that they go to
  * @param right true for B; the one operand of a gram is A
  * @param innerAxis the operand's axis that is K: 0 or 1
  */
 record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements PieceKeys {
-  /** Where the operand is cut: at cuboids, and along K at panels. */
+  /** The cuts of the operand: at cuboids, and along K at panels. */
   Cuts cuts() {
     AxisCuts outer = right ? cuboids.axisN() : cuboids.axisM();
     return innerAxis == 0 ? Cuts.of(cuboids.panels(), outer) : Cuts.of(outer, cuboids.panels());

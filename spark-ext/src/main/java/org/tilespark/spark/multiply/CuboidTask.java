@@ -11,7 +11,7 @@ import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.rows.RetainedRows;
 
 /**
- * What the cuboids of one partition give: reads pieces sorted by cuboid, group, place along K and
+ * Computes the cuboids of one partition: reads pieces sorted by cuboid, group, place along K and
  * side, and computes one cuboid after the other. A row is valid until the next one is asked for.
  */
 abstract class CuboidTask implements Iterator<InternalRow> {
@@ -27,8 +27,8 @@ abstract class CuboidTask implements Iterator<InternalRow> {
   private boolean ownComputed;
 
   /**
-   * The pieces of a partition, sorted as the class comment says, and what keeps those that can stay
-   * where they lie; borrowed, it outlives the multiplier.
+   * The pieces of a partition, sorted as the class comment says, and the owner of those that can
+   * stay in place; borrowed, it outlives the multiplier.
    */
   record Pieces(Iterator<InternalRow> rows, RetainedRows retained) {}
 
@@ -36,7 +36,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
    * The cuboids of one partition.
    *
    * @param partition its number in the shuffle, or in the partitioning that cuboids follow
-   * @param pieces of one cuboid at most where they are in place
+   * @param pieces pieces of one cuboid at most where they are in place
    */
   CuboidTask(PanelTask.Job job, Cuboids cuboids, int partition, Pieces pieces) {
     this.job = job;

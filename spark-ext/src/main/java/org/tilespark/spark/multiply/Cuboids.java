@@ -53,7 +53,7 @@ public final class Cuboids implements Serializable {
    * @param cutsN likewise to N; of a gram equal to {@code cutsM}
    * @param depth extent of a panel along K
    * @param partitions 0 for as many partitions as cuboids, each with one of them; else their count,
-   *     and what tells cuboids apart is put into them by Spark's hash
+   *     and Spark's hash puts the cuboids' keys into them
    */
   public Cuboids(
       long[] cutsM, long[] cutsK, long[] cutsN, long depth, boolean gram, int partitions) {
@@ -194,7 +194,7 @@ public final class Cuboids implements Serializable {
     return ((right && !gram ? p() : 0) + outer) * r() + r;
   }
 
-  /** What stands in the key column for a part. */
+  /** The value of the key column for a part. */
   int partKey(int part) {
     return partKeys[part];
   }
@@ -209,7 +209,7 @@ public final class Cuboids implements Serializable {
     return gram;
   }
 
-  /** What of C is in ranges {@code p} and {@code q}. */
+  /** The tile of C in ranges {@code p} and {@code q}. */
   Tile tile(int p, int q) {
     return new Tile(cutsM[p], cutsM[p + 1] - cutsM[p], cutsN[q], cutsN[q + 1] - cutsN[q]);
   }
@@ -322,7 +322,7 @@ public final class Cuboids implements Serializable {
         .findFirst();
   }
 
-  /** What stands in the key column for a cuboid. */
+  /** The value of the key column for a cuboid. */
   int key(int cuboid) {
     return keys[cuboid];
   }

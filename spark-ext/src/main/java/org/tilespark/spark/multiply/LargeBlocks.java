@@ -19,9 +19,9 @@ final class LargeBlocks {
    * The side whose blocks stay.
    *
    * @param right true if it is B
-   * @param blocks where a block's columns are in its rows
-   * @param groupOrdinals where grouping columns are
-   * @param depth of panels along K, at most
+   * @param blocks ordinals of a block's columns in its rows
+   * @param groupOrdinals ordinals of grouping columns
+   * @param depth extent of panels along K, at most
    * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
    */
   record Side(

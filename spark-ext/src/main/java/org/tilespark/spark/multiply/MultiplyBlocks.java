@@ -97,7 +97,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
     this(spec, inputs, produced, operands, ScalaInterop.emptySeq(), ScalaInterop.emptySeq());
   }
 
-  /** What is computed. */
+  /** The specification of the product. */
   public MultiplySpec spec() {
     return spec;
   }
@@ -140,7 +140,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
             && LogicalBlockNode.covers(operands().get(right ? 1 : 0), spec.extents(right));
   }
 
-  /** Where the places of the larger operand's blocks come from, if they are read. */
+  /** The plan that gives the places of the larger operand's blocks, if they are read. */
   public LogicalPlan places() {
     return places.head();
   }
@@ -150,13 +150,13 @@ public final class MultiplyBlocks extends LogicalBlockNode
     return ScalaInterop.list(placeColumns);
   }
 
-  /** The same product, which also reads places: all columns of {@code plan}. */
+  /** This product, which also reads places: all columns of {@code plan}. */
   public MultiplyBlocks watching(LogicalPlan plan) {
     return new MultiplyBlocks(
         spec, inputs, produced, operands, plan.output(), ScalaInterop.<LogicalPlan>seq(plan));
   }
 
-  /** The same output from other operands, without places. */
+  /** This output from other operands, without places. */
   public MultiplyBlocks with(
       MultiplySpec newSpec, List<List<Attribute>> newInputs, List<LogicalPlan> newOperands) {
     List<Attribute> all = new ArrayList<>();
@@ -165,13 +165,13 @@ public final class MultiplyBlocks extends LogicalBlockNode
         newSpec, ScalaInterop.seq(all), produced, ScalaInterop.seq(newOperands));
   }
 
-  /** The same product, of whose elements something more is computed. */
+  /** This product with further programs on each element. */
   public MultiplyBlocks then(List<ElementwiseProgram> programs, String text) {
     return new MultiplyBlocks(
         spec.then(programs, text), inputs, produced, operands, placeColumns, places);
   }
 
-  /** The same product as other columns. */
+  /** This product as other columns. */
   public MultiplyBlocks producing(List<Attribute> columns) {
     return new MultiplyBlocks(
         spec, inputs, ScalaInterop.seq(columns), operands, placeColumns, places);
@@ -217,7 +217,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
         true);
   }
 
-  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  /** A copy with fresh ids, so that both sides of a self-join can be distinguished. */
   @Override
   public LogicalPlan newInstance() {
     return producing(ScalaInterop.list(Attributes.fresh(produced)));

@@ -42,13 +42,13 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
   /**
    * The products of blocks.
    *
-   * @param depth of panels along K, at most
+   * @param depth extent of panels along K, at most
    * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
    * @param matrices that are multiplied at once, at most
-   * @param prediction what the planner expects, for EXPLAIN and metrics
-   * @param backend who computes
+   * @param prediction the planner's prediction, for EXPLAIN and metrics
+   * @param backend backend that computes
    * @param smallIsRight true if B is broadcast
-   * @param inputs columns of {@code large}, in {@link Column}'s order, grouping columns behind
+   * @param inputs columns of {@code large}, in {@link Column}'s order, then grouping columns
    * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
    * @param large blocks that stay; rows or batches
    * @param small pieces of the other side
@@ -85,7 +85,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     return List.of(large);
   }
 
-  /** The same over another side whose blocks stay, which gives rows or batches. */
+  /** This node over another side whose blocks stay, which gives rows or batches. */
   @Override
   public MultiplyBroadcastExec withBlocks(List<SparkPlan> blocks) {
     return new MultiplyBroadcastExec(
@@ -160,7 +160,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     }
   }
 
-  /** Where the columns of the large side are. */
+  /** Ordinals of the large side's columns. */
   private LargeBlocks.Side side() {
     List<Integer> ordinals = ChildColumns.ordinals(this, large, inputs);
     return new LargeBlocks.Side(

@@ -45,7 +45,7 @@ final class MultiplyChoice {
     this.resources = new ClusterProbe(context, spec, backend).find();
   }
 
-  /** What one task and the cluster hold. */
+  /** Memory and rates of one task and the cluster. */
   ClusterResources resources() {
     return resources;
   }
@@ -59,7 +59,7 @@ final class MultiplyChoice {
     return spec.gram() ? gramPlan() : cuboidPlan();
   }
 
-  /** Where tasks compute. */
+  /** The backend of the tasks. */
   BackendChoice backend() {
     return backend;
   }
@@ -125,7 +125,7 @@ final class MultiplyChoice {
     return new MultiplyShape.Operand(bytes, side.outer(), side.inner(), makesWholeBlocks(right));
   }
 
-  /** Where an operand's blocks are already, if its partitions could be cuboids. */
+  /** The partitioning of an operand's blocks, if its partitions could be cuboids. */
   Optional<PartitionedOperand> partitioned(boolean right) {
     if (partitioned == null) {
       partitioned =

@@ -20,8 +20,8 @@ abstract class MultiplyExec extends PhysicalBlockNode {
    * A product.
    *
    * @param matrices that a task multiplies at once, at most
-   * @param prediction what the planner expects, for EXPLAIN and metrics
-   * @param backend who computes
+   * @param prediction the planner's prediction, for EXPLAIN and metrics
+   * @param backend backend that computes
    * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
    */
   MultiplyExec(
@@ -37,7 +37,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
     this.produced = produced;
   }
 
-  /** What the planner expects. */
+  /** The planner's prediction. */
   public final Prediction prediction() {
     return prediction;
   }
@@ -45,13 +45,13 @@ abstract class MultiplyExec extends PhysicalBlockNode {
   /** Most steps along K of a panel. */
   abstract long depth();
 
-  /** What the tasks do. */
+  /** The job of the tasks. */
   final PanelTask.Job job() {
     boolean partial = produced.size() - spec.groups() > Column.COUNT;
     return PanelTask.Job.of(spec, partial, produced).withMatrices(matrices);
   }
 
-  /** The metrics for the tasks; shows what was predicted beside them. */
+  /** The metrics for the tasks; shows the prediction next to them. */
   final MultiplyMetrics taskMetrics() {
     MultiplyMetrics.tell(metrics(), prediction, sparkContext());
     return new MultiplyMetrics(metrics());
@@ -81,7 +81,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
         + "\n";
   }
 
-  /** Who moves the operands between tasks, a line; empty if nobody does. */
+  /** The way operands move between tasks, a line; empty if they do not. */
   String explainedExchange() {
     return "";
   }

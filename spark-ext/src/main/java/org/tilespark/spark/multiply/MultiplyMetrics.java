@@ -60,7 +60,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     return map;
   }
 
-  /** Shows what was predicted beside what is measured. */
+  /** Shows the prediction next to the measurement. */
   static void tell(
       scala.collection.immutable.Map<String, SQLMetric> metrics,
       Prediction prediction,

@@ -120,7 +120,7 @@ public final class MultiplyNodes {
         Exchange.shuffled(tiles, NeighbourRows.key(candidates), partitions));
   }
 
-  /** Candidates that so many parts of the columns give. */
+  /** Bytes of candidates, if the columns are cut into {@code parts} parts. */
   private long candidateBytes(int parts) {
     long row = row(NeighbourRows.candidates(List.of())).withoutValues();
     return Bytes.product(parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
@@ -172,8 +172,8 @@ public final class MultiplyNodes {
   }
 
   /**
-   * One operand to every executor, the blocks of the other stay where they are; what they make is
-   * blocks of C, or parts of such.
+   * One operand goes to every executor, the blocks of the other stay; the result is blocks of C, or
+   * parts of them.
    */
   private SparkPlan broadcast(CuboidPlan plan) {
     Strategy strategy = plan.chosen().strategy();

@@ -30,14 +30,14 @@ public final class MultiplyPanelsExec extends MultiplyExec {
    * The products of shuffled and sorted pieces.
    *
    * @param matrices that a task multiplies at once, at most
-   * @param prediction what the planner expects, for EXPLAIN and metrics
-   * @param backend who computes
+   * @param prediction the planner's prediction, for EXPLAIN and metrics
+   * @param backend backend that computes
    * @param partitioning how the output is partitioned, if that is known, by positions in {@code
    *     produced}
    * @param produced the output: blocks of C, or partial ones if K is cut
-   * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are in
-   *     place, those of each side, which this node then asks Spark to shuffle and sort if they must
-   *     be
+   * @param pieces pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids
+   *     are in place, those of each side, which this node then asks Spark to shuffle and sort if
+   *     they must be
    */
   public MultiplyPanelsExec(
       MultiplySpec spec,

@@ -55,7 +55,7 @@ public final class MultiplyPlans {
    *
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if an operand has no blocks of FLOAT or DOUBLE, or the two do
    *     not fit each other; says what was found
    */
@@ -69,7 +69,7 @@ public final class MultiplyPlans {
   }
 
   /**
-   * What a reduction keeps of {@code A B^T}: the rows of both are vectors of one space.
+   * A reduction of {@code A B^T}: the rows of both are vectors of one space.
    *
    * @throws IllegalArgumentException as {@link #multiply}
    */
@@ -129,7 +129,7 @@ public final class MultiplyPlans {
   /**
    * {@code A^T A}.
    *
-   * @param options those of a multiply but for the transposes, which must not be set
+   * @param options options of a multiply but for the transposes, which must not be set
    * @throws IllegalArgumentException as {@link #multiply}
    */
   public static LogicalPlan gram(
@@ -287,7 +287,7 @@ public final class MultiplyPlans {
             metadata));
   }
 
-  /** One side, whose further columns tell several matrices apart. */
+  /** One side, whose further columns distinguish several matrices. */
   private static BlockFrame operand(LogicalPlan plan, String side, String operator) {
     BlockFrame frame =
         BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side).requireNumbers();

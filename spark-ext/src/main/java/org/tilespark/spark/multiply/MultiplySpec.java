@@ -14,16 +14,16 @@ import org.tilespark.spark.options.MultiplyOptions.Strategy;
 import scala.Option;
 
 /**
- * What a product of block matrices is: {@code C = op(A) op(B)}, with op(A) m x k and op(B) k x n.
+ * A product of block matrices: {@code C = op(A) op(B)}, with op(A) m x k and op(B) k x n.
  *
- * @param operator who asks, for messages
+ * @param operator operator's name, for messages
  * @param gram true if there is one operand S only, and the product is {@code op(S) op(S)^T}; then
  *     {@code b} is {@code a} transposed
- * @param a what is known of A
- * @param b what is known of B
+ * @param a known facts of A
+ * @param b known facts of B
  * @param extents M, K and N
- * @param result what C is
- * @param strategy what the user asked for
+ * @param result form of C
+ * @param strategy the user's choice of a strategy
  * @param groups count of grouping columns
  */
 public record MultiplySpec(
@@ -37,7 +37,7 @@ public record MultiplySpec(
     int groups)
     implements Serializable {
   /**
-   * What is known of an operand's blocks.
+   * Known facts of an operand's blocks.
    *
    * @param transposed true if they are those of the transposed operand
    * @param outer their extent along the axis that C has too, m or n; a hint for cuts and costs
@@ -49,22 +49,22 @@ public record MultiplySpec(
   public record Side(
       boolean transposed, long outer, long inner, boolean spans, boolean stated, boolean common)
       implements Serializable {
-    /** The same blocks, taken the other way round if {@code flip} is true. */
+    /** These blocks, transposed if {@code flip} is true. */
     public Side flipped(boolean flip) {
       return new Side(transposed ^ flip, outer, inner, spans, stated, common);
     }
   }
 
   /**
-   * What a product's blocks are.
+   * The form of a product's blocks.
    *
-   * @param type of the elements of all three matrices
+   * @param type element type of all three matrices
    * @param precision how exactly they are computed
    * @param blockRows rows of a block of C
    * @param blockCols columns of a block of C
-   * @param missing what happens where a block of an operand is not there
-   * @param reduction what becomes of C in the tasks that compute it; empty if C is asked for
-   * @param epilogue what is computed of each element of C
+   * @param missing treatment of missing blocks of an operand
+   * @param reduction reduction of C in the tasks that compute it; empty if C is asked for
+   * @param epilogue programs on each element of C
    */
   public record Result(
       ElementType type,
@@ -77,7 +77,7 @@ public record MultiplySpec(
       implements Serializable {}
 
   /**
-   * What is computed of each element of C when its sum is done.
+   * Programs on each element of C when its sum is done.
    *
    * @param programs first to last, each of one element of C's type, which becomes another one of it
    * @param text in words
@@ -122,7 +122,7 @@ public record MultiplySpec(
     return result.blockCols;
   }
 
-  /** What is known of B if {@code right} is true, else of A. */
+  /** Known facts of B if {@code right} is true, else of A. */
   public Side side(boolean right) {
     return right ? b : a;
   }
@@ -166,7 +166,7 @@ public record MultiplySpec(
     return b.transposed();
   }
 
-  /** The same product of operands of which one is stored the other way round. */
+  /** This product of operands of which one is stored transposed. */
   public MultiplySpec flipped(boolean flipA, boolean flipB) {
     return with(gram, a.flipped(flipA), b.flipped(flipB));
   }
@@ -193,7 +193,7 @@ public record MultiplySpec(
         groups);
   }
 
-  /** The same with one operand that is both. */
+  /** This product with one operand that is both. */
   public MultiplySpec asGram() {
     return with(true, a, a.flipped(true));
   }
@@ -202,12 +202,12 @@ public record MultiplySpec(
     return new MultiplySpec(operator, newGram, newA, newB, extents, result, strategy, groups);
   }
 
-  /** What becomes of C in the tasks that compute it; empty if C is asked for. */
+  /** The reduction of C in the tasks that compute it; empty if C is asked for. */
   public Option<Reduction> reduction() {
     return result.reduction;
   }
 
-  /** The same product, of whose elements something more is computed. */
+  /** This product with further programs on each element. */
   public MultiplySpec then(List<ElementwiseProgram> programs, String text) {
     List<ElementwiseProgram> all = new ArrayList<>(result.epilogue.programs);
     all.addAll(programs);
@@ -215,7 +215,7 @@ public record MultiplySpec(
     return with(new Epilogue(all, both));
   }
 
-  /** The same product, of whose elements nothing more is computed. */
+  /** This product without programs on its elements. */
   MultiplySpec withoutEpilogue() {
     return with(Epilogue.NONE);
   }

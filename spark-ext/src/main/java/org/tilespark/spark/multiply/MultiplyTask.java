@@ -25,7 +25,7 @@ import scala.runtime.AbstractFunction2;
  * The body of a task that multiplies: opens a multiplier and an allocator for one partition and
  * ties both to the end of the task, whether it succeeds, fails or is killed.
  *
- * @param <T> what the child gives: rows or batches
+ * @param <T> type of the child's results: rows or batches
  */
 final class MultiplyTask<T>
     extends AbstractFunction2<
@@ -102,7 +102,7 @@ final class MultiplyTask<T>
   /**
    * Over blocks of one side, while pieces of the other are broadcast.
    *
-   * @param ranges what {@link CheckPlacesExec} found; empty if products are partial
+   * @param ranges result of {@link CheckPlacesExec}; empty if products are partial
    */
   static <T> MultiplyTask<T> ofBlocks(
       BlockCursor.Source<T> source,

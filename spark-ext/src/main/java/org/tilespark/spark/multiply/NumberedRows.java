@@ -48,8 +48,8 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   }
 
   /**
-   * Pieces of a shared part, which become those of one side of a cuboid: its key and the side stand
-   * behind each piece's own columns, since other tasks may read the same memory.
+   * Pieces of a shared part, which become those of one side of a cuboid: its key and the side
+   * follow each piece's own columns, since other tasks may read the same memory.
    */
   private static final class Labelled implements java.util.Iterator<InternalRow> {
     private final java.util.Iterator<InternalRow> pieces;
@@ -102,7 +102,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     /**
      * Over the pieces of a cuboid, or parts that the cuboid of the partition's number shares.
      *
-     * @param labels where pieces say whose they are
+     * @param labels columns with the side and cuboid of a piece
      */
     Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids, PieceColumns.Labels labels) {
       this.task = task;

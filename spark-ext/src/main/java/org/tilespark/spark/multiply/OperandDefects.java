@@ -5,7 +5,7 @@ import org.tilespark.spark.block.StaleMetadata;
 
 /** The failures of operands whose blocks do not tile them. Stateless. */
 final class OperandDefects {
-  /** What may be wrong where blocks are taken to be where their places say. */
+  /** Advice where blocks are taken to be where their places say. */
   static final String STALE_PLACES =
       ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
           + " partitioned and need not be shuffled";
@@ -18,7 +18,7 @@ final class OperandDefects {
    * @param right true if the operand is B
    * @param group in words, or ""
    * @param advice more of it, or ""
-   * @param row of the element, as stored
+   * @param row row of the element, as stored
    */
   static IllegalArgumentException hole(
       MultiplySpec spec, boolean right, String group, String advice, long row, long col) {
@@ -57,7 +57,7 @@ final class OperandDefects {
                 overlapAdvice(spec)));
   }
 
-  /** What may help where elements are there twice. */
+  /** Advice where elements are there twice. */
   static String overlapAdvice(MultiplySpec spec) {
     return spec.groups() == 0
         ? ". If the blocks are those of several matrices, keep the column that tells them apart"

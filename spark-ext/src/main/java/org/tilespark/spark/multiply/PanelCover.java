@@ -3,7 +3,10 @@ package org.tilespark.spark.multiply;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Which elements of a panel have been filled: finds overlaps and holes, element by element. */
+/**
+ * Tracks the elements of a panel that have been filled: finds overlaps and holes, element by
+ * element.
+ */
 final class PanelCover {
   /** An element, in rows and columns of the panel. */
   record Place(long row, long col) {}

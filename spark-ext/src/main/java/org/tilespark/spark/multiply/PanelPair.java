@@ -20,8 +20,8 @@ import org.tilespark.spark.options.Missing;
 
 /**
  * A panel of A and one of B over the same range of K: filled, checked, and their product added to
- * the multiplier's tile. Panels that hold all of K may hold several matrices, one behind the other,
- * which are multiplied at once.
+ * the multiplier's tile. Panels that hold all of K may hold several consecutive matrices, which are
+ * multiplied at once.
  *
  * <p>The life of panels: {@link #begin}, the pieces of a matrix and {@link #endMatrix}, for as many
  * matrices as there is room for, and {@link #multiply}.
@@ -52,9 +52,9 @@ final class PanelPair {
   /**
    * The panels of one side of a tile, where other tiles of the same stage have the same.
    *
-   * @param identity what tells them from other panels of the stage
+   * @param identity key that distinguishes them from other panels of the stage
    * @param uses tiles that have them
-   * @param user which of those this tile is
+   * @param user number of this tile among those
    * @param usedNext true if the others are computed next
    */
   record Stripe(Object identity, int uses, int user, boolean usedNext) {
@@ -82,7 +82,7 @@ final class PanelPair {
   /**
    * Begins a tile, all zero, or the tiles of several matrices at the same place.
    *
-   * @param allSteps of K that its panels have together
+   * @param allSteps steps of K that its panels have together
    * @param depthOfPanels at most
    * @param oneSide true if A's panels are B's too
    * @param newStripeA empty if no other tile has A's panels
@@ -108,13 +108,13 @@ final class PanelPair {
     multiplier.begin(tiles(room));
   }
 
-  /** The tiles of so many matrices, one behind the other. */
+  /** The tiles of {@code matrices} consecutive matrices. */
   private PanelMultiplier.Tile tiles(long matrices) {
     long most = Math.min(mostDepth, steps);
     return new PanelMultiplier.Tile(batch(whole(most), matrices), shared, additions(most));
   }
 
-  /** What a matrix more takes. */
+  /** Bytes of one more matrix. */
   private long bytesOfOne() {
     MultiplyProblem one = whole(steps);
     long ofA = spec.a().common() ? 0 : one.bytesA();
@@ -202,7 +202,7 @@ final class PanelPair {
     }
   }
 
-  /** True if the panels hold a further matrix beside those that have ended. */
+  /** True if the panels have room for a further matrix after those that have ended. */
   boolean hasRoom() {
     return matrix < room;
   }

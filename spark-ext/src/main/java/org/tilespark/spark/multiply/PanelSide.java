@@ -10,8 +10,8 @@ import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * One operand's panel while it is filled: where its pieces go, what of it is filled, and where the
- * pieces lie along the axes of the product.
+ * One operand's panel while it is filled: the destination of its pieces, the elements that are
+ * filled, and the places of the pieces along the axes of the product.
  */
 final class PanelSide {
   /**
@@ -56,9 +56,9 @@ final class PanelSide {
    * Begins a panel between the given places of the product. They are ranks where cuboids are in
    * place, see {@link Cuboids#rank}.
    *
-   * @param newPanel where it is put together; empty if its values are known already, and pieces are
+   * @param newPanel memory for the panel; empty if its values are known already, and pieces are
    *     only checked
-   * @param firstByte where it begins there
+   * @param firstByte offset of the panel in it
    */
   void begin(
       long newOuterStart,

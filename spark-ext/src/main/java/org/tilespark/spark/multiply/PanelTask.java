@@ -31,7 +31,7 @@ import scala.collection.immutable.Seq;
  */
 final class PanelTask extends CuboidTask {
   /**
-   * What the tasks of one product do.
+   * The work of the tasks of one product.
    *
    * @param partial true if the blocks are parts of sums and say which
    * @param groupTypes types of the grouping columns
@@ -69,14 +69,14 @@ final class PanelTask extends CuboidTask {
       return new Job(spec, partial, groupTypes, groupNames, outputTypes, most);
     }
 
-    /** The same of a side's pieces: without grouping columns if it is one matrix for all. */
+    /** The job for a side's pieces: without grouping columns if it is one matrix for all. */
     Job ofSide(boolean right) {
       return spec.side(right).common()
           ? new Job(spec, partial, List.of(), List.of(), outputTypes, matrices)
           : this;
     }
 
-    /** What is computed of each element of a tile; nothing yet of parts of sums. */
+    /** The programs on each element of a tile; none yet for parts of sums. */
     List<ElementwiseProgram> epilogue() {
       return partial ? List.of() : spec.result().epilogue().programs();
     }
@@ -86,7 +86,7 @@ final class PanelTask extends CuboidTask {
       return PieceColumns.heads(List.of(), ordinals, groupTypes);
     }
 
-    /** The same, of rows that have them from {@code first} on. */
+    /** The grouping columns of rows that have them from {@code first} on. */
     UnsafeProjection groups(int first) {
       return groups(ordinals(first));
     }
@@ -151,7 +151,7 @@ final class PanelTask extends CuboidTask {
 
   /** Hears what is done; for metrics. */
   interface Listener {
-    /** Panels of both sides were multiplied, in so many floating-point operations. */
+    /** Panels of both sides were multiplied, in {@code flops} floating-point operations. */
     void panel(double flops);
 
     /** A block of C is handed on. */
@@ -274,7 +274,7 @@ final class PanelTask extends CuboidTask {
     panels.multiply();
   }
 
-  /** Makes a tile on the diagonal exactly symmetric: what lies below it mirrors what lies above. */
+  /** Makes a tile on the diagonal exactly symmetric: the elements below it mirror those above. */
   private void mirrorDiagonal(HostMemory tile, long extent) {
     int bytes = spec.type().bytes();
     assert tile.bytes() >= extent * extent * bytes : tile.bytes() + " bytes of " + extent;

@@ -106,7 +106,7 @@ final class PartialSums implements Iterator<InternalRow> {
     return ArrayValues.memory(partial.getArray(Column.VALUES.ordinal()), spec.type());
   }
 
-  /** Remembers where the part lies. */
+  /** Remembers the place of the part. */
   private void note() {
     parts.add(
         new long[] {

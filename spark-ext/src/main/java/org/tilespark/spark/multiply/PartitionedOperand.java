@@ -23,7 +23,7 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * @param right true if it is B
  * @param axis along which the partitions differ
  * @param bands the blocks along it
- * @param partitioning of its blocks, in terms of the operand's columns
+ * @param partitioning partitioning of its blocks, in terms of the operand's columns
  */
 record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioning partitioning) {
   /** At most this many places are looked up, and travel with the plan. */
@@ -41,7 +41,7 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
     }
     long outerExtent = right ? spec.n() : spec.m();
     if (side.outer() >= outerExtent && side.inner() >= spec.k()) {
-      return Optional.empty(); // one block, which lies anywhere
+      return Optional.empty(); // one block, in any partition
     }
     int operand = right ? 1 : 0;
     Optional<BlockPartitioning> found =

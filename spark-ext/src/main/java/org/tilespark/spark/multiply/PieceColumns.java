@@ -25,8 +25,8 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import scala.Option;
 
 /**
- * The columns in which pieces of operands and partial products travel through a shuffle, and the
- * heads of such rows. Grouping columns come last everywhere.
+ * The columns of pieces of operands and of partial products in a shuffle, and the heads of these
+ * rows. Grouping columns come last everywhere.
  */
 public final class PieceColumns {
   // A piece of an operand.
@@ -53,13 +53,13 @@ public final class PieceColumns {
   static final int PARTIAL_COUNT = Column.COUNT + 4;
 
   /**
-   * Where a piece says of which cuboid and of which side it is.
+   * The columns with a piece's cuboid and side.
    *
-   * @param keyAt of the cuboid's key
-   * @param sideAt of the side: 0 for A, 1 for B
+   * @param keyAt ordinal of the cuboid's key
+   * @param sideAt ordinal of the side: 0 for A, 1 for B
    */
   record Labels(int keyAt, int sideAt) implements Serializable {
-    /** In its own columns; behind them where cuboids share pieces. */
+    /** The labels in a piece's own columns; after them where cuboids share pieces. */
     static Labels of(MultiplySpec spec, Cuboids cuboids) {
       int behind = COUNT + spec.groups();
       return cuboids.isShared() ? new Labels(behind, behind + 1) : new Labels(KEY, SIDE);
@@ -123,7 +123,7 @@ public final class PieceColumns {
         spec.operator() + side);
   }
 
-  /** Where an operand's block columns are, from the positions of {@link Column}s. */
+  /** The schema of an operand's block columns, from the positions of {@link Column}s. */
   static BlockSchema blocks(List<Integer> ordinals, ElementType type) {
     return new BlockSchema(
         BlockKind.MATRIX,
@@ -154,7 +154,7 @@ public final class PieceColumns {
         groups, column("start", DataTypes.LongType), column("end", DataTypes.LongType));
   }
 
-  /** What a shuffle of pieces is keyed by: the cuboid, and behind it the grouping columns. */
+  /** The keys of a shuffle of pieces: the cuboid, then the grouping columns. */
   public static List<Attribute> pieceKey(List<Attribute> pieces) {
     List<Attribute> key = new ArrayList<>(List.of(pieces.get(KEY)));
     key.addAll(pieces.subList(COUNT, pieces.size()));
@@ -168,7 +168,7 @@ public final class PieceColumns {
     return order;
   }
 
-  /** What a shuffle of partial blocks is keyed by: the block of C and the grouping columns. */
+  /** The keys of a shuffle of partial blocks: the block of C and the grouping columns. */
   public static List<Attribute> partialKey(List<Attribute> partials) {
     List<Attribute> key = new ArrayList<>(List.of(partials.get(CELL_ROW), partials.get(CELL_COL)));
     key.addAll(partials.subList(PARTIAL_COUNT, partials.size()));
@@ -188,8 +188,8 @@ public final class PieceColumns {
    * Makes the small columns of rows: zeros and a null array, then the grouping columns of the row
    * it is applied to.
    *
-   * @param types of the columns before the grouping ones; of one the array
-   * @param groupOrdinals where the grouping columns are in the row it is applied to
+   * @param types types of the columns before the grouping ones; the element type for the array
+   * @param groupOrdinals ordinals of the grouping columns in the row it is applied to
    * @param groupTypes their types
    */
   static UnsafeProjection heads(

@@ -5,14 +5,14 @@ import java.util.List;
 import org.tilespark.spark.runtime.BackendChoice;
 
 /**
- * What the planner expects of a product, for EXPLAIN and to be compared with what is measured.
+ * The planner's prediction for a product, for EXPLAIN and for a comparison with the measurement.
  *
  * @param chosen the strategy with its cost, in words
  * @param rejected the best other candidates with their cost or why they cannot run
- * @param operandBytes of rows in the shuffle that brings the operands together
- * @param partialBytes of rows in the shuffle that brings partial blocks together
- * @param broadcastBytes of rows that every executor gets
- * @param uploadBytes of panels to devices; 0 without
+ * @param operandBytes bytes of rows in the shuffle that brings the operands together
+ * @param partialBytes bytes of rows in the shuffle that brings partial blocks together
+ * @param broadcastBytes bytes of rows that every executor gets
+ * @param uploadBytes bytes of panels to devices; 0 without
  */
 public record Prediction(
     String chosen,
@@ -28,9 +28,9 @@ public record Prediction(
   }
 
   /**
-   * What {@code EXPLAIN FORMATTED} tells of a product, a line each.
+   * The text of {@code EXPLAIN FORMATTED} for a product, a line each.
    *
-   * @param depth of panels along K
+   * @param depth extent of panels along K
    */
   String explained(MultiplySpec spec, long depth, BackendChoice backend) {
     return "\nProduct: %s\nStrategy: %s\nRejected: %s\nPanels: %s along K\nBackend: %s"

@@ -13,9 +13,8 @@ import org.tilespark.spark.multiply.scores.TileSearch;
 import org.tilespark.spark.multiply.scores.TileSides;
 
 /**
- * What a reduction keeps of the products of two sets of vectors: made tile by tile, some queries
- * with all vectors of the other side, then the next queries. A row is valid until the next one is
- * asked for.
+ * A reduction of the products of two sets of vectors: made tile by tile, some queries with all
+ * vectors of the other side, then the next queries. A row is valid until the next one is asked for.
  */
 final class ReducedRows implements Iterator<InternalRow> {
   private final Cuboids cuboids;
@@ -59,7 +58,7 @@ final class ReducedRows implements Iterator<InternalRow> {
     this.isHalf = spec.gram();
     this.isOfAll = reduction instanceof Reduction.Nearest;
     this.output = output;
-    this.firstCol = whole.cols(); // as behind the last tile of some queries
+    this.firstCol = whole.cols(); // as after the last tile of some queries
   }
 
   @Override

@@ -8,7 +8,7 @@ final class TileBudget {
   /** A task fills one pair of panels while another is multiplied; a pair is about a batch. */
   private static final long BATCHES = 2;
 
-  /** What cuBLAS is given beside the matrices, on the devices where it wants most. */
+  /** Bytes that cuBLAS is given in addition to the matrices, on the devices where it wants most. */
   private static final long WORKSPACE_BYTES = 32L << 20;
 
   /** A pair of panels as own kernels pack it, at most, where that is more. */
@@ -19,10 +19,10 @@ final class TileBudget {
   /**
    * Bytes of a tile.
    *
-   * @param configured what a tile may have, if there is memory
-   * @param batchBytes of a batch; a tile gets that much even if then fewer tasks fit, since a
+   * @param configured configured bytes of a tile, if there is memory
+   * @param batchBytes bytes of a batch; a tile gets that much even if then fewer tasks fit, since a
    *     smaller one would be all transfers
-   * @param deviceBytes what tasks may hold of a device together; 0 if it is not known
+   * @param deviceBytes bytes that tasks may hold of a device together; 0 if it is not known
    * @param tasks that may use it at a time
    */
   static long bytes(long configured, long batchBytes, long deviceBytes, int tasks) {
@@ -33,7 +33,7 @@ final class TileBudget {
         deviceBytes / tasks
             - BATCHES * batchBytes
             - Math.max(WORKSPACE_BYTES, PACKED_BATCHES * batchBytes);
-    // Alone, a task must fit: the tile, once more where sums are long, and what is beside it where
+    // One task alone must fit: the tile, once more where sums are long, and its other memory where
     // nothing is packed.
     long alone = Math.max(1, (deviceBytes - BATCHES * batchBytes - WORKSPACE_BYTES) / 2);
     long most = Math.min(Math.max(share, batchBytes), alone);

@@ -25,9 +25,9 @@ import org.tilespark.spark.multiply.scores.TileSides;
  */
 record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) {
   /**
-   * What a task reduces products with, all of it borrowed.
+   * The means of a task to reduce products, all borrowed.
    *
-   * @param sides of tiles
+   * @param sides sides of tiles
    * @param allocator for the vectors
    */
   record Means(
@@ -42,8 +42,8 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
   }
 
   /**
-   * What a search selects in the tile of the given rows, which it has begun with, and columns;
-   * valid until the next tile.
+   * Columns that a search selects in the tile of the given rows, which it has begun with, and
+   * columns; valid until the next tile.
    *
    * @param firstRow index among the vectors of A; likewise {@code firstCol} among those of B
    */
@@ -53,7 +53,7 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
         search.columns(firstCol, cols)); // found while a device multiplies
   }
 
-  /** Reduces all rows of such a tile. */
+  /** Reduces all rows of a tile. */
   void reduce(TileSearch search, long firstRow, int rows, long firstCol, int cols) {
     SelectedColumns selected = select(search, firstRow, rows, firstCol, cols);
     for (int row = 0; row < rows; row++) {

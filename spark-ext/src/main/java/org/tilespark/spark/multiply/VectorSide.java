@@ -9,7 +9,7 @@ import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.spark.multiply.scores.VectorSquares;
 import org.tilespark.spark.multiply.scores.Vectors;
 
-/** The vectors of one operand that a task holds, whole along K, as a panel lies. */
+/** The vectors of one operand that a task holds, whole along K, in the layout of a panel. */
 final class VectorSide implements AutoCloseable {
   private final MultiplySpec spec;
   private final boolean right;
@@ -43,7 +43,7 @@ final class VectorSide implements AutoCloseable {
             new Vectors(memory, spec.type(), spec.k(), panel.start(1, 0), panel.start(0, 1)));
   }
 
-  /** Where pieces of the vectors are put. */
+  /** The panel that takes pieces of the vectors. */
   PanelSide panel() {
     return panel;
   }
@@ -72,7 +72,7 @@ final class VectorSide implements AutoCloseable {
         transposed ? spec.k() : count);
   }
 
-  /** The leading dimension of a panel of so many vectors. */
+  /** The leading dimension of a panel of {@code count} vectors. */
   long lead(long count) {
     return panel.lead(count, spec.k());
   }

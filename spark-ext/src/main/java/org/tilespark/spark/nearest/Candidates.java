@@ -56,7 +56,7 @@ final class Candidates {
     if (size == NO_ROW) {
       return null;
     }
-    byte[] bytes = new byte[size]; // rows of their own lie at places that words may lie at
+    byte[] bytes = new byte[size]; // a row's own addresses may be addresses of words
     from.get(bytes);
     UnsafeRow row = new UnsafeRow(fields);
     row.pointTo(bytes, size);

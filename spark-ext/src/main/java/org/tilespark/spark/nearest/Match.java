@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 /**
  * A row of the left side and the best rows of the right one that were found for it, the best first.
  *
- * @param number of the row of the left side
+ * @param number number of the row of the left side
  * @param left that row; null where another part of the work has it
  * @param winners the best that were found
  */
@@ -13,7 +13,7 @@ record Match(long number, UnsafeRow left, Winners winners) {
   /**
    * Rows of the right side, the best first.
    *
-   * @param grades what orders them, the greatest first
+   * @param grades grades that order them, the greatest first
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Winners(double[] grades, UnsafeRow[] rows) {
@@ -21,7 +21,7 @@ record Match(long number, UnsafeRow left, Winners winners) {
     static final Winners NONE = new Winners(new double[0], new UnsafeRow[0]);
 
     /**
-     * What was found for a query that was taken last.
+     * The winners of a query that was taken last.
      *
      * @param copies true if the rows do not stay in memory
      */

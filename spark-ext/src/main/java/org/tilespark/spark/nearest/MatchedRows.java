@@ -27,9 +27,9 @@ final class MatchedRows implements Iterator<InternalRow> {
   private Iterator<? extends InternalRow> winners = Collections.emptyIterator();
 
   /**
-   * What the rows are.
+   * The form of the rows.
    *
-   * @param types of all columns
+   * @param types types of all columns
    * @param left how many of them are of the left side
    * @param outer true if matches without winners give a row, with nulls for the right side
    */
@@ -43,8 +43,8 @@ final class MatchedRows implements Iterator<InternalRow> {
   /**
    * The rows of some matches.
    *
-   * @param count of the rows, which this adds to
-   * @param matches which have the rows of the left side
+   * @param count count of the rows, which this adds to
+   * @param matches matches that have the rows of the left side
    */
   MatchedRows(Form form, SQLMetric count, Iterator<Match> matches) {
     this.form = form;

@@ -25,10 +25,10 @@ final class Matches implements Iterator<Match> {
   private int searched; // those before it have been searched for
 
   /**
-   * What a task holds, empty at first; closed by its owner.
+   * The rows that a task holds, empty at first; closed by its owner.
    *
    * @param unmatched rows of the left part that match nothing
-   * @param left those with vectors
+   * @param left rows of the left part with vectors
    * @param right rows of the right part with vectors
    */
   record Groups(VectorGroup unmatched, VectorGroup left, VectorGroup right) {}
@@ -49,7 +49,7 @@ final class Matches implements Iterator<Match> {
   /**
    * Reads both parts; once.
    *
-   * @param batchBytes of rows and vectors of the right part that are held at a time
+   * @param batchBytes bytes of rows and vectors of the right part that are held at a time
    * @throws RuntimeException Spark's, if two vectors have different lengths
    */
   Matches read(Iterator<InternalRow> left, Iterator<InternalRow> right, long batchBytes) {

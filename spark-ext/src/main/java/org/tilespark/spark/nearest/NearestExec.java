@@ -60,12 +60,12 @@ public final class NearestExec extends PhysicalBlockNode {
   private final SparkPlan right;
 
   /**
-   * What is known of both sides before they are read.
+   * Facts of both sides before they are read.
    *
-   * @param columns of the output that are of the left side
-   * @param partitions of a shuffle of either side, and of winners
-   * @param leftBytes of the left side, an estimate; likewise of the right one
-   * @param sent which side every task has
+   * @param columns columns of the output that are of the left side
+   * @param partitions partitions of a shuffle of either side, and of winners
+   * @param leftBytes bytes of the left side, an estimate; likewise of the right one
+   * @param sent side that every task has
    */
   public record Sides(int columns, int partitions, long leftBytes, long rightBytes, SentSide sent)
       implements Serializable {}
@@ -73,7 +73,7 @@ public final class NearestExec extends PhysicalBlockNode {
   /**
    * The node over strips.
    *
-   * @param backend who computes
+   * @param backend backend that computes
    * @param produced columns of both sides
    */
   public NearestExec(
@@ -94,8 +94,8 @@ public final class NearestExec extends PhysicalBlockNode {
   /**
    * The plan of a join.
    *
-   * @param cores of the cluster
-   * @param planLater what plans its sides
+   * @param cores cores of the cluster
+   * @param planLater plans its sides
    */
   public static SparkPlan of(
       NearestRows join,
@@ -148,7 +148,7 @@ public final class NearestExec extends PhysicalBlockNode {
         sides.sent() == SentSide.RIGHT ? Exchange.everywhere() : Exchange.anywhere());
   }
 
-  /** What is known of both sides. */
+  /** Facts of both sides. */
   Sides sides() {
     return sides;
   }
@@ -310,7 +310,7 @@ public final class NearestExec extends PhysicalBlockNode {
   }
 
   /**
-   * What a task makes of a part of either side.
+   * The result of a task for a part of either side.
    *
    * @param <R> the results
    */

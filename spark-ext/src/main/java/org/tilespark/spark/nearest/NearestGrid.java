@@ -18,7 +18,7 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
   /** Bytes of the left side that a task should hold at most. */
   static final long MOST_LEFT_BYTES = 256L << 20;
 
-  /** What it costs to merge winners, in bytes read, beside those of the winners. */
+  /** Cost of merging winners, in bytes read, in addition to those of the winners. */
   private static final long MERGE_BYTES = 32L << 20;
 
   /**
@@ -26,7 +26,7 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
    *
    * @param left bytes of each partition of the left side
    * @param right likewise of the right side
-   * @param cores of the cluster
+   * @param cores cores of the cluster
    * @param mergeFactor bytes of winners for each byte of the left side
    */
   static NearestGrid of(long[] left, long[] right, int cores, double mergeFactor) {

@@ -31,7 +31,7 @@ public final class NearestRows extends LogicalBlockNode {
    * The join of two plans.
    *
    * @param vectors the column of the left side, and that of the right side
-   * @param dropped those of them that nobody reads above
+   * @param dropped columns of vectors that nobody reads above
    */
   public NearestRows(
       NearestSpec spec,
@@ -46,7 +46,7 @@ public final class NearestRows extends LogicalBlockNode {
     this.right = right;
   }
 
-  /** What is asked. */
+  /** The specification of the join. */
   public NearestSpec spec() {
     return spec;
   }
@@ -69,7 +69,9 @@ public final class NearestRows extends LogicalBlockNode {
         .toList();
   }
 
-  /** The same without vectors that nobody reads; empty if they are all read, or dropped already. */
+  /**
+   * This node without vectors that nobody reads; empty if they are all read, or dropped already.
+   */
   Optional<LogicalPlan> reading(AttributeSet used) {
     List<Attribute> unread =
         ScalaInterop.<Attribute>list(vectors).stream().filter(v -> !used.contains(v)).toList();
@@ -78,7 +80,7 @@ public final class NearestRows extends LogicalBlockNode {
         : Optional.of(new NearestRows(spec, vectors, ScalaInterop.seq(unread), left, right));
   }
 
-  /** The same over what is left of the left side. */
+  /** This node over the remaining rows of the left side. */
   LogicalPlan withLeft(LogicalPlan newLeft) {
     return new NearestRows(spec, vectors, dropped, newLeft, right);
   }

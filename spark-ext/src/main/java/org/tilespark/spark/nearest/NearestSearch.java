@@ -11,10 +11,10 @@ import org.tilespark.spark.options.Metric;
 /**
  * Finds the nearest vectors of one group for those of another, some queries at a time.
  *
- * <p>A search of tiles ranks NaN behind all numbers. Spark takes NaN for greater than them: by
- * similarity it is best. Only vectors with elements that are infinite or NaN have scores of NaN, so
- * those of such vectors are computed one by one. The cosine of two other vectors, of which one is
- * zero, is NaN in a search of tiles and NULL in Spark: these are no match.
+ * <p>A search of tiles ranks NaN last. Spark takes NaN for greater than them: by similarity it is
+ * best. Only vectors with elements that are infinite or NaN have scores of NaN, so those of these
+ * vectors are computed one by one. The cosine of two other vectors, of which one is zero, is NaN in
+ * a search of tiles and NULL in Spark: these are no match.
  */
 final class NearestSearch {
   private final NearestSpec spec;
@@ -124,8 +124,8 @@ final class NearestSearch {
   }
 
   /**
-   * What orders candidates as Spark orders scores, the greatest first: never NaN. NaN has the place
-   * of infinity, and infinity that of a number beyond all scores, which are FLOAT.
+   * The order of candidates as Spark orders scores, the greatest first: never NaN. NaN has the
+   * place of infinity, and infinity that of a number beyond all scores, which are FLOAT.
    */
   private double gradeOf(double key) {
     if (Double.isNaN(key)) {

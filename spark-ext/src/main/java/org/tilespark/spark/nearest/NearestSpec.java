@@ -5,7 +5,7 @@ import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Metric;
 
 /**
- * What a join of nearest vectors asks.
+ * A join of nearest vectors.
  *
  * @param k rows of the right side for each row of the left one, at most
  * @param metric by which vectors are near
@@ -14,7 +14,7 @@ import org.tilespark.spark.options.Metric;
  */
 public record NearestSpec(int k, Metric metric, String function, boolean outer)
     implements Serializable {
-  /** What becomes of a tile of scores. */
+  /** The reduction of a tile of scores. */
   Reduction.Nearest reduction() {
     return new Reduction.Nearest(k, metric);
   }

@@ -20,10 +20,10 @@ import org.tilespark.spark.runtime.TaskRun;
  * The body of a task that compares a part of the left side with one of the right side. It travels
  * to the executors.
  *
- * @param form of the results
- * @param batchBytes of the right side that are held at a time
- * @param backend who computes
- * @param metrics of the node
+ * @param form form of the results
+ * @param batchBytes bytes of the right side that are held at a time
+ * @param backend backend that computes
+ * @param metrics metrics of the node
  * @param execution tells this execution of the node from others
  */
 record NearestTask(

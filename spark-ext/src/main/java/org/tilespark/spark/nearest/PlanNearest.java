@@ -31,7 +31,7 @@ public final class PlanNearest extends Rule<LogicalPlan> {
   private static final Logger LOG = LoggerFactory.getLogger(PlanNearest.class);
 
   /**
-   * What a vector function measures.
+   * The meaning of a vector function.
    *
    * @param largest true if a larger value is nearer
    */

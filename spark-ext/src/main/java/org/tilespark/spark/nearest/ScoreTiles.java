@@ -65,7 +65,7 @@ final class ScoreTiles {
     multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
   }
 
-  /** What is selected in the tile; valid until the next one. */
+  /** The columns that are selected in the tile; valid until the next one. */
   SelectedColumns select(ColumnSelection selection) {
     return multiplier.select(selection);
   }

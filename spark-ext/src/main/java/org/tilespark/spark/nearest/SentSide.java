@@ -1,9 +1,9 @@
 package org.tilespark.spark.nearest;
 
 /**
- * Which side of a join every task has, while the other one stays where it is. An exchange evens out
- * how the rows of a side lie in their partitions; a side that stays may lie in one. So a side is
- * sent only if one task can do all of the work before an exchange of the other side would be done.
+ * The side of a join that every task has, while the other one stays in its partitions. An exchange
+ * evens out the partitions of a side; a side that stays may be in one. So a side is sent only if
+ * one task can do all of the work before an exchange of the other side would be done.
  */
 public enum SentSide {
   /** Both sides are shuffled. */

@@ -124,7 +124,7 @@ final class Strip {
     return writer.getRow();
   }
 
-  /** What tasks read of strips. */
+  /** The part of strips that tasks read. */
   record Read(long first, int length, int count, byte[] vectors, byte[] rows) {
     static Read of(InternalRow strip) {
       return new Read(

@@ -36,7 +36,7 @@ final class VectorGroup implements AutoCloseable {
   /**
    * No rows yet.
    *
-   * @param fields of a row
+   * @param fields number of fields of a row
    * @param allocator borrowed
    */
   VectorGroup(int fields, BufferAllocator allocator) {

@@ -7,7 +7,7 @@ import sun.misc.Unsafe;
 
 /**
  * Turns numpy's elements into the numbers of columns, in bulk; the inverse of {@link NpyEncoder}.
- * Both may lie on the heap or off it. Stateless.
+ * Both may be on the heap or off it. Stateless.
  */
 public final class NpyDecoder {
   private static final Unsafe MEMORY = HostMemory.unsafe();
@@ -53,7 +53,7 @@ public final class NpyDecoder {
    * @param to the column's type: {@code from.columnType()}, FLOAT32 or FLOAT64
    * @param elements a whole number of them
    * @param part 0 for values, 1 for the imaginary parts of complex types
-   * @param numbers where they go: {@code to.bytes()} for each element
+   * @param numbers memory for the numbers: {@code to.bytes()} for each element
    * @throws IndexOutOfBoundsException if there is less room than the numbers take
    */
   public static void decode(

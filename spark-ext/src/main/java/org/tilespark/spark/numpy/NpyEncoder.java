@@ -9,7 +9,7 @@ import sun.misc.Unsafe;
 
 /**
  * Turns a column's numbers into numpy's elements, in bulk; the inverse of {@link NpyDecoder}. Both
- * may lie on the heap or off it. Elements are little-endian.
+ * may be on the heap or off it. Elements are little-endian.
  *
  * <p>To an integer type, values must be whole and in range. To a floating-point type they are
  * rounded to the nearest, ties to even, but what is finite must stay finite.
@@ -37,9 +37,9 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
   /**
    * Encodes one part of some elements.
    *
-   * @param numbers of the column, one for each element
-   * @param elements where they go: {@code to.elementBytes()} for each number, of which those of the
-   *     other part are left as they are
+   * @param numbers numbers of the column, one for each element
+   * @param elements memory for the elements: {@code to.elementBytes()} for each number, of which
+   *     those of the other part are left as they are
    * @param part 0 for values, 1 for the imaginary parts of complex types
    * @return -1, or the index of the first value that the type cannot hold
    * @throws IndexOutOfBoundsException if there is less room than the numbers take
@@ -204,11 +204,11 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
   /**
    * Says of a value that {@link #encode} did not take what it is, where, and what would do.
    *
-   * @param numbers of the whole block
-   * @param index of the value among them
+   * @param numbers numbers of the whole block
+   * @param index index of the value among them
    * @param offset place of the block's first element, per axis
    * @param size extents of the block
-   * @param remedy what takes another type: {@code "the option dtype"}
+   * @param remedy way to choose another type: {@code "the option dtype"}
    */
   public String misfit(
       HostMemory numbers, int part, long index, long[] offset, long[] size, String remedy) {

@@ -27,7 +27,7 @@ public enum NpyType {
   /** False and True; in columns 0 and 1. As numpy does, reading takes every byte but 0 for True. */
   BOOL("|b1", "bool", 1, ElementType.INT8, "? bool_");
 
-  /** What messages say is readable and writable. */
+  /** The readable and writable types, for messages. */
   public static final String SUPPORTED =
       Arrays.stream(values()).map(NpyType::numpyName).collect(Collectors.joining(", "));
 
@@ -38,7 +38,7 @@ public enum NpyType {
   private final List<String> aliases;
 
   /**
-   * @param aliases what else numpy takes for it on 64-bit Linux: characters, then names
+   * @param aliases numpy's other names for it on 64-bit Linux: characters, then names
    */
   NpyType(String descr, String numpyName, int partBytes, ElementType columnType, String aliases) {
     this.descr = descr;
@@ -110,8 +110,8 @@ public enum NpyType {
    * The type that blocks become: the chosen one; else the one that the metadata states, if the
    * columns still are what it becomes; else the columns' own.
    *
-   * @param metadata of the column {@code values}
-   * @param asked what the user asks for, if anything
+   * @param metadata metadata of the column {@code values}
+   * @param asked the user's choice, if any
    * @param option how messages call what the user states: {@code "Option dtype"}
    * @throws IllegalArgumentException if real blocks would become complex, or complex ones real, or
    *     if no type is chosen for complex integers
@@ -190,7 +190,7 @@ public enum NpyType {
   /**
    * As {@link #byName}.
    *
-   * @param what who states it, for the message: {@code "Option dtype"}
+   * @param what source of the text, for the message: {@code "Option dtype"}
    * @throws IllegalArgumentException if the text names none of these types; lists them, and says
    *     what to convert to where the text names another type of numpy's
    */
@@ -227,7 +227,7 @@ public enum NpyType {
   }
 
   /**
-   * What a type of numpy's is that blocks cannot hold, and what to convert it to.
+   * Advice on a type of numpy's that blocks cannot hold: its name, and the type to convert it to.
    *
    * @param text numpy's name or code, with or without a byte order
    * @return "" if the text names no type of numpy's

@@ -93,7 +93,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
   /** The names of all options. */
   public static final List<String> NAMES = names(OPTIONS);
 
-  /** What is taken off before a transform. */
+  /** Trends that are removed before a transform. */
   public enum Detrend {
     /** Nothing. */
     NONE,
@@ -142,8 +142,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
    * Options from texts.
    *
    * @param texts by option name; names and words in any case, what is absent is the default
-   * @throws IllegalArgumentException if there is no such option, or its text says nothing that it
-   *     can be
+   * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static FftOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "FftOptions.of");
@@ -206,7 +205,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("output", Require.given(word, "FftOptions.withOutput", "word"));
   }
 
-  /** What has its origin in the middle, if it is stated. */
+  /** The side whose origin is in the middle, if it is stated. */
   public Optional<Shift> shift() {
     return stated("shift").map(text -> Shift.valueOf(text.toUpperCase(Locale.ROOT)));
   }
@@ -226,7 +225,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("decomposition", Require.given(word, "FftOptions.withDecomposition", "word"));
   }
 
-  /** What happens where a block is not there. */
+  /** The treatment of missing blocks. */
   public Missing missing() {
     return Missing.parse("missing", text("missing"));
   }
@@ -236,7 +235,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("missing", Require.given(missing, "FftOptions.withMissing", "missing").toString());
   }
 
-  /** What is taken off first. */
+  /** The trend that is removed first. */
   public Detrend detrend() {
     return Detrend.valueOf(text("detrend").toUpperCase(Locale.ROOT));
   }
@@ -249,7 +248,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
   /**
    * The windows.
    *
-   * @param count of transformed axes
+   * @param count number of transformed axes
    * @throws IllegalArgumentException if there are neither one nor {@code count}
    */
   public List<Window> windows(int count) {
@@ -264,7 +263,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
   /**
    * The extents after padding.
    *
-   * @param extents of the transformed axes
+   * @param extents extents of the transformed axes
    * @throws IllegalArgumentException if there are neither one nor as many, or one is less than the
    *     axis has
    */
@@ -298,7 +297,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
   /**
    * The distances between samples, if they are stated.
    *
-   * @param count of transformed axes
+   * @param count number of transformed axes
    * @throws IllegalArgumentException if there are neither one nor {@code count}
    */
   public Optional<List<Double>> spacing(int count) {

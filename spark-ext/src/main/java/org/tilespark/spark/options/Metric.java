@@ -3,7 +3,7 @@ package org.tilespark.spark.options;
 import java.util.Locale;
 import org.tilespark.spark.error.Require;
 
-/** What the score of two vectors is. */
+/** Scores of two vectors. */
 public enum Metric {
   /** Their inner product; larger is nearer. */
   INNER,
@@ -18,7 +18,7 @@ public enum Metric {
   /**
    * Reads {@code inner}, {@code cosine} or {@code euclidean}, in any case.
    *
-   * @param what who stated it, for the message
+   * @param what source of the text, for the message
    * @throws IllegalArgumentException if it is none of them
    */
   public static Metric parse(String what, String text) {

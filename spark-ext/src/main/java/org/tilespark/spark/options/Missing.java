@@ -3,7 +3,7 @@ package org.tilespark.spark.options;
 import java.util.Locale;
 import org.tilespark.spark.error.Require;
 
-/** What an operator that combines blocks does where a block is missing. */
+/** Treatment of missing blocks by an operator that combines blocks. */
 public enum Missing {
   /** Fails with a message that names the place. */
   ERROR,
@@ -23,7 +23,7 @@ public enum Missing {
   /**
    * Reads {@code error} or {@code zero}, in any case.
    *
-   * @param what who stated it, for the message
+   * @param what source of the text, for the message
    * @throws IllegalArgumentException if it is neither
    */
   public static Missing parse(String what, String text) {

@@ -59,7 +59,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   /** The names of all options. */
   public static final List<String> NAMES = names(OPTIONS);
 
-  /** Where work and data go. */
+  /** The distribution of work and data. */
   public sealed interface Strategy extends Serializable {
     /** The planner's choice, by cost. */
     Strategy AUTO = new Auto();
@@ -134,8 +134,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
    * Options from texts.
    *
    * @param texts by option name; names and words in any case, what is absent is the default
-   * @throws IllegalArgumentException if there is no such option, or its text says nothing that it
-   *     can be
+   * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static MultiplyOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "MultiplyOptions.of");
@@ -190,7 +189,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
         : Precision.valueOf(precision.toUpperCase(Locale.ROOT));
   }
 
-  /** Where work and data go. */
+  /** The distribution of work and data. */
   public Strategy strategy() {
     return parseStrategy("strategy", text("strategy"));
   }
@@ -206,12 +205,12 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
     return stated("blockShape").map(text -> Shape.parse("blockShape", text, 2));
   }
 
-  /** These options with blocks of C of so many rows and columns. */
+  /** These options with blocks of C of {@code rows} rows and {@code cols} columns. */
   public MultiplyOptions withBlockShape(int rows, int cols) {
     return set("blockShape", rows + "," + cols);
   }
 
-  /** What happens where a block is not there. */
+  /** The treatment of missing blocks. */
   public Missing missing() {
     return Missing.parse("missing", text("missing"));
   }

@@ -2,7 +2,7 @@ package org.tilespark.spark.options;
 
 import java.util.Locale;
 
-/** Which of the two transforms divides by the count of elements. */
+/** The transform that divides by the count of elements, of the two. */
 public enum Norm {
   /** The inverse. */
   BACKWARD,
@@ -11,7 +11,7 @@ public enum Norm {
   /** The forward one. */
   FORWARD;
 
-  /** The factor of a transform of so many elements. */
+  /** The factor of a transform of {@code elements} elements. */
   public double scale(double elements, boolean inverse) {
     return switch (this) {
       case BACKWARD -> inverse ? 1 / elements : 1;

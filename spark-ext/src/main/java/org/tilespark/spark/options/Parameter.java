@@ -8,16 +8,16 @@ import java.util.Optional;
  * A parameter of operators, or one of their options. Its declaration is the only one: the check of
  * arguments, usage, DESCRIBE FUNCTION and the tables in the docs are made of it.
  *
- * @param fallback what holds without an argument; empty if the operator finds it
- * @param otherwise what holds without an argument, for the docs; empty if it is required
- * @param doc what it means, a phrase without a full stop
+ * @param fallback value without an argument; empty if the operator finds it
+ * @param otherwise meaning of a missing argument, for the docs; empty if it is required
+ * @param doc meaning of the parameter, a phrase without a full stop
  */
 public record Parameter<T>(
     String name, Type<T> type, Optional<T> fallback, String otherwise, String doc) {
   /** The default of what the column metadata says. */
   public static final String STATED = "as the column metadata states it";
 
-  /** What missing blocks are. */
+  /** The treatment of missing blocks. */
   public static final Parameter<Missing> MISSING =
       optional(
           "missing",
@@ -66,12 +66,12 @@ public record Parameter<T>(
     return new Parameter<>(name, type, Optional.of(fallback), shown, doc);
   }
 
-  /** The same with something else that holds where it is left out. */
+  /** This parameter with another meaning of a missing argument. */
   public Parameter<T> otherwise(String instead) {
     return new Parameter<>(name, type, Optional.empty(), instead, doc);
   }
 
-  /** The same with another default, of which other things are said. */
+  /** This parameter with another default, and its text for the docs. */
   public Parameter<T> of(T fallback, String otherDoc) {
     return optional(name, type, fallback, otherDoc);
   }

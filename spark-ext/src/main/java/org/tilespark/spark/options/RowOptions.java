@@ -95,8 +95,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
    * Options from texts.
    *
    * @param texts by option name; names and words in any case, what is absent is the default
-   * @throws IllegalArgumentException if there is no such option, or its text says nothing that it
-   *     can be
+   * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static RowOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "RowOptions.of");
@@ -133,7 +132,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
     return set("cols", Integer.toString(cols));
   }
 
-  /** What becomes of rows with NULL vectors and NULL elements. */
+  /** The policy for rows with NULL vectors and NULL elements. */
   public RowPolicy nulls() {
     return RowPolicy.of(text("nulls"));
   }
@@ -143,7 +142,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
     return set("nulls", Require.given(policy, "RowOptions.withNulls", "policy").toString());
   }
 
-  /** What becomes of rows whose vectors have another length. */
+  /** The policy for rows whose vectors have another length. */
   public RowPolicy ragged() {
     return RowPolicy.of(text("ragged"));
   }
@@ -153,7 +152,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
     return set("ragged", Require.given(policy, "RowOptions.withRagged", "policy").toString());
   }
 
-  /** What becomes of rows with NaN. */
+  /** The policy for rows with NaN. */
   public RowPolicy nan() {
     return RowPolicy.of(text("nan"));
   }
@@ -168,7 +167,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
     return stated("blockRows").map(Integer::valueOf);
   }
 
-  /** These options with blocks of so many rows. */
+  /** These options with blocks of {@code rows} rows. */
   public RowOptions withBlockRows(int rows) {
     return set("blockRows", Integer.toString(rows));
   }

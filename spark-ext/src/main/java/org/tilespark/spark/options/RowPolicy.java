@@ -2,13 +2,13 @@ package org.tilespark.spark.options;
 
 import java.util.Locale;
 
-/** What becomes of a row whose vector cannot be taken as it is. */
+/** Policies for a row whose vector cannot be taken as it is. */
 public enum RowPolicy {
   /** The query fails with a message that names the row. */
   ERROR,
   /** The row is left out; the places of the rows after it move up. */
   SKIP,
-  /** What is missing, or is no number, becomes zero. */
+  /** Missing elements, and NaN, become zero. */
   ZERO,
   /** The values stay as they are; for NaN only. */
   KEEP;

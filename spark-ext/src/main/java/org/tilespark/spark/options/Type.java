@@ -10,12 +10,12 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What a parameter takes. An argument is a table, or a constant: what SQL evaluates, or what a user
- * gave in Java.
+ * The type of a parameter. An argument is a table, or a constant: what SQL evaluates, or what a
+ * user gave in Java.
  *
  * @param <T> the values that plans are made of
  * @param sql the SQL types in words
- * @param expected what an argument has to be, for messages
+ * @param expected requirement on an argument, for messages
  * @param takesArrays true if a list of constants is one too
  */
 public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T> reader) {
@@ -98,7 +98,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
           (what, argument) ->
               Optional.of(plain(argument.toString())).filter(List.of("true", "false")::contains));
 
-  /** What missing blocks are. */
+  /** The treatment of missing blocks. */
   static final Type<Missing> MISSING =
       new Type<>(
           "STRING",
@@ -110,7 +110,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
                       ? missing
                       : Missing.parse(what, argument.toString())));
 
-  /** What the score of two vectors is. */
+  /** The score of two vectors. */
   public static final Type<Metric> METRIC =
       new Type<>(
           "STRING",

@@ -28,7 +28,7 @@ public enum Window {
   /**
    * Reads a name, in any case.
    *
-   * @throws IllegalArgumentException if there is no such window
+   * @throws IllegalArgumentException if there is no window of this name
    */
   public static Window parse(String text) {
     for (Window window : values()) {

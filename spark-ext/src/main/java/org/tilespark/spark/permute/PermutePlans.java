@@ -20,7 +20,7 @@ public final class PermutePlans {
    * Reorders the axes of every block: places and sizes change columns, values move inside each
    * block. Row by row, no shuffle; further columns pass through.
    *
-   * @param operator who asks, for messages about the plan
+   * @param operator operator's name, for messages about the plan
    * @throws IllegalArgumentException if {@code plan} has no blocks of this kind
    */
   public static LogicalPlan permute(

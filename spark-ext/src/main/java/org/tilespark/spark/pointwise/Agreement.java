@@ -13,10 +13,10 @@ import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.fourier.Spectrum;
 
-/** What two arrays must have in common whose elements at equal places are combined. */
+/** Common properties of two arrays whose elements at equal places are combined. */
 record Agreement(BlockFrame first, BlockFrame second, String operator) {
   /**
-   * The two operands of a call, in which messages tell them apart.
+   * The two operands of a call, which messages distinguish.
    *
    * @throws IllegalArgumentException if one has no blocks of this kind
    */
@@ -47,8 +47,8 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
   }
 
   /**
-   * What is known of an array that is made of both: what is known of the first, and of a spectrum
-   * with a filter the spectrum.
+   * Metadata of an array that is made of both: that of the first, and of a spectrum with a filter
+   * the spectrum's.
    */
   ArrayMetadata combined() {
     return first.metadata().spectrum().isPresent() || second.metadata().spectrum().isEmpty()

@@ -11,7 +11,7 @@ import org.tilespark.spark.block.BlockKind;
  * How arrays of several extents meet element by element, by numpy's rule: along an axis an array of
  * extent 1 repeats its only element, and all others have one extent.
  *
- * @param extents of the result
+ * @param extents extents of the result
  * @param repeated for each array the axes along which it repeats its element
  */
 public record Broadcasting(Shape extents, List<Set<Integer>> repeated) {
@@ -23,8 +23,8 @@ public record Broadcasting(Shape extents, List<Set<Integer>> repeated) {
   /**
    * The result's extents, and what each array repeats.
    *
-   * @param kind of the arrays, for the names of axes
-   * @param names of the arrays, for the message
+   * @param kind kind of the arrays, for the names of axes
+   * @param names names of the arrays, for the message
    * @param arrays at least one, of the kind's rank
    * @throws IllegalArgumentException if the extents along an axis differ and none of two is 1
    */

@@ -8,7 +8,7 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
 /**
  * A function and its arguments, from which an {@link ElementFunction} makes the result. Immutable.
  *
- * @param name of the function or operator, for messages
+ * @param name name of the function or operator, for messages
  * @param found the call in the text
  * @param arguments in the order of the text
  */
@@ -27,12 +27,12 @@ record Call(String name, Found found, List<Term> arguments) {
     return found.wrong(what);
   }
 
-  /** The same call of these arguments. */
+  /** This call with other arguments. */
   Call with(List<Term> others) {
     return new Call(name, found, others);
   }
 
-  /** The same call; complex arguments are wrong. */
+  /** This call; complex arguments are wrong. */
   Call real() {
     for (Term argument : arguments) {
       if (argument.isComplex()) {
@@ -42,7 +42,7 @@ record Call(String name, Found found, List<Term> arguments) {
     return this;
   }
 
-  /** The same call; arguments other than truth values are wrong. */
+  /** This call; arguments other than truth values are wrong. */
   Call bools() {
     for (Term argument : arguments) {
       if (!argument.isBool()) {
@@ -59,24 +59,24 @@ record Call(String name, Found found, List<Term> arguments) {
     return Promotion.of(arguments);
   }
 
-  /** The same call with its arguments in their common type. */
+  /** This call with its arguments in their common type. */
   Call common() {
     return in(commonType());
   }
 
-  /** The same call with its arguments in their common type, TINYINT for truth values. */
+  /** This call with its arguments in their common type, TINYINT for truth values. */
   Call numbers() {
     ValueType type = commonType();
     return in(type.isBool() ? ValueType.real(type.element()) : type);
   }
 
-  /** The same call with its arguments in their common type, or the floating-point type for it. */
+  /** This call with its arguments in their common type, or the floating-point type for it. */
   Call floating() {
     return in(commonType().floating());
   }
 
   /**
-   * The same call with its arguments in a type.
+   * This call with its arguments in a type.
    *
    * @throws IllegalArgumentException if a literal does not fit
    */
@@ -93,7 +93,7 @@ record Call(String name, Found found, List<Term> arguments) {
   /**
    * Refuses integer literals that a type does not hold.
    *
-   * @param found where they meet the type
+   * @param found the part of the text where they meet the type
    */
   static void requireFit(Found found, ValueType type, Term term) {
     if (term.exceeds(type.element())) {
@@ -103,12 +103,12 @@ record Call(String name, Found found, List<Term> arguments) {
     }
   }
 
-  /** What the function makes of each part of the only argument. */
+  /** The result of the function on each part of the only argument. */
   Term apply(UnaryFunction function) {
     return argument(0).map(x -> Value.of(function, x));
   }
 
-  /** What the function makes of the arguments, two at a time from the left, which are real. */
+  /** The result of the function on the arguments, two at a time from the left, which are real. */
   Term apply(BinaryFunction function) {
     return result(
         arguments.stream()
@@ -117,7 +117,7 @@ record Call(String name, Found found, List<Term> arguments) {
             .orElseThrow());
   }
 
-  /** What the function makes of each pair of parts of the two arguments. */
+  /** The result of the function on each pair of parts of the two arguments. */
   Term applyToParts(BinaryOperator<Value> function) {
     Term x = argument(0);
     Term y = argument(1);

@@ -64,7 +64,10 @@ final class ComplexArithmetic {
         Value.select(isZero, of(DIVIDE, x.imag(), absC), imag));
   }
 
-  /** The absolute value, without overflow on the way; infinite if a part is, even beside NaN. */
+  /**
+   * The absolute value, without overflow on the way; infinite if a part is, even if the other is
+   * NaN.
+   */
   static Value abs(Term x) {
     ElementType type = x.real().type();
     Value a = Value.of(UnaryFunction.ABS, x.real());
@@ -83,7 +86,9 @@ final class ComplexArithmetic {
     return Value.of(UnaryFunction.SQRT, of(ADD, of(MULTIPLY, a, a), of(MULTIPLY, b, b)));
   }
 
-  /** The norm of doubles that a power of two, which rounds nothing, keeps from the ends. */
+  /**
+   * The norm in double that a power of two, which rounds nothing, keeps from the ends of the range.
+   */
   private static Value scaledNorm(Value a, Value b) {
     Value larger = of(MAXIMUM, a, b);
     Value isLarge = of(LESS, Value.floating(ElementType.FLOAT64, 0x1p500), larger);

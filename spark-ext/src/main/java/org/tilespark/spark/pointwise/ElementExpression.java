@@ -20,9 +20,10 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * What a user writes to compute each element of an array from the elements of others at the same
- * place: {@code "sqrt(v) * 2 + 1"}. The text is parsed as Spark parses an expression, and typed as
- * numpy types it; docs/elementwise.md has the rules. Immutable; equal texts are equal expressions.
+ * A user's expression that computes each element of an array from the elements of others at the
+ * same place: {@code "sqrt(v) * 2 + 1"}. The text is parsed as Spark parses an expression, and
+ * typed as numpy types it; docs/elementwise.md has the rules. Immutable; equal texts are equal
+ * expressions.
  */
 public final class ElementExpression {
   private final String text;
@@ -37,7 +38,7 @@ public final class ElementExpression {
    * An array that an expression may name.
    *
    * @param name in the expression, in any case
-   * @param type of its elements
+   * @param type element type
    * @param broadcast axes along which it has extent 1 and the result may have more
    */
   public record Operand(String name, ValueType type, Set<Integer> broadcast) {
@@ -56,7 +57,7 @@ public final class ElementExpression {
    * An expression on arrays of known types.
    *
    * @param program whose inputs are the operands in their order; it has one output
-   * @param type of the output's elements
+   * @param type type of the output's elements
    */
   public record Translation(ElementwiseProgram program, ValueType type) {}
 
@@ -100,8 +101,8 @@ public final class ElementExpression {
   /**
    * The program for arrays of these types.
    *
-   * @param kind of the blocks, which says the names of places: row and col, or x, y and z
-   * @param operands what may be named, at least one
+   * @param kind kind of the blocks, which has the names of places: row and col, or x, y and z
+   * @param operands arrays that may be named, at least one
    * @param scalars numbers that may be named too; they are literals in all respects
    * @throws IllegalArgumentException if a part of the expression is not elementwise, names what is
    *     not there, or does not go with the types; or if two things have one name
@@ -123,7 +124,7 @@ public final class ElementExpression {
         result.type());
   }
 
-  /** What an expression of these may name, by names in lower case, operands first. */
+  /** The names that an expression may use, in lower case, operands first. */
   private static Map<String, Term> names(
       BlockKind kind, List<Operand> operands, Map<String, ? extends Number> scalars) {
     Map<String, Term> names = new LinkedHashMap<>();

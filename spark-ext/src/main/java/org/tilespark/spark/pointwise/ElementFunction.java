@@ -10,7 +10,8 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
  * @param name in lower case
  * @param fewest arguments that it takes
  * @param most arguments that it takes
- * @param lowering makes the result of a call with so many arguments, and refuses what they are not
+ * @param lowering makes the result of a call with this number of arguments, and refuses those of
+ *     wrong types
  */
 record ElementFunction(String name, int fewest, int most, Function<Call, Term> lowering) {
   /** A function of one number or complex number, or of several. */

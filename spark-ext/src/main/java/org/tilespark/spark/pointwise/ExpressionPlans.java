@@ -34,10 +34,10 @@ public final class ExpressionPlans {
   private final Map<String, Number> scalars;
 
   /**
-   * What a user asks for.
+   * The request of a user.
    *
-   * @param text of an {@link ElementExpression}
-   * @param scalars that it names beside the arrays, all of them
+   * @param text text of an {@link ElementExpression}
+   * @param scalars numbers that it names in addition to the arrays, all of them
    */
   public record Asked(String text, Map<String, Number> scalars) {
     /** Copies the numbers. */
@@ -66,8 +66,8 @@ public final class ExpressionPlans {
    * Each element computed from itself.
    *
    * @param asked an expression of {@code v}
-   * @throws IllegalArgumentException if {@code a} has no such blocks, or the expression does not go
-   *     with their type
+   * @throws IllegalArgumentException if {@code a} has no blocks of this kind, or the expression
+   *     does not go with their type
    */
   public static LogicalPlan map(LogicalPlan a, BlockKind kind, Asked asked, String operator) {
     ExpressionPlans plans = new ExpressionPlans(kind, operator, asked);
@@ -85,11 +85,11 @@ public final class ExpressionPlans {
    * array has extent 1 and the other has more, it repeats its element.
    *
    * @param asked an expression of {@code a} and {@code b}
-   * @param missing what an element is that an array has in no block
+   * @param missing value of an element that an array has in no block
    * @param asDataset makes a DataFrame of a plan
-   * @throws IllegalArgumentException if one has no such blocks, the expression does not go with
-   *     their types, or they differ in extents or further columns, or are spectra that do not fit
-   *     each other
+   * @throws IllegalArgumentException if one has no blocks of this kind, the expression does not go
+   *     with their types, or they differ in extents or further columns, or are spectra that do not
+   *     fit each other
    */
   public static LogicalPlan zip(
       LogicalPlan a,
@@ -134,7 +134,7 @@ public final class ExpressionPlans {
     return scalars.isEmpty() ? expression.text() : expression.text() + " with " + scalars;
   }
 
-  /** What is said of an expression names the operator. */
+  /** Adds the operator's name to errors about an expression. */
   private <T> T asked(Supplier<T> body) {
     try {
       return body.get();

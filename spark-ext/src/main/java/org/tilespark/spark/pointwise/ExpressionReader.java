@@ -25,7 +25,7 @@ import org.tilespark.spark.error.Suggestions;
 
 /** Types the tree that Spark's parser made of an elementwise expression. */
 final class ExpressionReader {
-  /** What an expression cannot hold, by Spark's class for it, as users call it. */
+  /** Parts that an expression cannot hold, by Spark's class for it, as users call it. */
   private static final Map<String, String> REFUSED =
       Map.ofEntries(
           Map.entry("Alias", "a name for the result"),
@@ -50,7 +50,7 @@ final class ExpressionReader {
           Map.entry("UnresolvedWindowExpression", "a window function"),
           Map.entry("WindowExpression", "a window function"));
 
-  /** What Spark's call holds in place of DISTINCT, FILTER, ORDER BY and the like. */
+  /** Values of Spark's call in place of DISTINCT, FILTER, ORDER BY and the like. */
   private static final List<Object> NO_MODIFIER =
       List.of(false, ScalaInterop.none(), ScalaInterop.emptySeq());
 
@@ -62,7 +62,7 @@ final class ExpressionReader {
    * A reader of one expression.
    *
    * @param text the expression
-   * @param names what may be named in it, by names in lower case
+   * @param names terms that may be named in it, by names in lower case
    */
   ExpressionReader(String text, Map<String, Term> names) {
     this.text = text;

@@ -26,7 +26,7 @@ import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
-/** What the operators of an elementwise expression become, by Spark's names for them. */
+/** Translations of the operators of an elementwise expression, by Spark's names for them. */
 final class Operators {
   private static final Map<Class<? extends Expression>, ElementFunction> ALL =
       Map.ofEntries(

@@ -49,7 +49,7 @@ public final class PointwisePlans {
   /**
    * Each value times {@code alpha}.
    *
-   * @throws IllegalArgumentException if {@code a} has no such blocks of FLOAT or DOUBLE
+   * @throws IllegalArgumentException if {@code a} has no blocks of FLOAT or DOUBLE
    */
   public static LogicalPlan scale(LogicalPlan a, BlockKind kind, double alpha, String operator) {
     BlockFrame operand = BlockFrame.maybeHaloed(a, kind, operator).requireNumbers();
@@ -64,10 +64,10 @@ public final class PointwisePlans {
   /**
    * The sums of two arrays.
    *
-   * @param missing what an element is that an array has in no block
+   * @param missing value of an element that an array has in no block
    * @param asDataset makes a DataFrame of a plan
-   * @throws IllegalArgumentException if one has no such blocks of FLOAT or DOUBLE, or they differ
-   *     in type, stated extents or further columns, or are spectra that do not fit each other
+   * @throws IllegalArgumentException if one has no blocks of FLOAT or DOUBLE, or they differ in
+   *     type, stated extents or further columns, or are spectra that do not fit each other
    */
   public static LogicalPlan add(
       LogicalPlan a,
@@ -136,8 +136,8 @@ public final class PointwisePlans {
   /**
    * One step.
    *
-   * @param first what it changes
-   * @param metadata of the result
+   * @param first the blocks that it changes
+   * @param metadata metadata of the result
    */
   static LogicalPlan of(
       List<StageBranch> branches, BlockFrame first, Elementwise step, ArrayMetadata metadata) {
@@ -146,7 +146,7 @@ public final class PointwisePlans {
         branches, program(first, extents, List.of(step)), metadata.toMetadata(), Optional.empty());
   }
 
-  /** What is known of numbers that are computed of those of a frame, of the same type. */
+  /** Metadata of numbers that are computed of those of a frame, of the same type. */
   private static ArrayMetadata computed(BlockFrame frame) {
     return frame.metadata().ofComputed(frame.blocks().elementType(), isComplex(frame));
   }

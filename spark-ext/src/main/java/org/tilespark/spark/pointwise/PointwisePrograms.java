@@ -54,8 +54,8 @@ final class PointwisePrograms {
   }
 
   /**
-   * What is left of a matrix's values without the means of their columns: row vectors of the means
-   * and of what rounding took from each, so that little is lost where the means are large.
+   * Subtracts the means of their columns from a matrix's values: row vectors of the means and of
+   * their rounding errors, so that little is lost where the means are large.
    */
   static ElementwiseProgram center(BlockSchema v) {
     Input row = new Input(WIDE, v.isComplex(), Set.of(0));

@@ -51,7 +51,7 @@ import scala.Option;
  *
  * @param main the blocks of the rows
  * @param arrays the two: that of the rows first, if it is one of them
- * @param metadata what is known of the result
+ * @param metadata metadata of the result
  */
 record RepeatedBlocks(
     BlockFrame main, List<Array> arrays, ArrayMetadata metadata, String operator) {
@@ -252,12 +252,12 @@ record RepeatedBlocks(
         JoinHint.NONE());
   }
 
-  /** The arrays that come beside the blocks of the rows. */
+  /** The arrays that are joined to the blocks of the rows. */
   List<Array> beside() {
     return arrays.stream().filter(array -> !array.repeated().isEmpty()).toList();
   }
 
-  /** What a stage reads. */
+  /** The branch of a stage for these blocks. */
   StageBranch branch() {
     List<Attribute> further = arrays.get(0).frame().further();
     StageBranch branch = StageBranch.of(main, further, Missing.ERROR, operator);

@@ -8,7 +8,7 @@ import org.tilespark.kernels.pointwise.Instruction.Constant;
 import org.tilespark.layout.ElementType;
 
 /**
- * What a part of an expression stands for.
+ * The value of a part of an expression.
  *
  * @param parts the value, or its real and imaginary parts, of one type
  * @param isBool true if it is a truth value
@@ -56,7 +56,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(List.of(value), true, false);
   }
 
-  /** The same, which is a truth value, if {@code holds}. */
+  /** This term, which is a truth value, if {@code holds}. */
   Term asBool(boolean holds) {
     return new Term(parts, holds, isLiteral && !holds);
   }
@@ -92,7 +92,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return of(parts.stream().map(function).toList(), isLiteral);
   }
 
-  /** The same number in a type that holds it; a real one becomes complex if the type is. */
+  /** This number in a type that holds it; a real one becomes complex if the type is. */
   Term in(ValueType type) {
     List<Value> all = new ArrayList<>();
     all.add(real().in(type.element()));

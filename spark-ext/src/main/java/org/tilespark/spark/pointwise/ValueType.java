@@ -6,7 +6,7 @@ import org.tilespark.spark.block.BlockSchema;
 /**
  * The type of an array's elements, as an elementwise expression sees it.
  *
- * @param element of the elements, or of their real and imaginary parts
+ * @param element element type, or the type of the real and imaginary parts
  * @param isComplex true if each element has an imaginary part
  * @param isBool true if each element is a truth value: 0 or 1, in INT8
  */

@@ -24,8 +24,8 @@ import scala.Option;
 /**
  * Keeps the check of all places of a re-block's input only if it is needed and cheap. Blocks of a
  * stored array that is read in the tiling need none. The places of blocks that a re-block made are
- * those that its {@link MarkCells} lists. Where other places cannot be read without computing all
- * of the input again, the check is dropped, and each block is checked by itself only.
+ * those that its {@link MarkCells} lists. If other places cannot be read without computing all of
+ * the input again, the check is dropped, and each block is checked alone.
  *
  * <p>This rule runs once, after Spark has removed the columns that nobody reads.
  */

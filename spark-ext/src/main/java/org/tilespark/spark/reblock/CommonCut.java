@@ -28,8 +28,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 
 /**
- * Two arrays, or two sets of arrays that further columns tell apart, cut alike. An operator of two
- * arrays reads them through this class, which finds their holes, overlaps and doubled blocks:
+ * Two arrays, or two sets of arrays that further columns distinguish, with the same cuts. An
+ * operator of two arrays reads them through this class, which finds their holes, overlaps and
+ * doubled blocks:
  *
  * <table>
  *   <caption>What is done to the two</caption>
@@ -55,7 +56,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
    * @param first its operator names it in messages, as {@code "matrix_add, first matrix"}
    * @param second with the further columns of the first, in any order, and equal extents if both
    *     state them
-   * @param missing what an element in no block is
+   * @param missing value of an element in no block
    * @param asDataset makes a DataFrame of a plan
    * @throws IllegalArgumentException if blocks of the first one's shape would be too large
    */
@@ -307,7 +308,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
       Arrays.setAll(ends, axis -> Math.max(one.ends[axis], two.ends[axis]));
       boolean areAlike = isOne || one.endAlike && two.endAlike && Arrays.equals(one.ends, two.ends);
       double elements = Arrays.stream(ends).mapToDouble(end -> end).reduce(1, (a, b) -> a * b);
-      // A block that lies far out is named by who reads it.
+      // The reader of the rows names a block that is far out.
       return areAlike && elements > 0 && elements < KnownArray.TOO_MANY_ELEMENTS
           ? Optional.of(Shape.of(ends))
           : Optional.empty();

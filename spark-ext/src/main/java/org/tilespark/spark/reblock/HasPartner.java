@@ -14,7 +14,7 @@ import scala.collection.immutable.Seq;
 /**
  * True if an array is in both of two frames; else the query fails with a message that names it. The
  * children are the least and the greatest number of a frame that has it, 0 or 1, and the further
- * columns that tell it apart.
+ * columns that distinguish it.
  */
 public final class HasPartner extends BlockExpression {
   private static final long serialVersionUID = 1;
@@ -27,9 +27,9 @@ public final class HasPartner extends BlockExpression {
   /**
    * For Catalyst and plans.
    *
-   * @param names of the further columns
+   * @param names names of the further columns
    * @param label matrix or volume
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    */
   public HasPartner(List<String> names, String label, String operator, Seq<Expression> children) {
     super(children);

@@ -81,11 +81,11 @@ public final class ReblockPlans {
   private final LogicalPlan origin; // whose places and further columns tell which arrays there are
 
   /**
-   * What is made.
+   * The result of a re-block.
    *
    * @param blockShape elements along each axis of a full target block, but for what it shares with
    *     its neighbours
-   * @param images of which the result consists; empty if it is the same array
+   * @param images images that the result consists of; empty if it is the same array
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Target(long[] blockShape, Optional<Images> images) {
@@ -131,12 +131,12 @@ public final class ReblockPlans {
   }
 
   /**
-   * The same array in blocks of another shape. Further columns tell several arrays apart.
+   * The array in blocks of another shape. Further columns distinguish several arrays.
    *
    * @param blockShape elements along each axis of a full target block
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if {@code input} has no such blocks, the shape is not positive
-   *     or too large for a row, or a further column has no order
+   * @param operator operator's name, for messages
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, the shape is not
+   *     positive or too large for a row, or a further column has no order
    */
   public static LogicalPlan reblock(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
@@ -145,8 +145,8 @@ public final class ReblockPlans {
 
   /**
    * As {@link #reblock}, for arrays of which every block gives a piece to every target block, as
-   * slabs do to slabs of another axis. Where further columns tell several apart, which ones there
-   * are is then not looked up first.
+   * slabs do to slabs of another axis. Where further columns distinguish several, the arrays are
+   * then not looked up first.
    */
   public static LogicalPlan allToAll(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
@@ -155,12 +155,12 @@ public final class ReblockPlans {
   }
 
   /**
-   * An array that is made of the elements of another one, in one exchange. Further columns tell
-   * several arrays apart, which have the same extents.
+   * An array that is made of the elements of another one, in one exchange. Further columns
+   * distinguish several arrays, which have the same extents.
    *
    * @param input states its extents, which are those that the images are made for
    * @param images whose cells are the target blocks
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException as {@link #reblock}
    */
   public static LogicalPlan images(
@@ -204,7 +204,7 @@ public final class ReblockPlans {
     return UsualShape.joined(target, Shape.of(shapeLike(input, target)), elementBytes).toArray();
   }
 
-  /** The same array in blocks of about the same shape, checked, for what changes nothing. */
+  /** The array in blocks of about the same shape, checked, for operators that change nothing. */
   public static LogicalPlan unchanged(KnownOperand input) {
     return reblock(
         input.plan(),
@@ -215,7 +215,7 @@ public final class ReblockPlans {
   }
 
   /**
-   * The same blocks, checked: they are whole cells of the tiling that their metadata states, each
+   * These blocks, checked: they are whole cells of the tiling that their metadata states, each
    * once. Each block is checked as it goes by. All places together are checked by a look that runs
    * first; the rule {@link CheapChecks} drops it where places cannot be read without computing all
    * of the input again.
@@ -231,7 +231,7 @@ public final class ReblockPlans {
   }
 
   /**
-   * The same volume in slabs: cut along one axis, whole along the others.
+   * The volume in slabs: cut along one axis, whole along the others.
    *
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
    *     already, or the most that keeps a block below {@value UsualShape#LARGE_BYTES} bytes and
@@ -258,7 +258,7 @@ public final class ReblockPlans {
   }
 
   /**
-   * The same volume in pencils: whole along one axis, cut along the others.
+   * The volume in pencils: whole along one axis, cut along the others.
    *
    * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
    *     pencils that are there already, or the volume is halved across its longest other axis until
@@ -417,7 +417,7 @@ public final class ReblockPlans {
 
   /**
    * True of blocks that are put together of pieces or made of whole arrays, or compared with those
-   * of another array, and of what becomes of such blocks one by one.
+   * of another array, and of the results of operators on each of these blocks.
    */
   private static boolean isTiled(LogicalPlan plan, List<Attribute> block) {
     if (plan instanceof AssembleBlocks assembled) {

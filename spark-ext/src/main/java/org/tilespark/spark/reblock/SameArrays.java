@@ -29,19 +29,19 @@ import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * The check that two frames hold the same arrays, which further columns tell apart. It is for
- * operators that put an array beside that of the other frame without comparing all places; an array
+ * The check that two frames hold the same arrays, which further columns distinguish. It is for
+ * operators that join an array to that of the other frame without comparing all places; an array
  * that has no partner would be lost, or stay a part, in silence.
  */
 public final class SameArrays {
   private SameArrays() {}
 
   /**
-   * A result that is given out if both frames hold the same arrays. Where nothing tells arrays
-   * apart, or both frames are made of one, the result is as it is.
+   * A result that is given out if both frames hold the same arrays. Without further columns, or if
+   * both frames are made of one, the result is as it is.
    *
    * @param second has the further columns of the first
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    */
   public static LogicalPlan required(
       LogicalPlan result, BlockFrame first, BlockFrame second, String operator) {
@@ -131,7 +131,7 @@ public final class SameArrays {
     return Optional.empty();
   }
 
-  /** What all branches of a union are made of, if it is one thing. */
+  /** The common source of all branches of a union, if there is one. */
   private static Optional<Source> same(Union union, List<Attribute> further) {
     List<Attribute> given = ScalaInterop.list(union.output());
     List<Source> all =
@@ -158,7 +158,7 @@ public final class SameArrays {
         .toList();
   }
 
-  /** What an aggregate groups by. */
+  /** The source of an aggregate's groups. */
   private static Optional<Source> grouped(LogicalPlan arrays, List<Attribute> further) {
     if (!(arrays instanceof Aggregate aggregate)) {
       return Optional.empty();

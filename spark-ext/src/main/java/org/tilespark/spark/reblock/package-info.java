@@ -1,2 +1,2 @@
-/** The same array in other blocks. Start from {@link org.tilespark.spark.reblock.ReblockPlans}. */
+/** Puts an array into other blocks. Start from {@link org.tilespark.spark.reblock.ReblockPlans}. */
 package org.tilespark.spark.reblock;

@@ -32,7 +32,7 @@ public enum ArrayReduction {
   MIN("The least element; NaN if there is one", Formula.of(MINIMUM, "v"), "1.0", "0.0"),
   /** The greatest element. */
   MAX("The greatest element; NaN if there is one", Formula.of(MAXIMUM, "v"), "5.0", "7.0"),
-  /** How far the elements lie apart. */
+  /** The range of the elements, greatest less least. */
   PTP(
       "The greatest element less the least; NaN if there is one; not of truth values",
       Formula.of(MAXIMUM, "v").and(MINIMUM, "v").giving("r0 - r1", Result.SAME).ofNumbers(),
@@ -112,12 +112,12 @@ public enum ArrayReduction {
     this.example = List.of(first, second);
   }
 
-  /** What it gives, a phrase. */
+  /** The description of the result, a phrase. */
   public String doc() {
     return doc;
   }
 
-  /** What it gives along the rows (1, 5, 2) and (7, 0, 3) of DOUBLE, as Spark prints it. */
+  /** The results along the rows (1, 5, 2) and (7, 0, 3) of DOUBLE, as Spark prints them. */
   public List<String> example() {
     return example;
   }

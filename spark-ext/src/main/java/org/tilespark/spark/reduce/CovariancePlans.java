@@ -38,8 +38,8 @@ public final class CovariancePlans {
    * The covariances, if there are few columns and each block is known to have all of them; no
    * extents are looked for.
    *
-   * @param ddof what is taken off the count of rows before the division by it
-   * @param operator who asks, for messages
+   * @param ddof number that is subtracted from the count of rows before the division by it
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if there are no matrix blocks
    */
   public static Optional<LogicalPlan> covariances(LogicalPlan input, double ddof, String operator) {

@@ -15,7 +15,7 @@ import org.tilespark.spark.pointwise.ValueType;
  * @param bases at least one
  * @param finish the result
  * @param result its type
- * @param complex which complex elements it takes
+ * @param complex complex elements that it takes
  * @param takesTruth false if it refuses truth values
  */
 record Formula(
@@ -33,7 +33,7 @@ record Formula(
     }
   }
 
-  /** Which complex elements a formula takes. */
+  /** Complex elements that a formula takes. */
   enum Complex {
     /** None. */
     REFUSED,
@@ -47,7 +47,7 @@ record Formula(
 
   /** The type of a result, from that of the elements. */
   enum Result {
-    /** The same. */
+    /** The formula without a change. */
     SAME {
       @Override
       ValueType of(ValueType elements) {

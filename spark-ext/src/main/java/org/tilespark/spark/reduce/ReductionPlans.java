@@ -70,13 +70,13 @@ public final class ReductionPlans {
   private final Call call;
 
   /**
-   * What is asked.
+   * The request of a reduction.
    *
    * @param axes that are reduced; empty for all, and then the result is a row for each array
    * @param scalars that the formula names besides {@code n}
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    */
   public record Call(
       BlockKind kind,
@@ -224,8 +224,8 @@ public final class ReductionPlans {
   /**
    * An expression on the numbers of real parts with others in their place.
    *
-   * @param count of the numbers of either part
-   * @param form of the number of the imaginary part, and of that of the real part
+   * @param count number of the numbers of either part
+   * @param form format of the number of the imaginary part, and of that of the real part
    */
   private static String ofImag(String text, int count, String form) {
     return Pattern.compile("\\br(\\d+)\\b")

@@ -40,7 +40,7 @@ public final class StatisticsPlans {
    *
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if there are no matrix blocks
    */
   public StatisticsPlans(
@@ -132,7 +132,7 @@ public final class StatisticsPlans {
   /**
    * The covariances of the columns.
    *
-   * @param ddof what is taken off the count of rows before the division by it
+   * @param ddof number that is subtracted from the count of rows before the division by it
    */
   public LogicalPlan cov(double ddof) {
     requireReal();

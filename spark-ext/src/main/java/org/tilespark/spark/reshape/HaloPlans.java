@@ -38,12 +38,12 @@ public final class HaloPlans {
   /**
    * The array in blocks that have elements of their neighbours around their own.
    *
-   * @param edge what the halo has beyond the array
+   * @param edge contents of the halo beyond the array
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if {@code input} has no such blocks, or arrays of different
-   *     extents; or if blocks are to end where the array does, and are so small that nobody could
-   *     tell how much of them is halo
+   * @param operator operator's name, for messages
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
+   *     different extents; or if blocks are to end where the array does, and are so small that
+   *     nobody could tell how much of them is halo
    */
   public static LogicalPlan halo(
       LogicalPlan input,
@@ -98,9 +98,9 @@ public final class HaloPlans {
    * The blocks without their halo, where they are. No exchange.
    *
    * @param given the widths, for blocks of which no metadata tells
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if {@code input} has no such blocks, or neither metadata nor
-   *     {@code given} says how wide the halo is, or the two differ
+   * @param operator operator's name, for messages
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or neither
+   *     metadata nor {@code given} says how wide the halo is, or the two differ
    */
   public static LogicalPlan trim(
       LogicalPlan input, BlockKind kind, Optional<Widths> given, String operator) {

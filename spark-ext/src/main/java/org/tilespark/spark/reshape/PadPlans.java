@@ -28,9 +28,10 @@ public final class PadPlans {
    * The array with elements put before and after each axis.
    *
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if {@code input} has no such blocks, or arrays of different
-   *     extents; if its type does not hold the value; or if an axis without elements is to go on
+   * @param operator operator's name, for messages
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
+   *     different extents; if its type does not hold the value; or if an axis without elements is
+   *     to go on
    */
   public static LogicalPlan pad(
       LogicalPlan input,
@@ -73,22 +74,22 @@ public final class PadPlans {
   }
 
   /**
-   * What is put around an array.
+   * The elements around an array.
    *
    * @param mode how the array goes on: not {@link Edge#NONE}
-   * @param value of the elements, with {@link Edge#CONSTANT}
+   * @param value value of the added elements, with {@link Edge#CONSTANT}
    */
   public record Padding(Widths widths, Edge mode, double value) {}
 
   /**
-   * The array with every element so many places further on; those that leave it at the end come
-   * back at its start.
+   * The array with every element moved {@code by} places further on; those that leave it at the end
+   * come back at its start.
    *
    * @param by places along each axis, of any sign
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if {@code input} has no such blocks, or arrays of different
-   *     extents
+   * @param operator operator's name, for messages
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
+   *     different extents
    */
   public static LogicalPlan roll(
       LogicalPlan input,

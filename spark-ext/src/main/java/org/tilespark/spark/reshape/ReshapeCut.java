@@ -12,16 +12,16 @@ import org.tilespark.layout.Shape;
  * values in the same order. A pure function of the two shapes.
  *
  * <p>Axes fall into groups of equal counts of elements: {@code (4, 5, 6)} and {@code (20, 6)} into
- * {@code (4, 5) -> (20)} and {@code (6) -> (6)}. Within a group a block is a run of elements that
- * lies along one axis, with all of the axes behind it and one element of those before it, in both
- * shapes. So the runs' length must be a multiple of what lies behind that axis; unless the axis is
- * the first, it must also divide all of the axis, so that no run goes beyond it.
+ * {@code (4, 5) -> (20)} and {@code (6) -> (6)}. Within a group a block is a run of elements along
+ * one axis, with all of the axes after it and one element of those before it, in both shapes. So
+ * the runs' length must be a multiple of the elements after that axis; unless the axis is the
+ * first, it must also divide all of the axis, so that no run goes beyond it.
  *
  * @param from shape of a full block of the array as it is
  * @param to shape of a full block of the array in its other shape
  */
 record ReshapeCut(Shape from, Shape to) {
-  /** Runs are not much shorter than wanted, or at least of so many elements. */
+  /** Runs are not much shorter than wanted, or have at least these elements. */
   private static final long FEW = 4096;
 
   private static final long SHORTER = 16;
@@ -183,7 +183,10 @@ record ReshapeCut(Shape from, Shape to) {
     return isUseful ? Optional.of(best) : Optional.empty();
   }
 
-  /** What a run along an axis divides; 0 if there is but one element of the axes before it. */
+  /**
+   * The number that a run along an axis divides; 0 if there is but one element of the axes before
+   * it.
+   */
   private static long bound(long[] extents, int axis) {
     boolean isFirst = Arrays.stream(extents, 0, axis).allMatch(extent -> extent == 1);
     return isFirst ? 0 : behind(extents, axis) * extents[axis];
@@ -198,7 +201,7 @@ record ReshapeCut(Shape from, Shape to) {
     return best == 0 || ratio < Math.abs(Math.log((double) best / wanted)) ? other : best;
   }
 
-  /** The shape of a block that is a run of so many elements. */
+  /** The shape of a block that is a run of {@code run} elements. */
   private static long[] block(long[] extents, long run) {
     long[] block = new long[extents.length];
     long left = run;
@@ -209,7 +212,7 @@ record ReshapeCut(Shape from, Shape to) {
     return block;
   }
 
-  /** Elements behind one of an axis. */
+  /** Elements after one of an axis. */
   private static long behind(long[] extents, int axis) {
     long product = 1;
     for (int inner = axis + 1; inner < extents.length; inner++) {

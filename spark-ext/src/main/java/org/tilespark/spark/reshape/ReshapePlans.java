@@ -38,10 +38,10 @@ public final class ReshapePlans {
    * @param shape two extents for a matrix or three for a volume; one may be -1, which is then what
    *     is left
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if {@code input} has no such blocks, or arrays of different
-   *     extents; if the shape has another count of elements; if a further column has the name of a
-   *     block's; or if no blocks of a useful size are blocks in both shapes
+   * @param operator operator's name, for messages
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
+   *     different extents; if the shape has another count of elements; if a further column has the
+   *     name of a block's; or if no blocks of a useful size are blocks in both shapes
    */
   public static LogicalPlan reshape(
       LogicalPlan input,

@@ -23,7 +23,7 @@ public final class ReshapedPlace extends BlockExpression {
    *
    * @param source extents of the array as it is
    * @param target its other extents
-   * @param number which: an axis for its place, the axis after all axes for its size
+   * @param number number of the result: an axis for its place, the axis after all axes for its size
    */
   public ReshapedPlace(Shape source, Shape target, int number, Seq<Expression> children) {
     super(children);

@@ -26,7 +26,7 @@ public final class TrimBlock extends BlockExpression {
    * For Catalyst and {@link HaloPlans}.
    *
    * @param arguments with the halo
-   * @param plane which array: 0 for {@code values}, 1 for {@code imag}
+   * @param plane number of the array: 0 for {@code values}, 1 for {@code imag}
    */
   public TrimBlock(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(children);

@@ -22,7 +22,7 @@ public final class ArrayRowWriter {
   private final RowAllocator allocator;
 
   /**
-   * @param columns of the row
+   * @param columns number of columns of the row
    * @param arrayOrdinal the array's
    */
   public ArrayRowWriter(int columns, int arrayOrdinal, ElementType type) {
@@ -46,7 +46,7 @@ public final class ArrayRowWriter {
    * Begins a row.
    *
    * @param head a row of the same columns, with null in place of the array
-   * @param elements of the array
+   * @param elements number of elements of the array
    * @return where the elements go; what it holds is not defined
    * @throws IllegalArgumentException if the row would exceed what Spark allows
    */

@@ -113,7 +113,7 @@ final class BatchRowIterator implements Iterator<InternalRow> {
     return whole.apply(cells);
   }
 
-  /** The Arrow lists behind the array columns; null if one is of another kind or holds nulls. */
+  /** The Arrow lists of the array columns; null if one is of another kind or holds nulls. */
   private ListVector[] ourLists(ColumnarBatch from) {
     ListVector[] found = new ListVector[arrays.length];
     for (int i = 0; i < arrays.length; i++) {

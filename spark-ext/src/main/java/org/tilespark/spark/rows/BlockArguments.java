@@ -25,9 +25,9 @@ import scala.Option;
  * them, whatever the expression computes, so that a wrong block can be named.
  *
  * @param schema ordinals of the block's columns among the arguments; values of FLOAT32 or FLOAT64
- * @param operator who asks, for messages
- * @param extents of the whole array, if they are known
- * @param missing what an element in no block is
+ * @param operator operator's name, for messages
+ * @param extents extents of the whole array, if they are known
+ * @param missing value of an element in no block
  */
 public record BlockArguments(
     BlockSchema schema, String operator, Option<Shape> extents, Missing missing)
@@ -74,7 +74,7 @@ public record BlockArguments(
   /**
    * The arguments that a block's own columns are, in {@link BlockSchema#blockColumns}' order.
    *
-   * @param blocks where the block's columns are in rows
+   * @param blocks ordinals of the block's columns in rows
    */
   public static BlockArguments of(
       BlockSchema blocks, String operator, Optional<Shape> extents, Missing missing) {

@@ -10,8 +10,8 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.StaleMetadata;
 
 /**
- * Checks what one row shows of a block: nulls, sizes, the array's length, and that the block, but
- * for a halo, lies inside the stated extents. Holds the current block's place and sizes.
+ * Checks one row of a block: nulls, sizes, the array's length, and that the block, but for a halo,
+ * is inside the stated extents. Holds the current block's place and sizes.
  *
  * <p>Every failure is an {@link IllegalArgumentException} that begins with the block: {@code block
  * at row 4096, col 0: ...}.
@@ -24,7 +24,7 @@ public final class BlockCheck implements Serializable {
   private final long[] size;
 
   /**
-   * @param extents of the whole array, or null if they are not known
+   * @param extents extents of the whole array, or null if they are not known
    */
   public BlockCheck(BlockSchema blocks, String operator, Shape extents) {
     this.blocks = blocks;
@@ -126,7 +126,7 @@ public final class BlockCheck implements Serializable {
     return row.getLong(ordinal);
   }
 
-  /** What else the row says, for a block that cannot be named by its place. */
+  /** The other columns of the row, for a block that cannot be named by its place. */
   private String siblings(InternalRow row) {
     StringBuilder text = new StringBuilder("Found");
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {

@@ -20,7 +20,7 @@ public abstract class BlockCursor {
   /**
    * How a partition becomes a walk over its rows; travels to the executors.
    *
-   * @param <T> what the partition holds: rows or batches
+   * @param <T> type of a partition's elements: rows or batches
    */
   public interface Source<T> extends Serializable {
     BlockCursor open(Iterator<T> partition);

@@ -39,10 +39,10 @@ public final class BlockRowBuilder {
   /**
    * A builder of rows of one schema.
    *
-   * @param schema of the rows
-   * @param blocks where in it the block columns stand
+   * @param schema schema of the rows
+   * @param blocks ordinals of the block columns in it
    * @param keys further columns of numbers, which the caller sets
-   * @param carried what stands in each other column, by its ordinal, over the source row
+   * @param carried value of each other column, by its ordinal, over the source row
    */
   public BlockRowBuilder(
       StructType schema, BlockSchema blocks, int[] keys, IntFunction<Expression> carried) {

@@ -13,9 +13,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
 /**
- * Finds the values of one array cell, in place where that is possible: Spark's {@link
- * UnsafeArrayData} and our Arrow lists are read where they lie, other representations are copied
- * once, in bulk. Values are valid as long as the row or batch they were found in.
+ * Finds the values of one array cell, in place if that is possible: Spark's {@link UnsafeArrayData}
+ * and our Arrow lists are read in place, other representations are copied once, in bulk. Values are
+ * valid as long as the row or batch they were found in.
  */
 final class BlockValues {
   private BlockValues() {}
@@ -25,7 +25,10 @@ final class BlockValues {
     return new Plane(ArrayValues.memory(array, type));
   }
 
-  /** The values of our own Arrow list, in place; null if the column is no such list. */
+  /**
+   * Our own Arrow list of a column, to be read in place; null if the column is another kind of
+   * list.
+   */
   static ListVector arrowList(ColumnVector column) {
     return column instanceof ArrowColumnVector arrow
             && arrow.getValueVector() instanceof ListVector list

@@ -20,7 +20,7 @@ public final class CarriedColumns {
 
   /**
    * @param rows schema of the child's rows
-   * @param ordinals of the columns there that are carried
+   * @param ordinals ordinals of the columns there that are carried
    */
   public CarriedColumns(StructType rows, List<Integer> ordinals) {
     List<Expression> references = new ArrayList<>();
@@ -41,7 +41,7 @@ public final class CarriedColumns {
   /**
    * The columns of rows.
    *
-   * @param kept what {@link #kept} gave for each; borrowed as long as the columns are read
+   * @param kept results of {@link #kept}; borrowed as long as the columns are read
    */
   public ColumnVector[] vectors(List<UnsafeRow> kept) {
     ColumnVector[] vectors = new ColumnVector[types.length];

@@ -22,7 +22,7 @@ public final class PendingRows implements AutoCloseable {
   /**
    * Rows of one schema; the parameters are those of {@link BlockRowBuilder}.
    *
-   * @param allocator of the buffers; borrowed
+   * @param allocator allocator of the buffers; borrowed
    */
   public PendingRows(
       StructType schema,
@@ -38,8 +38,8 @@ public final class PendingRows implements AutoCloseable {
    * A row that was begun.
    *
    * @param row valid until this is closed
-   * @param planes where the values of each plane go, outside the heap
-   * @param end of the use of what holds the row
+   * @param planes memory for the values of each plane, outside the heap
+   * @param end end of the use of the row's memory
    */
   public record PendingRow(UnsafeRow row, List<HostMemory> planes, Runnable end)
       implements AutoCloseable {

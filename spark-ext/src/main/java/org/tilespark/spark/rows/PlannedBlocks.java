@@ -10,8 +10,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * The blocks of a query for a job that reads them itself: batches of ours as they are, where the
  * query's own rows would be copies of them.
  *
- * @param <T> what a partition holds: rows or batches
- * @param partitions of the query
+ * @param <T> type of a partition's elements: rows or batches
+ * @param partitions partitions of the query
  * @param source how one becomes a walk over its blocks
  */
 public record PlannedBlocks<T>(RDD<T> partitions, BlockCursor.Source<T> source) {

@@ -8,6 +8,6 @@ public interface ReadsBlocks {
   /** The children that give the blocks. */
   List<SparkPlan> blocks();
 
-  /** The same node over other children, as far as it can read from them. */
+  /** This node over other children, as far as it can read from them. */
   SparkPlan withBlocks(List<SparkPlan> blocks);
 }

@@ -52,7 +52,7 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
    * output has the child's order, not the projection's, and also columns that were not picked: for
    * parents that look for what they read by ids.
    *
-   * @param child of the projection, or what gives the same columns
+   * @param child child of the projection, or a plan that gives the same columns
    * @return empty if the projection computes, or gives a column twice, or an id that the child has
    *     for another
    */

@@ -11,11 +11,11 @@ public final class RowCheck {
   private RowCheck() {}
 
   /**
-   * Checks a block's nulls, sizes, array lengths, and that it lies inside the stated extents.
+   * Checks a block's nulls, sizes, array lengths, and that it is inside the stated extents.
    *
-   * @param blocks where the block's columns are in {@code row}
-   * @param operator who asks, for the message
-   * @param extents of the whole array, if they are known
+   * @param blocks ordinals of the block's columns in {@code row}
+   * @param operator operator's name, for the message
+   * @param extents extents of the whole array, if they are known
    * @throws IllegalArgumentException that begins with the block, if anything is wrong
    */
   public static void check(

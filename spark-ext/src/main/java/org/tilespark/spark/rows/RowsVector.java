@@ -50,25 +50,25 @@ public abstract class RowsVector extends ColumnVector {
     return new Field(type, rows::get, ordinal, owner);
   }
 
-  /** The array of a row as it lies there; the row has one. */
+  /** The array of a row in place; the row has one. */
   final ArrayData array(int rowId) {
     return holder(rowId).getArray(ordinal(rowId));
   }
 
-  /** The numbers of the array of a row, in place where they lie together. */
+  /** The numbers of the array of a row, in place if they are contiguous. */
   final Plane values(int rowId, ElementType elements) {
     return new Plane(ArrayValues.memory(array(rowId), elements), owner());
   }
 
-  /** What keeps the memory of the rows. */
+  /** The owner of the rows' memory. */
   Optional<ArrowBuf> owner() {
     return Optional.empty();
   }
 
-  /** What holds the value of a row. */
+  /** The object that holds the value of a row. */
   abstract SpecializedGetters holder(int rowId);
 
-  /** Where in its holder the value is. */
+  /** The ordinal of the value in its holder. */
   abstract int ordinal(int rowId);
 
   /** A field of the row or struct that each row has. */

@@ -30,7 +30,7 @@ public final class BackendPlanner {
 
   private BackendPlanner() {}
 
-  /** Who computes what takes no library. */
+  /** The backend of operators that need no library. */
   public static BackendChoice choose(Backend requested, SparkContext context) {
     return choose(requested, context, cpu());
   }
@@ -46,7 +46,7 @@ public final class BackendPlanner {
     return new BackendChoice(requested, expected);
   }
 
-  /** The same for products, in which OpenBLAS may serve on the CPU. */
+  /** The backend of products, in which OpenBLAS may serve on the CPU. */
   public static BackendChoice chooseForProducts(Backend requested, SparkContext context) {
     if (!context.isLocal()) {
       return choose(requested, context);
@@ -67,8 +67,8 @@ public final class BackendPlanner {
   }
 
   /**
-   * The same for what takes some elements of blocks, and computes nothing: to a GPU and back would
-   * go more bytes than the CPU moves.
+   * The backend of operators that take some elements of blocks, and compute nothing: to a GPU and
+   * back would go more bytes than the CPU moves.
    */
   public static BackendChoice chooseForSelection(Backend requested, SparkContext context) {
     return requested == Backend.AUTO
@@ -77,9 +77,9 @@ public final class BackendPlanner {
   }
 
   /**
-   * The same for Fourier transforms, which need cuFFT on a GPU.
+   * The backend of Fourier transforms, which need cuFFT on a GPU.
    *
-   * @param libraryPath where to look for it besides the system's directories
+   * @param libraryPath directories to look for it in addition to the system's
    */
   public static BackendChoice chooseForTransforms(
       Backend requested, List<Path> libraryPath, SparkContext context) {

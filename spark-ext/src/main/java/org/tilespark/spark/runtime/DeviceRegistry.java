@@ -37,7 +37,7 @@ final class DeviceRegistry implements AutoCloseable {
   /** Spark's name for the resource. */
   private static final String GPU = "gpu";
 
-  /** What an application asks Spark for GPUs with. */
+  /** The key by which an application asks Spark for GPUs. */
   private static final String SCHEDULED = "spark.executor.resource.gpu.amount";
 
   private final String executorId;
@@ -65,7 +65,9 @@ final class DeviceRegistry implements AutoCloseable {
     this.gpuAddresses = gpuAddresses;
   }
 
-  /** Where a device is, once it is open. Opening takes long; other devices need not wait for it. */
+  /**
+   * The place of a device, once it is open. Opening takes long; other devices need not wait for it.
+   */
   private static final class Slot {
     private volatile Gpu gpu; // set under the lock of this, as is the other
     private Availability<DeviceFourier> fourier; // null until first asked for
@@ -193,7 +195,7 @@ final class DeviceRegistry implements AutoCloseable {
     return usable(Backend.AUTO).map(TaskDevices::count);
   }
 
-  /** What tasks may hold of the first device together; 0 without one. Opens none. */
+  /** Bytes that tasks may hold of the first device together; 0 without one. Opens none. */
   long limitBytes() {
     UnaryOperator<String> settings = TileSparkConf.application(conf);
     return usable(Backend.AUTO)
@@ -205,7 +207,7 @@ final class DeviceRegistry implements AutoCloseable {
   /**
    * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
    *
-   * @param failure what a task met; {@link CudaFailure#isSticky() sticky}
+   * @param failure the CUDA error of a task; {@link CudaFailure#isSticky() sticky}
    */
   public void deviceLost(CudaFailure failure) {
     if (lost.compareAndSet(null, failure)) {
@@ -213,7 +215,7 @@ final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  /** What cost this process its device, if it lost it. */
+  /** The CUDA error that cost this process its device, if it lost it. */
   public Optional<CudaFailure> lostDevice() {
     return Optional.ofNullable(lost.get());
   }
@@ -230,7 +232,7 @@ final class DeviceRegistry implements AutoCloseable {
     return slots.values().stream().map(slot -> slot.gpu).filter(Objects::nonNull).toList();
   }
 
-  /** What transforms on an open device, or why nothing does. */
+  /** The transforms of an open device, or why there are none. */
   Availability<DeviceFourier> fourier(CudaDevice device) {
     Slot slot = slots.get(device.ordinal());
     synchronized (slot) {

@@ -8,12 +8,12 @@ import java.io.Serializable;
  * @param ordinal number of the device, in the executor's numbering
  * @param description name, architecture and driver
  * @param totalBytes all memory of the device
- * @param inUseBytes what all processes and the driver use of it; -1 if that cannot be asked, as
- *     after the device was lost
- * @param limitBytes what tasks of this executor may hold together
- * @param heldBytes what they hold now
+ * @param inUseBytes bytes that all processes and the driver use of it; -1 if that cannot be asked,
+ *     as after the device was lost
+ * @param limitBytes bytes that tasks of this executor may hold together
+ * @param heldBytes bytes that they hold now
  * @param peakBytes the most they ever held
- * @param work what they did on it
+ * @param work work of the tasks on it
  */
 public record DeviceStatus(
     int ordinal,

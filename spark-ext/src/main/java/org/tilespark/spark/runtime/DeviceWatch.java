@@ -7,9 +7,9 @@ import java.util.function.Supplier;
 import org.tilespark.kernels.device.CudaFailure;
 
 /**
- * What a task hands out, watched: tells the executor when the device is lost.
+ * Results of a task, watched: tells the executor when the device is lost.
  *
- * @param results of the task
+ * @param results results of the task
  * @param handedOut is called with each result before it leaves
  */
 record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> handedOut)
@@ -33,7 +33,7 @@ record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> 
         runtime);
   }
 
-  /** What {@code work} gives, watched likewise. */
+  /** The result of {@code work}, watched likewise. */
   static <R> R during(Supplier<R> work, ExecutorRuntime runtime) {
     try {
       return work.get();

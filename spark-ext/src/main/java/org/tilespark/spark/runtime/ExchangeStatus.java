@@ -9,9 +9,10 @@ import java.io.Serializable;
  * @param storeHeldBytes kept now, cached blocks included
  * @param storePeakBytes the most that were ever kept
  * @param storeLimitBytes {@code memory.storeSize}
- * @param inMemoryBytes of map outputs that were kept in memory
- * @param inPlaceBytes of those rows that were made where they are kept, so that nobody copied them
- * @param inFilesBytes of map outputs that were written to files, at once or to make room
+ * @param inMemoryBytes bytes of map outputs that were kept in memory
+ * @param inPlaceBytes bytes of map outputs that were made where they are kept, so that nobody
+ *     copied them
+ * @param inFilesBytes bytes of map outputs that were written to files, at once or to make room
  * @param readLocallyBytes that tasks read from outputs of this executor
  * @param readRemotelyBytes that tasks fetched from other executors
  */

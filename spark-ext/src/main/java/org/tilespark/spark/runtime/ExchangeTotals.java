@@ -3,7 +3,10 @@ package org.tilespark.spark.runtime;
 import java.util.concurrent.atomic.LongAdder;
 import org.tilespark.arrow.store.StoreBudget;
 
-/** What the tasks of one executor moved through exchanges in memory, up to now. Thread-safe. */
+/**
+ * Totals of the bytes that the tasks of one executor moved through exchanges in memory, up to now.
+ * Thread-safe.
+ */
 public final class ExchangeTotals {
   private final LongAdder inMemory = new LongAdder();
   private final LongAdder inPlace = new LongAdder();
@@ -32,7 +35,7 @@ public final class ExchangeTotals {
     readRemotely.add(bytes);
   }
 
-  /** All of it now, beside the memory that {@code budget} has given. */
+  /** The totals now, with the memory that {@code budget} has given. */
   ExchangeStatus status(StoreBudget budget) {
     return new ExchangeStatus(
         budget.usedBytes(),

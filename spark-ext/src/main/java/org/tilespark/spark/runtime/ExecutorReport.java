@@ -3,7 +3,7 @@ package org.tilespark.spark.runtime;
 import java.io.Serializable;
 
 /**
- * What an executor has, as it tells the driver when it starts.
+ * Resources of an executor, as it reports them to the driver when it starts.
  *
  * @param executorId Spark's id of the executor
  * @param devices GPUs that it can use

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** What the executors of this application reported; on the driver, where the plugin runs. */
+/** Reports of the executors of this application; on the driver, where the plugin runs. */
 public final class ExecutorReports {
   private static final AtomicReference<ExecutorReports> CURRENT = new AtomicReference<>();
 

@@ -73,7 +73,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final Uses uses; // by this runtime until it is closed, by tasks and by allocations
   private final Object memoryLock = new Object();
   private HostMemoryPools hostMemory; // null until asked for; guarded by memoryLock
-  // Guarded by itself.
+  // Guarded by this.
   private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by what it belongs to
   private boolean closed; // guarded by kept
 
@@ -235,13 +235,13 @@ public final class ExecutorRuntime implements AutoCloseable {
   /**
    * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
    *
-   * @param failure what a task met; {@link CudaFailure#isSticky() sticky}
+   * @param failure the CUDA error of a task; {@link CudaFailure#isSticky() sticky}
    */
   public void deviceLost(CudaFailure failure) {
     devices.deviceLost(failure);
   }
 
-  /** What cost this process its device, if it lost it. */
+  /** The CUDA error that cost this process its device, if it lost it. */
   public Optional<CudaFailure> lostDevice() {
     return devices.lostDevice();
   }
@@ -310,17 +310,17 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Where a task runs programs on blocks.
+   * The backend of a task's programs on blocks.
    *
    * @param gpu the device; empty on the CPU
-   * @param fourier what transforms on it; empty on the CPU, and if nothing is to be transformed
+   * @param fourier transforms on it; empty on the CPU, and if nothing is to be transformed
    */
   public record BlockPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
     /**
      * A pipeline for a task that was started on {@link #gpu}.
      *
-     * @param batchBytes of values that make a batch
-     * @param batchesAhead so many may be in pinned memory before they are asked for
+     * @param batchBytes bytes of values that make a batch
+     * @param batchesAhead most batches in pinned memory before they are asked for
      */
     public BlockPipeline open(
         TaskRun run, long batchBytes, int batchesAhead, PipelineListener listener) {
@@ -338,7 +338,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Where a task is to run programs on blocks: on the device that {@link #gpu} gives, if cuFFT is
+   * The backend of a task's programs on blocks: the device that {@link #gpu} gives, if cuFFT is
    * installed or nothing is transformed.
    *
    * @param transforms true if a program transforms
@@ -370,27 +370,27 @@ public final class ExecutorRuntime implements AutoCloseable {
     return new BlockPlace(Optional.empty(), Optional.empty());
   }
 
-  /** Who may use the device now. */
+  /** The tasks' turns on the device. */
   public GpuTurns turns() {
     return turns;
   }
 
-  /** What this executor's tasks did on {@code gpu}, or on the CPU; they report to it. */
+  /** Totals of this executor's tasks on {@code gpu}, or on the CPU; they report to it. */
   public PipelineTotals pipelineTotals(Optional<Gpu> gpu) {
     return telemetry.totals(gpu);
   }
 
-  /** What tasks did on all devices together. */
+  /** Totals of the tasks on all devices together. */
   public PipelineTotals.Snapshot deviceWork() {
     return telemetry.deviceWork();
   }
 
-  /** What tasks computed on the CPU. */
+  /** Totals of the tasks on the CPU. */
   public PipelineTotals.Snapshot hostWork() {
     return telemetry.hostWork();
   }
 
-  /** What tasks moved through exchanges in memory; they report to it. */
+  /** Totals of the tasks' exchanges in memory; they report to it. */
   public ExchangeTotals exchangeTotals() {
     return telemetry.exchange();
   }
@@ -438,7 +438,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return hostMemory().stores();
   }
 
-  /** What limits it: for outputs of map tasks and cached blocks together. */
+  /** The budget of outputs of map tasks and cached blocks together. */
   public StoreBudget storeBudget() {
     return hostMemory().storeBudget();
   }
@@ -449,8 +449,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * What lives as long as this runtime and belongs to {@code owner}, such as a store of blocks:
-   * made at first use, and closed before the memory that it uses.
+   * A resource that lives as long as this runtime and belongs to {@code owner}, for instance a
+   * store of blocks: made at first use, and closed before the memory that it uses.
    *
    * @param owner whose it is; a class if there is one for the executor
    * @param making makes it, without effects on others; called while no lock is held

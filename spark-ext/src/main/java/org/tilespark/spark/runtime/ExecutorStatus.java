@@ -4,14 +4,14 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * What an executor says about itself at one time; it travels to the driver.
+ * The state of an executor at one time; it travels to the driver.
  *
  * @param executorId Spark's id of the executor
  * @param cpuReason why tasks compute on the CPU there; empty if none did
  * @param lostDevice the CUDA error that cost it its device; empty if it has it
- * @param devices those it opened
+ * @param devices devices that it opened
  * @param host its host memory
- * @param exchange what it keeps between tasks
+ * @param exchange memory that it keeps between tasks
  */
 public record ExecutorStatus(
     String executorId,

@@ -7,13 +7,13 @@ import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.MemoryInfo;
 
-/** What the tasks of one executor did, on each device and on the CPU. Thread-safe. */
+/** Totals of the tasks of one executor, on each device and on the CPU. Thread-safe. */
 final class ExecutorTelemetry {
   private final PipelineTotals host = new PipelineTotals();
   private final ExchangeTotals exchange = new ExchangeTotals();
   private final Map<Integer, PipelineTotals> devices = new ConcurrentSkipListMap<>();
 
-  /** What tasks did on {@code gpu}, or on the CPU; they report to it. */
+  /** Totals of the tasks on {@code gpu}, or on the CPU; they report to it. */
   PipelineTotals totals(Optional<Gpu> gpu) {
     return gpu.map(this::totals).orElse(host);
   }
@@ -22,19 +22,19 @@ final class ExecutorTelemetry {
     return devices.computeIfAbsent(gpu.device().ordinal(), key -> new PipelineTotals());
   }
 
-  /** What tasks did on all devices together. */
+  /** Totals of the tasks on all devices together. */
   PipelineTotals.Snapshot deviceWork() {
     return devices.values().stream()
         .map(PipelineTotals::snapshot)
         .reduce(PipelineTotals.Snapshot.ZERO, PipelineTotals.Snapshot::plus);
   }
 
-  /** What tasks computed on the CPU. */
+  /** Totals of the tasks on the CPU. */
   PipelineTotals.Snapshot hostWork() {
     return host.snapshot();
   }
 
-  /** What tasks moved through exchanges in memory; they report to it. */
+  /** Totals of the tasks' exchanges in memory; they report to it. */
   ExchangeTotals exchange() {
     return exchange;
   }

@@ -39,7 +39,7 @@ public record Gpu(
   /**
    * Opens a device; if a part of it cannot be had, nothing stays open.
    *
-   * @param number of the device
+   * @param number number of the device
    * @param conf the application's configuration
    * @throws ResourceException if the reserve leaves nothing to tasks
    */
@@ -99,7 +99,10 @@ public record Gpu(
         budget);
   }
 
-  /** Where the XDG Base Directory Specification has caches, unless {@code configured} is a path. */
+  /**
+   * The directory for caches by the XDG Base Directory Specification, unless {@code configured} is
+   * a path.
+   */
   private static Path cacheDirectory(String configured) {
     if (!configured.isEmpty()) {
       return Path.of(configured);
@@ -111,7 +114,9 @@ public record Gpu(
         .resolve("tilespark");
   }
 
-  /** What tasks may hold together of a device with {@code totalBytes}; 0 if that is nothing. */
+  /**
+   * Bytes that tasks may hold together of a device with {@code totalBytes}; 0 if there are none.
+   */
   static long limitBytes(long totalBytes, UnaryOperator<String> conf) {
     long reserve = TileSparkConf.DEVICE_RESERVE.read(conf);
     return (long) Math.max(0, TileSparkConf.DEVICE_FRACTION.read(conf) * (totalBytes - reserve));

@@ -15,24 +15,25 @@ import org.tilespark.spark.conf.TileSparkConf;
  *
  * <ul>
  *   <li>on YARN and Kubernetes the memory overhead less {@link #restBytes}, elsewhere a quarter of
- *       the machine, or of the container, by the executor's share of its cores, or half of what
- *       that share leaves beside the heap and the others below, if that is more;
- *   <li>at most what the container, or that share, leaves beside the heap, Spark's off-heap memory,
- *       the memory of Python workers if it is stated, and {@link #restBytes}. So an executor of a
- *       resource profile with a smaller container has a smaller budget.
+ *       the machine, or of the container, by the executor's share of its cores, or half of the
+ *       memory that the heap and the others below leave of that share, if that is more;
+ *   <li>at most the memory of the container, or of that share, less the heap, Spark's off-heap
+ *       memory, the memory of Python workers if it is stated, and {@link #restBytes}. So an
+ *       executor of a resource profile with a smaller container has a smaller budget.
  * </ul>
  *
  * @param pinnedPoolBytes 0 without a device
- * @param storeBytes what stores may hold; what they have held and hold no more, pools keep for them
+ * @param storeBytes most bytes of stores; pools keep for them the memory that they have held and
+ *     hold no more
  */
 record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
   /** Spark's own default of the overhead. */
   private static final long LEAST_OVERHEAD_BYTES = 384L << 20;
 
-  /** What a JVM took beside heap and pools in soaks: 313 to 383 MiB. */
+  /** Bytes of a JVM in addition to heap and pools in soaks: 313 to 383 MiB. */
   private static final long JVM_BYTES = 384L << 20;
 
-  /** The same with CUDA's libraries and the driver's memory: 731 to 934 MiB. */
+  /** Bytes of a JVM with CUDA's libraries and the driver's memory: 731 to 934 MiB. */
   private static final long JVM_AND_DRIVER_BYTES = 1L << 30;
 
   private static final double OVERHEAD_FACTOR = 0.1; // Spark's own default
@@ -41,9 +42,9 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
   private static final int POOLS_PART = 4;
 
   /**
-   * What an executor runs on.
+   * The machine or container of an executor.
    *
-   * @param memoryBytes of the machine, or the limit of the container
+   * @param memoryBytes memory of the machine, or the limit of the container
    * @param heapBytes the most that the Java heap takes
    */
   record Machine(long memoryBytes, int cores, long heapBytes) {
@@ -88,7 +89,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
     return settings.apply(key.name()) == null ? Math.min(bytes, whole / POOLS_PART) : bytes;
   }
 
-  /** Bytes that an executor needs beside its heap, pools and stores. */
+  /** Bytes that an executor needs in addition to its heap, pools and stores. */
   static long restBytes(boolean usesDevice) {
     return usesDevice ? JVM_AND_DRIVER_BYTES : JVM_BYTES;
   }

@@ -52,7 +52,7 @@ final class HostMemoryPools {
   /**
    * Pools that keep what {@code budget} says.
    *
-   * @param uses of the runtime that this memory belongs to
+   * @param uses uses of the runtime that this memory belongs to
    * @param device opens the executor's device, if it has one, for stores that are used first: what
    *     they keep is to be pinned
    */
@@ -76,7 +76,7 @@ final class HostMemoryPools {
     this.plain = new ArrowMemory(plainMemory);
   }
 
-  /** What stores may hold together. */
+  /** Bytes that stores may hold together. */
   StoreBudget storeBudget() {
     return storeBudget;
   }
@@ -227,7 +227,7 @@ final class HostMemoryPools {
     return budget.pinnedPoolBytes() / TileSparkConf.CONCURRENT_TASKS.read(conf);
   }
 
-  /** Memory now, beside what the CPU has done. */
+  /** Memory now, and the CPU's work. */
   synchronized HostStatus status(PipelineTotals.Snapshot work) {
     Map<HostStatus.Memory, Long> memory = new EnumMap<>(HostStatus.Memory.class);
     if (pinned != null) {

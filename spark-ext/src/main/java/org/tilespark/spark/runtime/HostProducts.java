@@ -11,8 +11,8 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
- * What multiplies on the CPU of this process: found when first asked for, kept until it is closed.
- * Thread-safe.
+ * The multiplier for products on the CPU of this process: found when first asked for, kept until it
+ * is closed. Thread-safe.
  */
 final class HostProducts implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HostProducts.class);

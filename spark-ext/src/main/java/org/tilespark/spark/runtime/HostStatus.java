@@ -9,7 +9,7 @@ import java.util.Map;
  * An executor's host memory outside the Java heap, and what it computed on the CPU.
  *
  * @param memory bytes, in the order of the enum
- * @param work what was computed on the CPU
+ * @param work work on the CPU
  */
 public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     implements Serializable {
@@ -21,7 +21,7 @@ public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     PINNED_PEAK("pinnedPeakBytes"),
     /** Pinned, kept for reuse. */
     PINNED_KEPT("pinnedKeptBytes"),
-    /** {@code memory.pinnedPoolSize}; what stores held once is kept beside it. */
+    /** {@code memory.pinnedPoolSize}; memory that stores held once is kept in addition. */
     PINNED_POOL("pinnedPoolBytes"),
     /** Plain, alive now. */
     PLAIN_HELD("plainHeldBytes"),

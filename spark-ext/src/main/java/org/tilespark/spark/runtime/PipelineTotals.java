@@ -10,7 +10,7 @@ import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.arrow.pipeline.PipelineListener;
 
 /**
- * What all tasks of an executor did on one device, or on the CPU, since the executor started;
+ * Totals of all tasks of an executor on one device, or on the CPU, since the executor started;
  * {@link ExecutorRuntime#pipelineTotals} gives the one that they report to. Safe for several
  * threads.
  */

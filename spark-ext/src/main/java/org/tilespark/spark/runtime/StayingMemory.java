@@ -19,8 +19,8 @@ public final class StayingMemory implements AutoCloseable {
   }
 
   /**
-   * The owner by which a pipeline knows that values can be read where they lie until the task ends;
-   * empty if no device can.
+   * The owner by which a pipeline knows that values can be read in place until the task ends; empty
+   * if no device can.
    */
   public Optional<ArrowBuf> owner(HostMemory values) {
     if (!memory.pins(values)) {

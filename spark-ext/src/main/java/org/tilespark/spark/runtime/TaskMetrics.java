@@ -71,7 +71,7 @@ public final class TaskMetrics implements Serializable {
   public static Map<String, SQLMetric> stageMetrics(SparkContext context) {
     Map<String, SQLMetric> map = new LinkedHashMap<>();
     for (Measure measure : Measure.values()) {
-      if (measure == Measure.TURN) { // the CPU's time stands beside the device's
+      if (measure == Measure.TURN) { // the CPU's time is shown next to the device's
         map.put(HOST_TIME, time(context, "time transposing on the CPU"));
       }
       map.put(name(measure), metric(context, measure));
@@ -105,7 +105,7 @@ public final class TaskMetrics implements Serializable {
     return new OnDevice();
   }
 
-  /** What one task hears from its pipeline. */
+  /** Counts the events of one task's pipeline. */
   private final class OnDevice implements PipelineListener {
     private final Map<Measure, Long> peaks = new EnumMap<>(Measure.class);
 

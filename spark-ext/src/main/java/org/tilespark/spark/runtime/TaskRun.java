@@ -18,14 +18,14 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.spark.rows.RetainedRows;
 
 /**
- * What every task that computes begins with: the place where it computes, an allocator there, and a
+ * The common beginning of tasks that compute: the device or the CPU, an allocator there, and a
  * scope that the end of the task closes, whether it succeeds, fails or is killed.
  *
  * @param gpu the device; empty on the CPU
- * @param memory of the place: pinned for a device, else plain
- * @param allocator of {@code memory}, for this task alone; owned by {@code scope}
- * @param totals of this executor on that place
- * @param retained rows that pipelines read where they lie; owned by {@code scope}, closed last
+ * @param memory memory for it: pinned for a device, else plain
+ * @param allocator allocator of {@code memory}, for this task alone; owned by {@code scope}
+ * @param totals totals of this executor's work there
+ * @param retained rows that pipelines read in place; owned by {@code scope}, closed last
  */
 public record TaskRun(
     TaskContext task,
@@ -43,7 +43,7 @@ public record TaskRun(
    * Begins a task in the thread that runs it.
    *
    * @param gpu the device that the task is to use; empty for the CPU
-   * @param name of what the task does, for messages about memory; may be empty
+   * @param name name of the task's work, for messages about memory; may be empty
    * @throws org.tilespark.spark.error.StoppedException if the application has stopped
    */
   public static TaskRun start(
@@ -74,10 +74,10 @@ public record TaskRun(
   }
 
   /**
-   * What multiplies in this task: on its device, else on the CPU. Owned by the scope.
+   * The multiplier of this task: on its device, else on the CPU. Owned by the scope.
    *
    * @param peers equal for tasks that may share panels on a device
-   * @param results where large tiles come down to; borrowed
+   * @param results memory that large tiles come down to; borrowed
    */
   public PanelMultiplier multiplier(
       Object peers, BufferAllocator results, PipelineListener listener) {
@@ -102,7 +102,7 @@ public record TaskRun(
     return gpu.filter(used -> used.governor().limitBytes() >= ROOM_FOR_LARGE_TILES).isPresent();
   }
 
-  /** Where pipelines of this task work on its device. */
+  /** The resources of this task's pipelines on its device. */
   public DevicePlace place(PipelineListener listener) {
     Gpu used = gpu.orElseThrow();
     return new DevicePlace(
@@ -124,7 +124,7 @@ public record TaskRun(
     return new DeviceWatch<>(results, runtime, result -> {});
   }
 
-  /** What {@code work} gives; a device that is lost meanwhile is reported to the executor. */
+  /** The result of {@code work}; a device that is lost meanwhile is reported to the executor. */
   public <T> T watched(Supplier<T> work) {
     return DeviceWatch.during(work, runtime);
   }
@@ -136,7 +136,7 @@ public record TaskRun(
     }
   }
 
-  /** Which of the memory that stays until the task ends its device can read. */
+  /** The memory that stays until the task ends and that its device can read. */
   public StayingMemory stayingMemory() {
     return scope.own(new StayingMemory(memory));
   }

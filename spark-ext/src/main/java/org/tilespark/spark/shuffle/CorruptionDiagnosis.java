@@ -41,7 +41,7 @@ final class CorruptionDiagnosis {
 
   private CorruptionDiagnosis() {}
 
-  /** What to add to the message of a failure; empty where there is nothing to ask. */
+  /** Text to add to the message of a failure; empty if there is none. */
   static String of(Block block, Bytes bytes) {
     Settings settings = Settings.of(SparkEnv.get().conf());
     if (!settings.enabled) {

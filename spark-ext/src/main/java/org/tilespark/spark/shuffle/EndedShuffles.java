@@ -33,7 +33,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  *   <li>No job outside that execution has used it: an RDD or a Dataset that is used again has them.
  *   <li>No job uses it now.
  *   <li>No RDD that was computed from it is persisted, since lost partitions are computed anew.
- *       Jobs that read such an RDD do not use the shuffle otherwise.
+ *       Jobs that read the RDD do not use the shuffle otherwise.
  *   <li>Its rows are not {@link DeterministicLevel#INDETERMINATE()}, since parts of those cannot be
  *       made again.
  * </ul>
@@ -55,8 +55,8 @@ final class EndedShuffles extends SparkListener {
   }
 
   /**
-   * Spark removes a shuffle. On the way through the listeners it comes behind the starts of all
-   * tasks before it.
+   * Spark removes a shuffle. On the way through the listeners it follows the starts of all tasks
+   * before it.
    */
   record Removed(int shuffle) implements SparkListenerEvent {
     @Override

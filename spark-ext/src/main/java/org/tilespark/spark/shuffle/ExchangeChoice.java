@@ -8,10 +8,10 @@ import org.tilespark.spark.conf.ExchangeMode;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * Who moves blocks between tasks, as far as the configuration decides it. EXPLAIN shows it, and the
- * shuffle manager keeps to it; a shuffle may have further reasons of its own.
+ * The way blocks move between tasks, as far as the configuration decides it. EXPLAIN shows it, and
+ * the shuffle manager keeps to it; a shuffle may have further reasons of its own.
  *
- * @param mode what the user asks for
+ * @param mode mode that the user asks for
  * @param whyNotInMemory why it is Spark's own shuffle; empty if blocks stay in memory
  */
 public record ExchangeChoice(ExchangeMode mode, Optional<String> whyNotInMemory) {

@@ -7,8 +7,8 @@ import org.tilespark.spark.runtime.ExchangeTotals;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Who counts what a task moves: its node, for the SQL page, and its executor. Made on the task's
- * thread when it begins to read or to write.
+ * Counters of a task's exchange: of its node, for the SQL page, and of its executor. Made on the
+ * task's thread when it begins to read or to write.
  */
 record ExchangeCounts(Optional<ExchangeMetrics> node, ExchangeTotals executor) {
   static ExchangeCounts ofReader() {

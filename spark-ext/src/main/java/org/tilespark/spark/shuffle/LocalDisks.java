@@ -10,7 +10,7 @@ import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.ErrorBoundary;
 
-/** The local directories of an executor, in which files of outputs lie. */
+/** The local directories of an executor for files of outputs. */
 final class LocalDisks {
   private LocalDisks() {}
 

@@ -110,7 +110,7 @@ interface MapOutputRows extends AutoCloseable {
       return bytes;
     }
 
-    /** Rows that lie in memory until this is closed. */
+    /** Rows that stay in memory until this is closed. */
     static Verified received(RemoteBlocks.Result result, RemoteBlocks remote) {
       ReceivedBlock block = result.received();
       HostMemory frames = HostMemory.ofAddress(block.address(), block.size());
@@ -123,9 +123,9 @@ interface MapOutputRows extends AutoCloseable {
     /**
      * Rows of a file, which are read frame by frame.
      *
-     * @param place what the partition's header has to say
+     * @param place place that the partition's header must have
      * @param buffer for its frames; borrowed until this is closed
-     * @throws IOException if the file has no such partition
+     * @throws IOException if the file has no valid partition at the place
      */
     static Verified ofFile(ManagedBuffer file, int place, PartitionFrames.Buffer buffer)
         throws IOException {

@@ -18,10 +18,10 @@ final class MapStatuses {
   private MapStatuses() {}
 
   /**
-   * Where an output is and how long its partitions are.
+   * The location of an output and the lengths of its partitions.
    *
    * @param lengths bytes of each partition; 0 if and only if it has no rows
-   * @param checksum of all rows, in whatever order; 0 if it was not computed
+   * @param checksum checksum of all rows, in any order; 0 if it was not computed
    */
   static MapStatus of(BlockManagerId location, long[] lengths, long mapId, long checksum) {
     Object[] arguments = {location, lengths, mapId, checksum};

@@ -24,8 +24,8 @@ import org.tilespark.arrow.store.MapOutput;
  * buffers of all blocks of a request first, and drops them unreleased if one block is missing. What
  * is sent holds a use of the output until {@link #release}; a stream holds one until it is closed.
  *
- * <p>A Netty buffer holds less than 2 GiB. Longer partitions are sent as several buffers, one
- * behind the other ({@link OutputRegion}); the receiver sees one stream of bytes. Thread-safe.
+ * <p>A Netty buffer holds less than 2 GiB. Longer partitions are sent as several consecutive
+ * buffers ({@link OutputRegion}); the receiver sees one stream of bytes. Thread-safe.
  */
 final class OutputBuffer extends ManagedBuffer {
   /** The most bytes of one Netty buffer, which counts them by an int. */
@@ -33,7 +33,7 @@ final class OutputBuffer extends ManagedBuffer {
 
   private static final int TLS_CHUNK_BYTES = 64 << 10; // as Spark sends its files
 
-  /** The same partitions in Spark's files. */
+  /** These partitions in Spark's files. */
   interface Files {
     /**
      * Finds them.
@@ -61,7 +61,7 @@ final class OutputBuffer extends ManagedBuffer {
    * @param memory finds it again, and retains it; empty if it is not in memory
    * @param files finds the partitions otherwise
    * @param maxBufferBytes bytes of one Netty buffer: {@link #MAX_BUFFER_BYTES}, or less in tests.
-   *     Images that lie one behind the other are one range of memory, which is not divided
+   *     Consecutive images are one range of memory, which is not divided
    */
   OutputBuffer(
       MapOutput output,

@@ -9,7 +9,7 @@ import java.util.Collection;
 import org.apache.spark.network.util.AbstractFileRegion;
 
 /**
- * Netty buffers that are sent one behind the other, as Spark's network sends a range of a file: a
+ * Netty buffers that are sent one after the other, as Spark's network sends a range of a file: a
  * buffer holds less than 2 GiB, a region may be longer. For one thread at a time.
  */
 final class OutputRegion extends AbstractFileRegion {
@@ -47,7 +47,7 @@ final class OutputRegion extends AbstractFileRegion {
   /**
    * Sends the next bytes, at most {@link #STEP_BYTES}.
    *
-   * @param position what {@link #transferred} says
+   * @param position result of {@link #transferred}
    * @return how many the channel took: 0 if it is full, and at the end
    * @throws IllegalArgumentException if {@code position} is another one
    */

@@ -13,9 +13,9 @@ import org.tilespark.spark.shuffle.Releases.Question;
 import org.tilespark.spark.shuffle.Releases.Release;
 
 /**
- * What an executor has heard from the driver's {@link Releases}. It asks from time to time, and
- * when memory is short, so that no output is written to files that nobody will read. One question
- * is under way at a time, on a thread that no task needs: a driver that does not answer costs tasks
+ * News that an executor has from the driver's {@link Releases}. It asks from time to time, and when
+ * memory is short, so that no output is written to files that nobody will read. One question is
+ * under way at a time, on a thread that no task needs: a driver that does not answer costs tasks
  * {@link #PATIENCE_NANOS} once, however many there are. Thread-safe.
  */
 final class ReleaseNews {

@@ -17,7 +17,7 @@ final class Releases {
   /**
    * The outputs of a shuffle can go.
    *
-   * @param lastMap of attempts at map tasks up to this id; later ones make the shuffle anew
+   * @param lastMap greatest id of the attempts at map tasks; later ones make the shuffle anew
    */
   record Release(int shuffle, long lastMap) {}
 
@@ -28,7 +28,7 @@ final class Releases {
    * The answer. It travels as numbers: where the jar comes by {@code spark.jars}, the thread of an
    * executor that receives it cannot load our classes, and Spark then ends the executor.
    *
-   * @param next what to ask for next time
+   * @param next question for the next time
    */
   record Answer(long next, List<Release> releases) {
     /** {@code next}, then both numbers of each. */
@@ -42,7 +42,7 @@ final class Releases {
       return numbers;
     }
 
-    /** What {@link #encoded} made numbers of. */
+    /** Decodes the numbers of {@link #encoded}. */
     static Answer of(long[] numbers) {
       List<Release> releases = new ArrayList<>();
       for (int i = 1; i < numbers.length; i += 2) {
@@ -65,7 +65,7 @@ final class Releases {
     }
   }
 
-  /** What came since. */
+  /** The releases since the question. */
   synchronized Answer answer(Question question) {
     long known = Math.max(question.since, count - last.size());
     long skipped = known - (count - last.size());

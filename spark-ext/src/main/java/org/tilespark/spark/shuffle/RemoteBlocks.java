@@ -185,8 +185,8 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /**
-   * Who fetches from there. The client of an external shuffle service tries a dead executor for
-   * long; the other one asks the driver whether it lives.
+   * The client that fetches from there. The client of an external shuffle service tries a dead
+   * executor for long; the other one asks the driver whether it lives.
    */
   static BlockStoreClient client(BlockManager manager, BlockManagerId at) {
     boolean service =

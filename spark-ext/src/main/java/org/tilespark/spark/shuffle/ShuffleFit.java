@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** Which shuffles can be kept in memory. */
+/** Finds the shuffles that can be kept in memory. */
 final class ShuffleFit {
   private static final String FILES = "spark.shuffle.sort.io.plugin.class";
   private static final String LOCAL_FILES =
@@ -30,7 +30,7 @@ final class ShuffleFit {
         && dependency.serializer() instanceof UnsafeRowSerializer;
   }
 
-  /** True of a marked RDD, and of a union of such. */
+  /** True of a marked RDD, and of a union of marked ones. */
   private static boolean isMarked(Dependency<?> dependency) {
     if (dependency instanceof ShuffleDependency) {
       return false;
@@ -57,7 +57,7 @@ final class ShuffleFit {
     return whyNotInMemory(conf);
   }
 
-  /** The same, as far as the application's configuration decides it for all shuffles. */
+  /** The reason as far as the application's configuration decides it for all shuffles. */
   static Optional<String> whyNotInMemory(SparkConf conf) {
     for (String key :
         new String[] {

@@ -41,7 +41,7 @@ public final class TileShuffleManager extends SortShuffleManager {
   private final EndedShuffles ended = new EndedShuffles(this::release, this::letGo);
   // On the driver: where shuffles of ours were made; null before the first.
   private final AtomicReference<SparkContext> driver = new AtomicReference<>();
-  private final BitSet ours = new BitSet(); // their ids, of all up to now; guarded by itself
+  private final BitSet ours = new BitSet(); // their ids, of all up to now; guarded by this
   private final Releases releases = new Releases();
   private final ServedShuffles served = new ServedShuffles();
 

@@ -35,7 +35,7 @@ import scala.Tuple3;
 /**
  * The rows of a range of partitions. Each is valid until the next one is asked for: of this
  * executor's outputs in place, of others' where the network put it. For the task's thread, or one
- * that it starts; what such a thread asks for after the task has ended is refused.
+ * that it starts; requests of the thread after the task has ended are refused.
  */
 final class TileShuffleReader implements ShuffleReader<Object, Object> {
   /** Map tasks and partitions of a shuffle; ends are exclusive. */
@@ -45,14 +45,14 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
    * One partition of one map task.
    *
    * @param bytes about as many
-   * @param mapIndex which task of the map stage
+   * @param mapIndex index of the task in the map stage
    */
   record Block(BlockManagerId at, ShuffleBlockId id, long bytes, int mapIndex) {
     MapOutput.Id output() {
       return new MapOutput.Id(id.shuffleId(), id.mapId());
     }
 
-    /** What its bytes say that they are. */
+    /** The place that its header must have. */
     int place() {
       return output().place(id.reduceId());
     }
@@ -335,7 +335,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return failed(cause, "");
     }
 
-    /** What makes Spark run the map task again. */
+    /** The exception that makes Spark run the map task again. */
     private RuntimeException failed(Throwable cause, String diagnosis) {
       return sneaky(
           new FetchFailedException(

@@ -57,7 +57,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   private ExecutorRuntime runtime;
   private StoredOutputs store;
 
-  /** A resolver beside Spark's own one, which keeps the record of Spark's files. */
+  /** A resolver in addition to Spark's own one, which keeps the record of Spark's files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
     super(conf);
     this.ofSpark = ofSpark;
@@ -84,12 +84,12 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return store;
   }
 
-  /** What limits memory. */
+  /** The budget of memory. */
   StoreBudget budget() {
     return runtime().storeBudget();
   }
 
-  /** Where memory comes from. */
+  /** The source of memory. */
   HostMemorySource memory() {
     return runtime().storeMemory();
   }
@@ -114,7 +114,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /**
    * An output that tasks can read.
    *
-   * @param by who serves it: this executor, or the external shuffle service if it is in files
+   * @param by server of the output: this executor, or the external shuffle service if it is in
+   *     files
    */
   record Committed(BlockManagerId by, boolean isInMemory) {}
 
@@ -175,7 +176,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     Closing.all(gone);
   }
 
-  /** What the driver says that can go. */
+  /** The driver's news about outputs that can go. */
   ReleaseNews news() {
     return news;
   }

@@ -48,7 +48,7 @@ public final class ConcatPlans {
   }
 
   /**
-   * Arrays behind each other along an axis.
+   * Concatenates arrays along an axis.
    *
    * @param inputs two
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
@@ -70,7 +70,7 @@ public final class ConcatPlans {
   }
 
   /**
-   * Matrices as the planes of a volume, behind each other along its first axis.
+   * Stacks matrices as the planes of a volume along its first axis.
    *
    * @param inputs one or two
    * @param asDataset as for {@link #concat}
@@ -172,7 +172,7 @@ public final class ConcatPlans {
         operator);
   }
 
-  /** What all arrays say, of one array of the extents of all. */
+  /** The metadata that all arrays agree on, for one array of the extents of all. */
   private ArrayMetadata metadata(Shape shape) {
     ArrayMetadata known =
         ArrayMetadata.agreed(frames.stream().map(BlockFrame::metadata).toList())

@@ -41,12 +41,12 @@ public final class MeetsRange extends BlockExpression {
     return new MeetsRange(range, false, ScalaInterop.<Expression>seq(offset, size));
   }
 
-  /** The same of other columns. */
+  /** This condition on other columns. */
   MeetsRange with(AxisRange others, Expression offset, Expression size) {
     return new MeetsRange(others, isOfSeveral, ScalaInterop.<Expression>seq(offset, size));
   }
 
-  /** The same on the blocks of one of several arrays that meet: it must not be left out. */
+  /** This condition on the blocks of one of several arrays that meet: it must not be left out. */
   MeetsRange ofSeveral() {
     return new MeetsRange(
         range, true, ScalaInterop.<Expression>seq(childList().get(0), childList().get(1)));

@@ -20,7 +20,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
 import org.tilespark.spark.stage.StageSpec;
 
 /**
- * Moves the conditions of slices below programs that treat each block by itself, in terms of their
+ * Moves the conditions of slices below programs that treat each block separately, in terms of their
  * input: below a slice as those of both slices, below a transform as those of the axes that are not
  * transformed, below a program of several arrays for all of them.
  */

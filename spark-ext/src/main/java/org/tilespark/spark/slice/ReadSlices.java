@@ -108,7 +108,7 @@ public final class ReadSlices extends Rule<LogicalPlan> {
         .findFirst();
   }
 
-  /** Where blocks begin that hold something of a range, if one begins at every multiple. */
+  /** The offsets of blocks that hold something of a range, if one begins at every multiple. */
   private static List<Expression> offsets(AxisRange range, Attribute offset, long block) {
     long first = range.low() / block * block;
     long last = range.high() / block * block;

@@ -46,8 +46,8 @@ public final class SlicePlans {
    *
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
-   * @throws IllegalArgumentException if {@code input} has no such blocks, its arrays have different
-   *     extents, or nothing is left
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, its arrays have
+   *     different extents, or nothing is left
    */
   public static LogicalPlan slice(
       LogicalPlan input,
@@ -107,8 +107,8 @@ public final class SlicePlans {
    * each axis becomes 0. One small aggregate over the coordinates finds it, which runs now.
    *
    * @param asDataset as for {@link #slice}
-   * @throws IllegalArgumentException if {@code input} has no such blocks, or none at all, or those
-   *     of several arrays cover different parts
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or none at all,
+   *     or those of several arrays cover different parts
    */
   public static LogicalPlan withOrigin(
       LogicalPlan input,
@@ -179,7 +179,8 @@ public final class SlicePlans {
    * The blocks of a plan that states their extents. Holes stay holes: nobody here looks at them.
    *
    * @param asDataset as for {@link #slice}
-   * @throws IllegalArgumentException if it has no such blocks, or its arrays have different extents
+   * @throws IllegalArgumentException if it has no blocks of this kind, or its arrays have different
+   *     extents
    */
   static BlockFrame operand(
       LogicalPlan input,

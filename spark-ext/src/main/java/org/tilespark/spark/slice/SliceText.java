@@ -14,8 +14,8 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.Widths;
 
 /**
- * What a user writes to take a slice, with numpy's meaning: {@code "100:200, ::2"}, {@code "...,
- * -1"}. A single number keeps its axis, with extent 1.
+ * The text of a slice, with numpy's meaning: {@code "100:200, ::2"}, {@code "..., -1"}. A single
+ * number keeps its axis, with extent 1.
  *
  * @param text as it was written, without blanks
  * @param entries one for each axis, outermost first
@@ -31,7 +31,7 @@ public record SliceText(String text, List<Entry> entries) {
   }
 
   /**
-   * What is taken along one axis. Bounds below 0 count from the end.
+   * The slice along one axis. Bounds below 0 count from the end.
    *
    * @param text as it was written
    * @param start empty if it is left out
@@ -51,7 +51,7 @@ public record SliceText(String text, List<Entry> entries) {
             ? Optional.of(new AxisRange(index, 1, 1))
             : Optional.empty();
       }
-      long lowest = step > 0 ? 0 : -1; // bounds lie between these
+      long lowest = step > 0 ? 0 : -1; // bounds are between these
       long highest = step > 0 ? extent : extent - 1;
       long from = bound(start, extent, lowest, highest, step > 0 ? lowest : highest);
       long to = bound(stop, extent, lowest, highest, step > 0 ? highest : lowest);
@@ -77,7 +77,7 @@ public record SliceText(String text, List<Entry> entries) {
   /**
    * Reads a slice.
    *
-   * @param what where the user states it, for messages: {@code "matrix_slice: slices"}
+   * @param what the place where the user states it, for messages: {@code "matrix_slice: slices"}
    * @throws IllegalArgumentException if it is none, or has more entries than there are axes
    */
   public static SliceText parse(String what, String text, BlockKind kind) {
@@ -147,7 +147,7 @@ public record SliceText(String text, List<Entry> entries) {
     return parse("flip", text, kind);
   }
 
-  /** All but so many elements at the start and the end of each axis. */
+  /** The slice without some elements at the start and the end of each axis. */
   public static SliceText crop(BlockKind kind, Widths widths) {
     List<String> entries = new ArrayList<>();
     for (int axis = 0; axis < kind.rank(); axis++) {
@@ -160,7 +160,7 @@ public record SliceText(String text, List<Entry> entries) {
   /**
    * The slice of an array.
    *
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if nothing is left along an axis; says the extents
    */
   Slice of(Shape extents, BlockKind kind, String operator) {

@@ -22,7 +22,7 @@ import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
 /**
- * What data sources of all formats have in common: one stored array as a DataFrame of blocks, and
+ * Common part of the data sources of all formats: one stored array as a DataFrame of blocks, and
  * back. A format's package has a public class that extends this and is named in {@code
  * META-INF/services/org.apache.spark.sql.sources.DataSourceRegister}.
  *
@@ -142,7 +142,7 @@ public abstract class BlockDataSource
         .newHadoopConf();
   }
 
-  /** What Spark asks of a finished write. */
+  /** The relation of a finished write, for Spark. */
   private static final class Written extends BaseRelation {
     private final SQLContext sqlContext;
     private final StructType schema;

@@ -8,7 +8,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * A format with the options of one use of it: what a package of a format implements, beside its
+ * A format with the options of one use of it: it is implemented by a package of a format, with its
  * {@link BlockSource}, its {@link BlockSink} and a {@link BlockDataSource} that names it.
  * Immutable; equal for equal options.
  */
@@ -25,10 +25,10 @@ public interface BlockFormat {
   /** The name that users give to {@code format(...)}. */
   String name();
 
-  /** What one path stands for, for messages: {@code "a .npy file holds one array"}. */
+  /** The contents of one path, for messages: {@code "a .npy file holds one array"}. */
   String holds();
 
-  /** Where the array is, as the user wrote it. */
+  /** The path of the array, as the user wrote it. */
   String path();
 
   /** These options, where a single query says nothing else. */
@@ -48,7 +48,7 @@ public interface BlockFormat {
   Optional<BlockSource> source(Configuration conf);
 
   /**
-   * Where these options write to.
+   * The sink of these options.
    *
    * @throws IllegalArgumentException if nothing can be written there
    */
@@ -57,7 +57,7 @@ public interface BlockFormat {
   /**
    * Checks that what is written reads back with the columns that it has.
    *
-   * @param metadata of the column {@code values}
+   * @param metadata metadata of the column {@code values}
    * @throws IllegalArgumentException if it does not; says which option is in the way
    */
   void requireReadBack(BlockSchema blocks, ArrayMetadata metadata);

@@ -24,7 +24,7 @@ public final class BlockGrid implements Serializable {
   /** ...and of a large volume, whose blocks would have short rows... */
   private static final long VOLUME_BLOCK_BYTES = 32L << 20;
 
-  /** ...as long as it has so many blocks at least. */
+  /** ...as long as it has at least this number of blocks. */
   private static final int LEAST_BLOCKS = 32;
 
   /** Spark's limit for a row, less room for its fixed part. */
@@ -59,10 +59,10 @@ public final class BlockGrid implements Serializable {
    * @param shape extents of the array, of rank 2 or 3
    * @param columnType type of the columns
    * @param parts value columns: 2 for complex blocks
-   * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file
-   *     lies
-   * @throws IllegalArgumentException if the text is no such shape, if a block would have 2 GiB or
-   *     more, or if there would be too many blocks
+   * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file is
+   *     stored
+   * @throws IllegalArgumentException if the text is no shape of this rank, if a block would have 2
+   *     GiB or more, or if there would be too many blocks
    */
   public static BlockGrid of(
       Optional<String> text,
@@ -175,8 +175,8 @@ public final class BlockGrid implements Serializable {
 
   /**
    * Blocks near a square or a cube; axes too short for that are taken whole. Blocks of a large
-   * volume are larger, and usually shortest along the middle axis: what is read or written of a
-   * file lies in one piece along its last axis, and most permutations have that last or first.
+   * volume are larger, and usually shortest along the middle axis: bytes that are read or written
+   * of a file are contiguous along its last axis, and most permutations have that last or first.
    * Where they have it in the middle, pieces of the result are shorter than those of a cube.
    */
   private static long[] defaultShape(long[] extents, int bytes) {
@@ -232,7 +232,7 @@ public final class BlockGrid implements Serializable {
     return power >= 2 && power + power / 2 <= side ? power + power / 2 : power;
   }
 
-  /** The least such number that is not below {@code side}. */
+  /** The least usual size that is not below {@code side}. */
   private static long roundUp(long side) {
     long down = roundDown(side);
     return down == side ? side : Long.bitCount(down) == 1 ? down / 2 * 3 : down / 3 * 4;

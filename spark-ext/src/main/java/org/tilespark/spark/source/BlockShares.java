@@ -16,7 +16,7 @@ record BlockShares(List<Long> firsts) {
     firsts = List.copyOf(firsts);
   }
 
-  /** What a block costs a task. */
+  /** The cost of a block for a task. */
   @FunctionalInterface
   interface Cost {
     /**
@@ -31,7 +31,7 @@ record BlockShares(List<Long> firsts) {
    * As few tasks as a limit allows, which get about equal shares.
    *
    * @param read ranges of blocks that one or the other scan reads, as {@link BlockRanges} has them
-   * @param limit of a task's bytes, given those of all
+   * @param limit limit of a task's bytes, given those of all
    */
   static BlockShares of(BlockGrid grid, List<long[]> read, Cost cost, LongUnaryOperator limit) {
     long[] ranges = union(read);

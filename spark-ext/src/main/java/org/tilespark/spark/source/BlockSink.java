@@ -12,15 +12,15 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.rows.BlockCursor;
 
 /**
- * Where one array is written, in whatever format. {@link BlockWrite} runs it: the driver begins,
- * tasks write blocks at their places, the driver checks that they tile the array and commits. Until
- * then readers see nothing of it.
+ * The target of one array, in any format. {@link BlockWrite} runs it: the driver begins, tasks
+ * write blocks at their places, the driver checks that they tile the array and commits. Until then
+ * readers see nothing of it.
  */
 public interface BlockSink {
   /** The format, with the user's options. */
   BlockFormat format();
 
-  /** Where the array will be. */
+  /** The location of the array. */
   URI location();
 
   /** True if something is there already. */
@@ -30,9 +30,9 @@ public interface BlockSink {
   Optional<Shape> statedExtents(int rank);
 
   /**
-   * Checks that the format can hold such blocks; runs before any of them is computed.
+   * Checks that the format can hold the blocks; runs before any of them is computed.
    *
-   * @param metadata of the column {@code values}
+   * @param metadata metadata of the column {@code values}
    * @throws IllegalArgumentException if not
    */
   void check(BlockSchema blocks, ArrayMetadata metadata);
@@ -40,8 +40,8 @@ public interface BlockSink {
   /**
    * Prepares a place for the array that nobody sees.
    *
-   * @param extents of the array
-   * @param extentsSource who stated them, for messages
+   * @param extents extents of the array
+   * @param extentsSource source of the extents, for messages
    * @return the pending array, to be closed whatever happens
    */
   Pending begin(BlockSchema blocks, ArrayMetadata metadata, Shape extents, String extentsSource)
@@ -49,7 +49,7 @@ public interface BlockSink {
 
   /** An array that is being written; removes what was written when it is closed uncommitted. */
   interface Pending extends Closeable {
-    /** What tasks must know. */
+    /** The facts that tasks need to write. */
     Target target();
 
     /**
@@ -61,9 +61,9 @@ public interface BlockSink {
     void commit(boolean replace) throws IOException;
   }
 
-  /** What tasks must know to write blocks. Immutable. */
+  /** The facts that tasks need to write blocks. Immutable. */
   interface Target extends Serializable {
-    /** Where they write, for messages. */
+    /** The place that they write to, for messages. */
     String place();
 
     /** Axes of the array. */
@@ -83,7 +83,7 @@ public interface BlockSink {
      * Writes the block that a walk has come to.
      *
      * @param box receives the block's offset, then its size
-     * @param at where in {@code box}
+     * @param at index in {@code box}
      * @throws IllegalArgumentException if that is no block of the target's array; names the block
      */
     void write(BlockCursor blocks, long[] box, int at) throws IOException;

@@ -19,9 +19,9 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * One stored array as the driver found it, in whatever format: which blocks it becomes, where their
- * bytes lie, and who reads them. The scan, its pruning, its filters and its sharing out to tasks
- * are the same for all formats ({@link SourceScan}).
+ * One stored array as the driver found it, in any format: its blocks, the places of their bytes,
+ * and their reader. The scan, its pruning, its filters and its sharing out to tasks are the same
+ * for all formats ({@link SourceScan}).
  *
  * <p>Immutable and serializable. Two of the same array, unchanged, read in the same way, are equal:
  * Spark then finds cached DataFrames again and reads shared parts of a query once.
@@ -30,7 +30,7 @@ public interface BlockSource extends Serializable {
   /** The name that users give to {@code format(...)}. */
   String format();
 
-  /** Where the array is, with scheme and authority. */
+  /** The path of the array, with scheme and authority. */
   String path();
 
   /** Type and extents of the stored array, for EXPLAIN: {@code "float32[30, 40]"}. */
@@ -84,8 +84,7 @@ public interface BlockSource extends Serializable {
   }
 
   /**
-   * Where the bytes of a box of the array are stored, in their order. Tells Spark which machines
-   * have them.
+   * The stored bytes of a box of the array, in their order. Tells Spark which machines have them.
    *
    * @param offset place of the box's first element
    * @param size extents of the box, none of them 0
@@ -106,8 +105,8 @@ public interface BlockSource extends Serializable {
    * A stretch of a stored object.
    *
    * @param object path of the file, with scheme and authority
-   * @param offset of its first byte
-   * @param bytes of it
+   * @param offset offset of its first byte
+   * @param bytes number of its bytes
    */
   record Chunk(String object, long offset, long bytes) {}
 }

@@ -90,7 +90,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
         .toArray(Column[]::new);
   }
 
-  /** The same as a struct: Spark 4.0 declares no default for this method, newer ones do. */
+  /** The columns as a struct: Spark 4.0 declares no default for this method, newer ones do. */
   @Override
   @SuppressWarnings("deprecation") // Spark 4.0 has no other way to implement a table
   public StructType schema() {

@@ -66,10 +66,10 @@ public final class BlockWrite {
   }
 
   /**
-   * Writes the array; returns when it has its name, or leaves nothing behind.
+   * Writes the array; returns when it has its name, or removes it.
    *
    * @param data blocks of one array, and no further columns; ids of rows are left out
-   * @param sink where the array goes
+   * @param sink target of the array
    * @param replace true to put it in place of one that is there
    * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
    *     stored type does not; names the block
@@ -184,7 +184,7 @@ public final class BlockWrite {
     return Shape.of(extents);
   }
 
-  /** Where blocks end along an axis; null beyond 2^63 - 1, and refused by who writes them. */
+  /** The end of blocks along an axis; null beyond 2^63 - 1, and refused by the writer. */
   private Column end(int axis) {
     return functions.try_add(
         column(schema.offsets().get(axis)), column(schema.sizes().get(axis)).cast("long"));
@@ -300,7 +300,7 @@ public final class BlockWrite {
   /**
    * A task's work: writes its blocks, returns their offsets and sizes.
    *
-   * @param <T> what a partition holds: rows or batches
+   * @param <T> type of a partition's elements: rows or batches
    */
   private static final class WriteTask<T>
       extends AbstractFunction2<TaskContext, scala.collection.Iterator<T>, long[]>

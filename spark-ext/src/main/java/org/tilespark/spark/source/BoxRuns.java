@@ -13,11 +13,11 @@ public final class BoxRuns {
   private final long count;
 
   /**
-   * The runs of a box that lies inside the array.
+   * The runs of a box inside the array.
    *
-   * @param extents of the array
-   * @param offset of the box
-   * @param size of the box, none of them 0
+   * @param extents extents of the array
+   * @param offset offset of the box
+   * @param size extents of the box, none of them 0
    */
   public BoxRuns(long[] extents, long[] offset, long[] size) {
     int rank = extents.length;
@@ -57,7 +57,7 @@ public final class BoxRuns {
     return elements;
   }
 
-  /** Where run {@code index} starts in the array; runs follow in the box's row-major order. */
+  /** The start of run {@code index} in the array; runs follow in the box's row-major order. */
   public long start(long index) {
     long start = first;
     long rest = index;

@@ -91,7 +91,7 @@ public final class CoordinateFilter {
     return axis >= 0 ? offset[axis] : size[kind.sizeColumns().indexOf(attribute)];
   }
 
-  /** A comparison with a constant: {@code attribute} lies below, at or above {@code value}. */
+  /** A comparison with a constant: {@code attribute} is below, at or above {@code value}. */
   private record Comparison(
       String attribute, Object value, boolean below, boolean equal, boolean above) {
     static Comparison of(Filter filter) {

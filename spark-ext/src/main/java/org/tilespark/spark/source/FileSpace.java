@@ -29,7 +29,7 @@ final class FileSpace implements Closeable {
   private static final int READ_WRITE = 2;
   private static final int INTERRUPTED = 4;
 
-  /** Those that writers of this process have open, by their hidden files; guarded by itself. */
+  /** Spaces that writers of this process have open, by their hidden files; guarded by this. */
   private static final Map<Path, FileSpace> OPEN = new HashMap<>();
 
   private final Path file;

@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The hidden files beside a target, each being written by some driver or left by one that was
+ * The hidden files next to a target, each being written by some driver or left by one that was
  * killed. The first kind is told from the second by its time of modification, which a driver renews
  * as long as it lives: that needs no locks, which shared file systems may lack, and no process
  * numbers, which mean nothing on another machine.
@@ -37,14 +37,14 @@ public final class HiddenFiles {
 
   private HiddenFiles() {}
 
-  /** A new name beside {@code target}; nobody else has it. */
+  /** A new name next to {@code target}; nobody else has it. */
   public static Path newName(Path target) {
     return directory(target).resolve("." + target.getFileName() + "." + UUID.randomUUID() + ".tmp");
   }
 
   /**
-   * Removes what killed drivers left beside a target, and says in the log what it removed and what
-   * it left; never fails.
+   * Removes the files that killed drivers left next to a target, and logs those that it removed and
+   * those that it left; never fails.
    *
    * @param own a hidden file that was just made: the file system's own clock
    */
@@ -110,8 +110,8 @@ public final class HiddenFiles {
     /**
      * Begins.
      *
-     * @param channel of the file, for writing; borrowed
-     * @param firstByte what the file begins with: writing it anew makes the file system set the
+     * @param channel channel of the file, for writing; borrowed
+     * @param firstByte the first byte of the file: writing it anew makes the file system set the
      *     time by its own clock
      * @param hasEnded true when the application has ended, and for ever after
      */

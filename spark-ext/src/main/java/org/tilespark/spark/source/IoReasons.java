@@ -10,7 +10,10 @@ import java.nio.file.NoSuchFileException;
 public final class IoReasons {
   private IoReasons() {}
 
-  /** What went wrong, in words: of many of these exceptions the message is the path alone. */
+  /**
+   * The reason of an exception, in words: of many of these exceptions the message is the path
+   * alone.
+   */
   public static String reason(IOException failure) {
     if (failure instanceof FileSystemException named && named.getReason() == null) {
       return named.getFile() + ": " + kind(named);

@@ -29,7 +29,7 @@ final class PositionedWriter extends PosixWriter {
   private final List<Piece> pieces = new ArrayList<>(); // in the order of the buffer
   private int filled; // bytes of the buffer in use
 
-  /** Bytes that lie together in the buffer and in the file. */
+  /** Bytes that are contiguous in the buffer and in the file. */
   private record Piece(long position, int start, int bytes) {
     long end() {
       return position + bytes;

@@ -19,9 +19,9 @@ import org.apache.spark.SparkEnv;
 
 /**
  * A place for one file on a POSIX file system, on which it appears whole or not at all: it is made
- * under a hidden name beside it and renamed. Immutable.
+ * under a hidden name in the same directory and renamed. Immutable.
  *
- * @param path where the file will be
+ * @param path path that the file will have
  */
 public record PosixTarget(Path path) {
   /** Links that Linux follows before it takes a chain for a circle. */
@@ -29,7 +29,7 @@ public record PosixTarget(Path path) {
 
   /**
    * The place that a user named. If that is a symbolic link, the place is the one it leads to,
-   * whether a file is there yet or not: the link stays, and the file appears whole behind it.
+   * whether a file is there yet or not: the link stays, and the file appears whole at its end.
    *
    * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, a
    *     directory is in its place, or no directory can be where it must be
@@ -63,7 +63,7 @@ public record PosixTarget(Path path) {
     return new PosixTarget(path);
   }
 
-  /** Where a chain of links ends; the path itself if it is no link. */
+  /** The end of a chain of links; the path itself if it is no link. */
   private static Path behindLinks(Path path) throws IOException {
     Path end = path;
     for (int links = 0; Files.isSymbolicLink(end); links++) {
@@ -74,8 +74,8 @@ public record PosixTarget(Path path) {
       end = end.resolveSibling(Files.readSymbolicLink(end));
     }
     if (!end.equals(path) && !Files.isDirectory(end.getParent())) {
-      // Directories are made on the way to a name that a user gave, not behind a link: it may lead
-      // to a disk that is not mounted.
+      // Directories are made on the way to a name that a user gave, not at the end of a link: it
+      // may lead to a disk that is not mounted.
       throw new IllegalArgumentException(
           ("Cannot write %s: it is a link to %s, and the directory %s does not exist;"
                   + " make it, or remove the link")
@@ -113,7 +113,7 @@ public record PosixTarget(Path path) {
    * Makes the hidden file, with its header and its whole length, and removes those that killed
    * drivers left.
    *
-   * @param head what the file begins with, 1 byte or more
+   * @param head first bytes of the file, 1 or more
    * @param fileBytes its whole length
    * @param heartbeat how often its time is renewed, see {@link HiddenFiles#BEAT}
    * @return the file, to be closed whatever happens
@@ -203,7 +203,7 @@ public record PosixTarget(Path path) {
       if (!durable) {
         return;
       }
-      // The name lies in the directory, which has its own way to the disk.
+      // The name is in the directory, which has its own way to the disk.
       try (FileChannel directory = FileChannel.open(target.toAbsolutePath().getParent())) {
         directory.force(true);
       } catch (IOException e) {

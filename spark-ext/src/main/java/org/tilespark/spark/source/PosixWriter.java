@@ -16,7 +16,7 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * What a task attempt writes at places inside the hidden file of a {@link PosixTarget}, in the
+ * Writes a task attempt's bytes at places inside the hidden file of a {@link PosixTarget}, in the
  * {@link WriteWay} that suits the file.
  *
  * <p>It never makes the file: an attempt that comes after the job was committed or aborted finds
@@ -100,12 +100,12 @@ public abstract sealed class PosixWriter implements Closeable
   }
 
   /**
-   * Where bytes of the file are stored, by {@link HostMemory#unsafe()} alone: should a page of the
-   * file be lost, HotSpot makes an error of that there, and any other code ends the process.
+   * Memory for bytes of the file, to be stored by {@link HostMemory#unsafe()} alone: should a page
+   * of the file be lost, HotSpot makes an error of that there, and any other code ends the process.
    *
-   * @param position of the first of them in the file
-   * @return room for all of them or for as many as go at once, 1 or more, which cuts no element
-   *     that lies at a multiple of its length; valid until the next call
+   * @param position position of the first of them in the file
+   * @return room for all of them or for a part, 1 or more, which cuts no element at a multiple of
+   *     its length; valid until the next call
    * @throws IOException if they cannot be written; says what there is room for
    */
   public abstract HostMemory room(long position, long bytes) throws IOException;
@@ -128,9 +128,9 @@ public abstract sealed class PosixWriter implements Closeable
   }
 
   /**
-   * Where the failure of a store before is thrown at the latest: HotSpot 17 does so at the thread's
-   * next call into HotSpot itself, newer ones at its next safepoint poll. Arrays of arrays of a
-   * length that the compiler does not know are made by such a call.
+   * Waits until the failure of a store before is thrown: HotSpot 17 throws it at the thread's next
+   * call into HotSpot itself, newer ones at its next safepoint poll. The creation of arrays of
+   * arrays of a length that the compiler does not know is a call of this kind.
    */
   private void awaitFailure() throws IOException {
     int length = (int) Math.min(1, channel.size());

@@ -47,7 +47,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
   /**
    * A reader of one partition.
    *
-   * @param batchBytes of values in a batch; one block if that is larger
+   * @param batchBytes bytes of values in a batch; one block if that is larger
    * @param allocator taken, also if this constructor fails: closed with this reader
    * @param transposer borrowed
    * @throws IOException if the array cannot be opened

@@ -40,7 +40,7 @@ import org.tilespark.spark.rows.BlockScan;
  */
 final class SourceScan
     implements BlockScan, Batch, SupportsReportStatistics, SupportsReportOrdering {
-  /** What a block costs a task that reads no values; so a task gets about a million of those. */
+  /** Cost of a block for a task that reads no values; so a task gets about a million of those. */
   private static final long COORDINATES_BYTES = 128;
 
   private final BlockSource source;
@@ -349,7 +349,7 @@ final class SourceScan
     }
   }
 
-  /** What the optimizer learns of a scan; exact. */
+  /** Statistics of a scan for the optimizer; exact. */
   private record SizeAndRows(
       long bytes, long rows, Map<NamedReference, ColumnStatistics> columnStats)
       implements Statistics {

@@ -12,8 +12,8 @@ enum WriteWay {
 
   /**
    * File systems whose pages belong to one machine and where reserved space cannot run out. Network
-   * mounts write back whole mapped pages, over what another machine has put beside; copy-on-write
-   * file systems need space again when a reserved page is written.
+   * mounts write back whole mapped pages, over the bytes that another machine has put next to them;
+   * copy-on-write file systems need space again when a reserved page is written.
    */
   private static final Set<String> RESERVING = Set.of("ext4", "overlay", "tmpfs", "xfs");
 
@@ -27,7 +27,7 @@ enum WriteWay {
    * The way for a file.
    *
    * @param fileSystem its type, as the system's table of mounts has it
-   * @param processors of this machine that tasks may run on
+   * @param processors processors of this machine that tasks may run on
    */
   static WriteWay of(String fileSystem, int processors) {
     return processors >= MANY_WRITERS && RESERVING.contains(fileSystem) ? MAPPED : POSITIONED;

@@ -51,10 +51,10 @@ abstract class ArraySource implements AutoCloseable {
    */
   abstract boolean next();
 
-  /** Where the array lies in the whole array. */
+  /** The box of the array in the whole array. */
   abstract Box box();
 
-  /** Where it lies, and then where the arrays lie that come beside it. */
+  /** The box of the array, and then those of the arrays that are joined to it. */
   List<Box> boxes() {
     return List.of(box());
   }
@@ -84,9 +84,9 @@ abstract class ArraySource implements AutoCloseable {
   abstract void walk(Taker parts);
 
   /**
-   * Puts the array's parts, and what comes beside it; the pipeline was told to begin.
+   * Puts the parts of the array, and of the arrays joined to it; the pipeline was told to begin.
    *
-   * @param number of the array among the pipeline's inputs
+   * @param number number of the array among the pipeline's inputs
    * @param isComplex true if the pipeline's array is
    * @throws IllegalArgumentException as {@link #walk}
    */
@@ -98,7 +98,7 @@ abstract class ArraySource implements AutoCloseable {
     }
   }
 
-  /** The arrays that come beside the array; valid as long as it is. */
+  /** The arrays that are joined to the array; valid as long as it is. */
   List<List<Plane>> beside() {
     return List.of();
   }
@@ -165,7 +165,7 @@ abstract class ArraySource implements AutoCloseable {
 
   /** Each block is an array. */
   static final class Blocks extends ArraySource {
-    private final List<ArrayProgram> programs; // of the array, then of what comes beside it
+    private final List<ArrayProgram> programs; // of the array, then of those joined to it
     private final StageInput columns; // by the child's ordinals
     private final BlockSchema in;
     private final BlockCursor blocks;
@@ -173,7 +173,7 @@ abstract class ArraySource implements AutoCloseable {
     private final Set<Integer> whole;
 
     /**
-     * @param programs what becomes of a block, then of each array beside it
+     * @param programs program of a block, then of each array joined to it
      */
     Blocks(
         List<ArrayProgram> programs,
@@ -301,9 +301,9 @@ abstract class ArraySource implements AutoCloseable {
     private boolean started; // next() was called before
 
     /**
-     * @param columns of which the further ones tell volumes apart; if there are none, all blocks
-     *     are one volume
-     * @param schema of the child's rows
+     * @param columns columns of which the further ones distinguish volumes; if there are none, all
+     *     blocks are one volume
+     * @param schema schema of the child's rows
      */
     Volumes(
         ArrayProgram program,
@@ -374,7 +374,7 @@ abstract class ArraySource implements AutoCloseable {
     private final RetainedRows retained;
     private final StayingMemory staying;
 
-    /** Borrows what keeps rows where they lie: it outlives the pipeline. */
+    /** Borrows the owner of the rows in place: it outlives the pipeline. */
     Pieces(
         BlockSchema in,
         PieceGroups groups,

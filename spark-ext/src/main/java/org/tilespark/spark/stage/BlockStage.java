@@ -38,7 +38,7 @@ import scala.collection.immutable.Seq;
  *
  * @param program the steps of all
  * @param gathered as {@link StageSpec#gathered}
- * @param branches what is read, in the order of the program's inputs
+ * @param branches inputs of the stage, in the order of the program's inputs
  */
 public record BlockStage(
     ArrayProgram program, Optional<Shape> gathered, List<StageBranch> branches) {
@@ -181,7 +181,7 @@ public record BlockStage(
     return stage;
   }
 
-  /** What the physical stage does. */
+  /** The specification of the physical stage. */
   private StageSpec spec(BlockSchema out) {
     return new StageSpec(program, StageBranch.inputs(branches), out, ScalaInterop.option(gathered));
   }
@@ -211,8 +211,8 @@ public record BlockStage(
    * The physical stage.
    *
    * @param out positions of the block columns in {@code produced}
-   * @param produced what is given, but for the keys of pieces
-   * @param cut what cuts the results into pieces; empty if they stay blocks
+   * @param produced the output, but for the keys of pieces
+   * @param cut cut of the results into pieces; empty if they stay blocks
    * @param batchBytes bytes of values that make a batch
    * @param met as {@link Meeting#reason}, if blocks come together without an exchange
    * @param plannedChildren one for each branch
@@ -404,7 +404,7 @@ public record BlockStage(
     return first.equals(then) ? first : first + ", then " + then;
   }
 
-  /** Columns that are read, then those by which arrays are told apart and that nobody reads. */
+  /** Columns that are read, then those that distinguish arrays and that nobody reads. */
   private static List<Attribute> withKeys(List<Attribute> read, List<Attribute> keys) {
     List<Attribute> all = new ArrayList<>(read);
     keys.stream().filter(key -> Attributes.indexOf(read, key) < 0).forEach(all::add);

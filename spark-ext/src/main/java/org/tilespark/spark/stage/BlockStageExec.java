@@ -74,12 +74,13 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
    * @param inputs columns of the children that are read, in the positions that {@code spec} has
    * @param keys columns of keys in front of pieces; empty if results stay blocks
    * @param produced further output, in the positions that {@code spec} has
-   * @param backend who computes
-   * @param batchBytes of results; twice as many may be in pinned memory before they are asked for
+   * @param backend backend that computes
+   * @param batchBytes bytes of results in a batch; twice as many may be in pinned memory before
+   *     they are asked for
    * @param met why rows that belong together are in the partition of the same number of each child;
    *     empty if an exchange must bring them
-   * @param child what gives the first input
-   * @param others what gives the others
+   * @param child plan that gives the first input
+   * @param others plans that give the other inputs
    */
   public BlockStageExec(
       StageSpec spec,
@@ -101,7 +102,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     this.others = others;
   }
 
-  /** Who is expected to compute, and why. */
+  /** The expected backend, and why. */
   public BackendChoice backend() {
     return backend;
   }
@@ -139,7 +140,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         ScalaInterop.seq(taken.subList(1, taken.size())));
   }
 
-  /** Where blocks only move, they are written where their rows go. */
+  /** Blocks that only move are written where their rows go. */
   @Override
   public boolean supportsColumnar() {
     return !onlyMoves();

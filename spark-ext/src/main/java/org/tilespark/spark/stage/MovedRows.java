@@ -29,12 +29,12 @@ import scala.Option;
  */
 final class MovedRows implements Iterator<InternalRow> {
   /**
-   * What is counted.
+   * Counters of moved rows.
    *
    * @param blocks that were put together, or cut
-   * @param whole those of the latter that are one piece
-   * @param pieces of all of them
-   * @param bytes of rows
+   * @param whole number of the latter that are one piece
+   * @param pieces number of pieces of all of them
+   * @param bytes bytes of rows
    */
   record Counts(SQLMetric blocks, SQLMetric whole, SQLMetric pieces, SQLMetric bytes)
       implements Serializable {}
@@ -56,7 +56,7 @@ final class MovedRows implements Iterator<InternalRow> {
   /**
    * The rows of a partition.
    *
-   * @param arrays what {@code from} gives; borrowed
+   * @param arrays results of {@code from}; borrowed
    */
   MovedRows(
       StageSpec spec,

@@ -56,8 +56,8 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
    * The node over {@code child}, all of whose columns it takes. A column {@value #TREND} is what is
    * taken off, and ends here.
    *
-   * @param kind of the blocks
-   * @param metadata of the values in the result
+   * @param kind kind of the blocks
+   * @param metadata metadata of the values in the result
    * @param gathered shape of the result's blocks, where volumes are gathered
    */
   public static ProgramBlocks of(
@@ -89,8 +89,8 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
    * The node over arrays that are cut alike.
    *
    * @param branches at least one, in whose order the program takes its inputs: the blocks of each,
-   *     then what comes beside them. The result has the columns of the first
-   * @param metadata of the values in the result
+   *     then the arrays joined to them. The result has the columns of the first
+   * @param metadata metadata of the values in the result
    * @param gathered shape of the result's blocks, where arrays are gathered
    */
   public static ProgramBlocks of(
@@ -134,7 +134,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
     return produced;
   }
 
-  /** What is read as one of the inputs. */
+  /** The branch of one of the inputs. */
   StageBranch branch(int input) {
     return StageBranch.of(
         spec().inputs().get(input),
@@ -157,7 +157,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
     return positions.stream().map(at -> (Attribute) produced().apply(at)).toList();
   }
 
-  /** What is read of the first array: the columns of its blocks, and then further ones. */
+  /** The columns that are read of the first array: those of its blocks, and then further ones. */
   public List<Attribute> read() {
     StageBranch first = branch(0);
     return Stream.concat(first.block().stream(), first.further().stream()).toList();

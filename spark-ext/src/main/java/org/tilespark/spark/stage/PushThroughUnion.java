@@ -11,8 +11,8 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Moves programs that treat each block by itself below a union, so that each branch's blocks go
- * through one stage with what is below.
+ * Moves programs that treat each block separately below a union, so that each branch's blocks go
+ * through one stage with the operators below.
  */
 public final class PushThroughUnion extends Rule<LogicalPlan> {
   @Override

@@ -90,7 +90,7 @@ final class StageArrays implements AutoCloseable {
     return first.isThere;
   }
 
-  /** Where all arrays lie, in the order of the program's inputs. */
+  /** The boxes of all arrays, in the order of the program's inputs. */
   List<Box> boxes() {
     return inputs.stream().flatMap(input -> input.source.boxes().stream()).toList();
   }

@@ -45,7 +45,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
   /**
    * The results of a partition.
    *
-   * @param allocator of the buffers; borrowed
+   * @param allocator allocator of the buffers; borrowed
    */
   StageBatches(Job job, BufferAllocator allocator) {
     super(job);

@@ -11,10 +11,10 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 
 /**
- * What a stage reads of one child.
+ * The columns that a stage reads of one child.
  *
  * @param input by positions in {@code columns}
- * @param columns of the child that are read
+ * @param columns columns of the child that are read
  */
 public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan child) {
   /** An input, by positions in any columns, of which those stay that it has. */
@@ -27,7 +27,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
   /**
    * Blocks with some of their further columns.
    *
-   * @param further of several branches, the same ones in the same order
+   * @param further further columns; of several branches, the same ones in the same order
    */
   public static StageBranch of(
       BlockFrame frame, List<Attribute> further, Missing missing, String operator) {
@@ -48,7 +48,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
    * This with a further array in its rows.
    *
    * @param planes columns of its values, or of real and imaginary parts
-   * @param repeated as {@link StageInput.Beside#repeated}
+   * @param repeated repeated axes, as {@link StageInput.Beside#repeated}
    */
   public StageBranch with(List<Attribute> planes, Set<Integer> repeated) {
     List<StageInput.Beside> beside = new ArrayList<>(input.beside());

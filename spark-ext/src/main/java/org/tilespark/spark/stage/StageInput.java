@@ -14,18 +14,18 @@ import org.tilespark.spark.options.Missing;
 import scala.Option;
 
 /**
- * Where the columns of one child of a stage are, by their positions. Complex numbers may come as
- * real blocks, whose imaginary parts are zero.
+ * The positions of the columns of one child of a stage. Complex numbers may come as real blocks,
+ * whose imaginary parts are zero.
  *
  * @param blocks the block columns
  * @param further columns that go with the blocks: first those of the result in its order, then
- *     those that only tell arrays apart; of several children, the same ones in the same order
+ *     those that only distinguish arrays; of several children, the same ones in the same order
  * @param beside further arrays in the same rows
- * @param trend what is taken off, an array of DOUBLE; -1 if nothing is
+ * @param trend the trend to subtract, an array of DOUBLE; -1 if there is none
  * @param assembled how blocks are put together from pieces; empty if the child gives blocks
  * @param cells the place of a piece's target block; empty if the child gives blocks
- * @param missing what happens where blocks that are gathered leave a hole
- * @param operator who asks, for messages: {@code "volume_fft"}
+ * @param missing treatment of holes in blocks that are gathered
+ * @param operator operator's name, for messages: {@code "volume_fft"}
  */
 public record StageInput(
     BlockSchema blocks,
@@ -75,12 +75,12 @@ public record StageInput(
     return all;
   }
 
-  /** The same blocks with other further columns. */
+  /** These blocks with other further columns. */
   StageInput with(List<Integer> others, Missing asked, String asking) {
     return new StageInput(blocks, others, beside, trend, assembled, cells, asked, asking);
   }
 
-  /** The same blocks with other arrays beside them. */
+  /** These blocks with other arrays joined to them. */
   StageInput with(List<Beside> arrays) {
     return new StageInput(blocks, further, arrays, trend, assembled, cells, missing, operator);
   }
@@ -91,12 +91,12 @@ public record StageInput(
         blocks.real(), further, beside, trend, assembled, cells, missing, operator);
   }
 
-  /** The same blocks with a trend that is taken off. */
+  /** These blocks with a trend to subtract. */
   StageInput withTrend(int position) {
     return new StageInput(blocks, further, beside, position, assembled, cells, missing, operator);
   }
 
-  /** The same columns at other positions. */
+  /** These columns at other positions. */
   StageInput mapped(IntUnaryOperator position) {
     return new StageInput(
         blocks.mapped(position),

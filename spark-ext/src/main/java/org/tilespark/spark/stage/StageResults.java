@@ -25,7 +25,7 @@ import org.tilespark.spark.rows.CarriedColumns;
  * time. Closed by the task at its end, whatever that end is, after the pipeline, which its maker
  * closes.
  *
- * @param <R> what is handed out: rows, or batches of one row; each is valid until the next one is
+ * @param <R> type of the results: rows, or batches of one row; each is valid until the next one is
  *     asked for
  */
 abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
@@ -34,7 +34,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
    *
    * @param pieces makes a cursor over the pieces of a result; null if results leave whole
    * @param keys columns put before those of the blocks; null if there are none
-   * @param schema of the output, keys first
+   * @param schema schema of the output, keys first
    * @param batchBytes bytes of values that make a batch
    */
   record Output(Pieces pieces, PieceKeys keys, StructType schema, long batchBytes)
@@ -57,8 +57,8 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /**
    * A block or piece of a result, and the further columns it goes with.
    *
-   * @param source where the result has it
-   * @param place where it goes
+   * @param source box in the result
+   * @param place box that it goes to
    */
   record Label(Box source, Box place, List<long[]> keys, UnsafeRow further) {
     /** How often it is handed out, with other keys each time. */
@@ -68,11 +68,11 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   /**
-   * What results are made of.
+   * The sources of results.
    *
    * @param arrays owned
    * @param carried the further columns, in the order of the output
-   * @param trendOrdinal of the trend in the first input's rows, or -1
+   * @param trendOrdinal ordinal of the trend in the first input's rows, or -1
    */
   record Job(
       StageSpec spec,

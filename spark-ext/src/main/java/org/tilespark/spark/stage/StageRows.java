@@ -35,7 +35,7 @@ final class StageRows extends StageResults<InternalRow> {
   /**
    * The results of a partition.
    *
-   * @param allocator of rows that do not go into an exchange
+   * @param allocator allocator of rows that do not go into an exchange
    */
   StageRows(Job job, BufferAllocator allocator) {
     super(job);

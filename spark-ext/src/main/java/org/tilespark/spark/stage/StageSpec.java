@@ -17,15 +17,15 @@ import org.tilespark.spark.block.Bytes;
 import scala.Option;
 
 /**
- * What happens to the blocks of one or several arrays between two exchanges, and where their
- * columns are. Blocks of several inputs meet that agree in their places and further columns.
+ * The program on the blocks of one or several arrays between two exchanges, and the positions of
+ * their columns. Blocks of several inputs meet that agree in their places and further columns.
  *
- * @param program what happens. Its inputs are, for each of {@code inputs}, the blocks and then what
- *     comes beside them
- * @param inputs what each child gives, by positions among the columns that are read of all children
+ * @param program program of the stage. Its inputs are, for each of {@code inputs}, the blocks and
+ *     then the arrays joined to them
+ * @param inputs inputs of each child, by positions among the columns that are read of all children
  * @param out positions of the block columns among those that are given
  * @param gathered shape of a block of the result where all blocks that agree in their further
- *     columns are parts of one array, in any tiling; empty where each block is taken by itself
+ *     columns are parts of one array, in any tiling; empty where each block is taken alone
  */
 public record StageSpec(
     ArrayProgram program, List<StageInput> inputs, BlockSchema out, Option<Shape> gathered)
@@ -35,7 +35,7 @@ public record StageSpec(
     inputs = List.copyOf(inputs);
   }
 
-  /** The same of real parts alone, for a program of one input that computes nothing. */
+  /** This stage for real parts alone, for a program of one input that computes nothing. */
   StageSpec real() {
     return new StageSpec(
         new ArrayProgram(program.extents(), program.type(), false, program.steps()),
@@ -49,7 +49,7 @@ public record StageSpec(
     return inputs.get(0);
   }
 
-  /** Who asks, for messages about results. */
+  /** The operator's name, for messages about results. */
   public String operator() {
     return first().operator();
   }
@@ -120,7 +120,7 @@ public record StageSpec(
         && program.isComplex() == first().blocks().isComplex();
   }
 
-  /** True if each block is taken by itself. */
+  /** True if each block is taken alone. */
   public boolean takesEachBlock() {
     return inputs.size() == 1 && first().assembled().isEmpty() && gathered.isEmpty();
   }
@@ -137,7 +137,7 @@ public record StageSpec(
         && program.meetings().stream().allMatch(Permutation::isIdentity);
   }
 
-  /** True if each block is taken by itself, and stays what it is in shape but for its axes. */
+  /** True if each block is taken alone, and keeps its shape but for its axes. */
   boolean isBlockByBlock() {
     return takesEachBlock()
         && program.cutAxes().whole().isEmpty()

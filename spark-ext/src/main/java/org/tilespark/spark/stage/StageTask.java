@@ -24,7 +24,7 @@ import org.tilespark.spark.runtime.TaskRun;
  * The body of a task that runs a stage: opens a pipeline and an allocator for one partition of each
  * child and ties both to the end of the task, whether it succeeds, fails or is killed.
  *
- * @param <R> what it gives: rows or batches
+ * @param <R> type of the results: rows or batches
  */
 record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R> form)
     implements PartitionsTask<R> {
@@ -32,10 +32,10 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
   private static final int BATCHES_AHEAD = 2;
 
   /**
-   * What a task must know.
+   * The facts that a task needs.
    *
-   * @param spec what happens
-   * @param children what gives each input
+   * @param spec specification of the stage
+   * @param children sources of the inputs
    */
   record Job(StageSpec spec, List<Child> children, StageResults.Output output)
       implements Serializable {
@@ -68,7 +68,7 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
   /**
    * How the arrays of an input come.
    *
-   * @param columns of the input, by the child's ordinals
+   * @param columns columns of the input, by the child's ordinals
    * @param rows schema of the child's rows
    * @param keys ordinals of the columns in which rows agree that belong together
    * @param isInBatches true if the child gives batches

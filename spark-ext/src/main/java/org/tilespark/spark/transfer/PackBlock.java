@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * A block's elements as numpy lays them out in memory: C order, little-endian, parts of complex
- * elements next to each other. One copy, from the array where it lies. Children: the block.
+ * elements next to each other. One copy, directly from the array. Children: the block.
  */
 public final class PackBlock extends BlockExpression {
   private final PackedBlocks blocks;

@@ -17,13 +17,13 @@ import org.tilespark.spark.numpy.NpyType;
 import scala.Option;
 
 /**
- * What both directions must know of the blocks of one array.
+ * The facts of one array's blocks that both directions need.
  *
- * @param arguments which of an expression's children is which column of a block: offsets, sizes,
- *     then values and imag, or data, of which {@code values} is the place
- * @param type of the packed elements
- * @param operator who asks, for messages
- * @param extents of the whole array, if they are known
+ * @param arguments order of an expression's children as columns of a block: offsets, sizes, then
+ *     values and imag, or data, which has the place of {@code values}
+ * @param type type of the packed elements
+ * @param operator operator's name, for messages
+ * @param extents extents of the whole array, if they are known
  */
 public record PackedBlocks(
     BlockSchema arguments, NpyType type, String operator, Option<Shape> extents)
@@ -43,7 +43,7 @@ public record PackedBlocks(
    * Of an expression whose children are a block's own columns, in {@link BlockSchema#blockColumns}'
    * order.
    *
-   * @param blocks where these columns are in the rows that are read
+   * @param blocks ordinals of these columns in the rows that are read
    */
   static PackedBlocks of(
       BlockSchema blocks, NpyType type, String operator, Optional<Shape> extents) {
@@ -73,7 +73,7 @@ public record PackedBlocks(
   /**
    * The bytes of a block's elements or values.
    *
-   * @param count of elements
+   * @param count number of elements
    * @param width bytes of each
    * @param row the block, for the message
    * @throws IllegalArgumentException that names the block, if that is more than a row can hold
@@ -101,7 +101,7 @@ public record PackedBlocks(
     return arguments.sizes().stream().mapToLong(row::getInt).toArray();
   }
 
-  /** What the elements of a checked block take: {@code rows x cols x 4 = 2 x 3 x 4 = 24}. */
+  /** The bytes of a checked block's elements: {@code rows x cols x 4 = 2 x 3 x 4 = 24}. */
   String bytesText(long count, InternalRow row) {
     BlockKind kind = arguments.kind();
     StringJoiner names = new StringJoiner(" x ");

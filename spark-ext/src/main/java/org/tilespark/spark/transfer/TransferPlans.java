@@ -28,9 +28,9 @@ public final class TransferPlans {
   private TransferPlans() {}
 
   /**
-   * The same rows, with the elements of each block as bytes in a column {@code data} in the place
-   * of {@code values} and {@code imag}. Its metadata is that of {@code values}, with the type of
-   * the elements as {@code tilespark.fileType}.
+   * These rows, with the elements of each block as bytes in a column {@code data} in the place of
+   * {@code values} and {@code imag}. Its metadata is that of {@code values}, with the type of the
+   * elements as {@code tilespark.fileType}.
    *
    * @param dtype type of the elements; by default the type that the metadata states, if the columns
    *     hold it, else the columns' own
@@ -59,13 +59,13 @@ public final class TransferPlans {
   }
 
   /**
-   * The same rows, with blocks of {@code values} and {@code imag} in the place of the packed
-   * elements in a column {@code data}: the inverse of {@link #pack}. Types are widened as {@code
+   * These rows, with blocks of {@code values} and {@code imag} in the place of the packed elements
+   * in a column {@code data}: the inverse of {@link #pack}. Types are widened as {@code
    * format("npy")} does, and {@code values} gets the metadata that it states, as far as they are
-   * known, beside that of {@code data}.
+   * known, in addition to that of {@code data}.
    *
    * @param dtype type of the elements; by default the type that the metadata of {@code data} states
-   * @param extents of the whole array in place of those that the metadata states
+   * @param extents extents of the whole array in place of those that the metadata states
    * @param blockShape elements per axis of a full block, which the metadata then states
    * @throws IllegalArgumentException if {@code input} has no packed blocks of this kind, or has a
    *     column {@code values} or {@code imag} already, or an argument cannot be read

@@ -23,7 +23,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * One value array of a block, from its packed elements: the inverse of {@link PackBlock}. One copy,
- * from the bytes where they lie. Children: the block's offsets and sizes, then its data.
+ * directly from the bytes. Children: the block's offsets and sizes, then its data.
  */
 public final class UnpackBlock extends BlockExpression {
   private final PackedBlocks blocks;
@@ -32,7 +32,7 @@ public final class UnpackBlock extends BlockExpression {
   /**
    * For Catalyst and {@link TransferPlans}.
    *
-   * @param part which array: 0 for {@code values}, 1 for {@code imag}
+   * @param part number of the array: 0 for {@code values}, 1 for {@code imag}
    */
   public UnpackBlock(PackedBlocks blocks, Integer part, Seq<Expression> children) {
     super(children);
@@ -71,7 +71,7 @@ public final class UnpackBlock extends BlockExpression {
     return values;
   }
 
-  /** The bytes of a binary value, where they lie if that can be found out; null if it is null. */
+  /** The bytes of a binary value, in place if possible; null if it is null. */
   private static HostMemory bytes(Expression child, InternalRow input) {
     if (child instanceof BoundReference column && input instanceof UnsafeRow row) {
       // A row holds binary values as it holds texts, and shows the latter without a copy.

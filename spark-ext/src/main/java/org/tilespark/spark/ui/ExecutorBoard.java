@@ -32,9 +32,9 @@ public final class ExecutorBoard extends SparkListener {
    * One executor.
    *
    * @param executorId Spark's id
-   * @param host where it runs; empty until Spark has said so
+   * @param host its host; empty until Spark has said so
    * @param endedBecause why it ended, in Spark's words; nothing while it lives
-   * @param status what it said last; nothing if it has not reported
+   * @param status its last status; nothing if it has not reported
    */
   public record Entry(
       String executorId,

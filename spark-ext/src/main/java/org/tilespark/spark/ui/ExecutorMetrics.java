@@ -94,7 +94,9 @@ public final class ExecutorMetrics {
         "blocks computed on the CPU",
         runtime -> runtime.hostWork().get(Measure.BLOCKS));
     counter(
-        "host.batches", "batches of those blocks", runtime -> runtime.hostWork().get(Measure.BATCHES));
+        "host.batches",
+        "batches of those blocks",
+        runtime -> runtime.hostWork().get(Measure.BATCHES));
     counter(
         "host.computeTimeNs",
         "time tasks computed on the CPU",
@@ -106,10 +108,19 @@ public final class ExecutorMetrics {
         "gpu.deviceMemoryUsedBytes",
         "device memory that tasks hold now",
         MemoryGovernor::usedBytes);
-    device("gpu.deviceMemoryPeakBytes", "most device memory that tasks ever held", MemoryGovernor::peakBytes);
-    device("gpu.deviceMemoryLimitBytes", "device memory that tasks may hold", MemoryGovernor::limitBytes);
+    device(
+        "gpu.deviceMemoryPeakBytes",
+        "most device memory that tasks ever held",
+        MemoryGovernor::peakBytes);
+    device(
+        "gpu.deviceMemoryLimitBytes",
+        "device memory that tasks may hold",
+        MemoryGovernor::limitBytes);
     host("gpu.pinnedUsedBytes", "pinned Arrow buffers alive now", HostStatus.Memory.PINNED_HELD);
-    host("gpu.pinnedPeakBytes", "most pinned Arrow buffers ever alive", HostStatus.Memory.PINNED_PEAK);
+    host(
+        "gpu.pinnedPeakBytes",
+        "most pinned Arrow buffers ever alive",
+        HostStatus.Memory.PINNED_PEAK);
     host(
         "gpu.pinnedKeptBytes",
         "pinned memory that is not in use; when nothing runs, at most `memory.pinnedPoolSize` and"

@@ -41,7 +41,7 @@ public final class GpuTab extends SparkUITab {
   /**
    * Adds the tab to a UI, whether it serves already or not yet.
    *
-   * @param board what it shows, whenever it is asked
+   * @param board the board that it shows, whenever it is asked
    * @throws IllegalStateException if this version of Spark's UI is too different
    */
   public static void attach(SparkUI ui, ExecutorBoard board) {
@@ -117,7 +117,7 @@ public final class GpuTab extends SparkUITab {
     return method;
   }
 
-  /** What Scala calls the default of parameter {@code i}, counted from 0. */
+  /** Scala's default of parameter {@code i}, counted from 0. */
   private static Method defaultOf(int i) {
     try {
       return UIUtils$.class.getMethod("headerSparkPage$default$" + (i + 1));

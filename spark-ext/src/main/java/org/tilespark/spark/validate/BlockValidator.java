@@ -41,8 +41,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * nullElement}, {@code wrongLength} of single blocks; {@code overlap} and {@code hole} of blocks
  * together.
  *
- * <p>Further columns tell several arrays apart: blocks that differ in one belong to two arrays. The
- * extents of an array are those that the column metadata states, else what its blocks reach.
+ * <p>Further columns distinguish several arrays: blocks that differ in one belong to two arrays.
+ * The extents of an array are those that the column metadata states, else what its blocks reach.
  *
  * <p>Nothing runs until the result is read. Values stay where they are: a first pass looks at each
  * row's null bits and lengths; for holes and overlaps only places and sizes are shuffled, by the
@@ -93,11 +93,11 @@ public final class BlockValidator {
   /**
    * The plan of all defects of blocks.
    *
-   * @param input blocks, and columns that tell several arrays apart
-   * @param kind what kind of blocks they are meant to be
+   * @param input blocks, and columns that distinguish several arrays
+   * @param kind kind of the blocks
    * @param stated extents of the whole array in place of those that the metadata states
    * @param asDataset makes a DataFrame of a plan
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @return columns code, block, found, expected; no rows if the input is good
    * @throws IllegalArgumentException if the input is streaming
    */
@@ -245,7 +245,7 @@ public final class BlockValidator {
       String e = extents.map(all -> all.extent(along) + "L").orElse("e" + axis);
       known.add(e + " AS e" + axis);
       known.add("m" + axis);
-      // A cell is as wide as several blocks, so that few blocks lie in more than one.
+      // A cell is as wide as several blocks, so that few blocks are in more than one.
       sized.add("e" + axis);
       sized.add(
           "greatest(coalesce(m%s, 1L) * %s, e%s div %s + 1) AS c%s"

@@ -36,7 +36,7 @@ final class CellCheck
    * @param boxes rows of offsets and sizes
    * @param low first element of the cell
    * @param high its end, exclusive
-   * @param group what names the array among several, or ""
+   * @param group name of the array among several, or ""
    * @return rows of code, block, found, expected
    */
   @Override
@@ -122,7 +122,7 @@ final class CellCheck
     return ScalaInterop.list(numbers).stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** Joins pieces that lie face to face, axis by axis. */
+  /** Joins adjacent pieces, axis by axis. */
   private static List<long[]> merged(List<long[]> pieces, int rank) {
     List<long[]> list = pieces;
     for (int axis = rank - 1; axis >= 0; axis--) {

@@ -9,8 +9,8 @@ import org.tilespark.spark.block.BlockKind;
 
 /**
  * SQL expressions over one row's facts, each a struct of code, block, found and expected, or NULL
- * if that is in order. The facts are the columns g0... (what tells arrays apart), o0... and s0...
- * (places and sizes, per axis), length0... and null0... (per array).
+ * if that is in order. The facts are the columns g0... (columns that distinguish arrays), o0... and
+ * s0... (places and sizes, per axis), length0... and null0... (per array).
  */
 final class DefectSql {
   private final BlockKind kind;
@@ -22,7 +22,7 @@ final class DefectSql {
    * Expressions for one DataFrame.
    *
    * @param extents that the column metadata states
-   * @param further names of the columns that tell arrays apart
+   * @param further names of the columns that distinguish arrays
    */
   DefectSql(BlockKind kind, Optional<Shape> extents, List<String> further) {
     this.kind = kind;
@@ -31,9 +31,7 @@ final class DefectSql {
     this.further = further;
   }
 
-  /**
-   * What is wrong with a block's place and size along an axis: structs, or null where nothing is.
-   */
+  /** The defects of a block's place and size along an axis: structs, or null if there are none. */
   List<String> placeChecks(int axis) {
     String offset = kind.offsetColumns().get(axis);
     String size = kind.sizeColumns().get(axis);
@@ -64,13 +62,13 @@ final class DefectSql {
     return checks;
   }
 
-  /** Where a block ends along an axis; null beyond 2^63 - 1. */
+  /** The end of a block along an axis; null beyond 2^63 - 1. */
   static String end(int axis) {
     return "try_add(o" + axis + ", cast(s" + axis + " AS BIGINT))";
   }
 
   /**
-   * What is wrong with an array of a block.
+   * The defects of an array of a block.
    *
    * @param part 0 for {@code values}, 1 for {@code imag}
    * @param column that name

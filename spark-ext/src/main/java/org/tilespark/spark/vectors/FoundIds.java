@@ -19,12 +19,12 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
-/** The ids of rows of a matrix beside their places, which an operator found. */
+/** Adds the ids of a matrix's rows to the places that an operator found. */
 public final class FoundIds {
   private FoundIds() {}
 
   /**
-   * The rows with one more column, {@code PLACE_id}, behind that of the place; as they are if the
+   * The rows with one more column, {@code PLACE_id}, after that of the place; as they are if the
    * matrix has no ids.
    *
    * @param found rows with a place and the further columns of the matrix

@@ -11,7 +11,7 @@ import org.tilespark.spark.options.RowPolicy;
  * @param vector how a row holds its vector
  * @param length elements of each vector
  * @param blockRows rows of a full block
- * @param rows of the table when the query was made; -1 if they were not counted
+ * @param rows rows of the table when the query was made; -1 if they were not counted
  * @param hasIds true if ids ride along
  * @param order the order of the rows
  * @param policies what becomes of rows that cannot be taken as they are, and names for messages
@@ -69,7 +69,7 @@ public record GatherSpec(
         || policies.nan() == RowPolicy.SKIP;
   }
 
-  /** What is wrong with a table that has no rows. */
+  /** The error about a table that has no rows. */
   IllegalArgumentException empty() {
     return new IllegalArgumentException(
         "%s: the table has no rows%s; a matrix has at least one"

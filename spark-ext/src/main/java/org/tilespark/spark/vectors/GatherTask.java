@@ -34,7 +34,7 @@ import scala.runtime.AbstractFunction2;
 /**
  * Gathers the rows of one partition into blocks, in their order.
  *
- * @param <T> what a partition holds: rows or batches
+ * @param <T> type of a partition's elements: rows or batches
  */
 final class GatherTask<T>
     extends AbstractFunction2<
@@ -42,7 +42,9 @@ final class GatherTask<T>
     implements Serializable {
   private static final long serialVersionUID = 1;
 
-  /** A block has no more rows once its ids have so many bytes: long texts may have any length. */
+  /**
+   * Most bytes of a block's ids, after which it has no more rows: long texts may have any length.
+   */
   private static final long MOST_ID_BYTES = 8L * UsualShape.BYTES;
 
   private final GatherSpec spec;
@@ -52,12 +54,12 @@ final class GatherTask<T>
   private final Places places;
   private final Metrics metrics;
 
-  /** What tasks count. */
+  /** Counters of the tasks. */
   record Metrics(SQLMetric blocks, SQLMetric rows, SQLMetric skipped) implements Serializable {}
 
   /**
    * @param inputs the columns that are read, in the order that the spec has
-   * @param ordinals of these columns in the rows of the partition
+   * @param ordinals ordinals of these columns in the rows of the partition
    */
   GatherTask(
       GatherSpec spec,
@@ -150,7 +152,7 @@ final class GatherTask<T>
     /**
      * Takes the next row that is not left out.
      *
-     * @param to where its vector goes
+     * @param to memory for its vector
      * @param before rows that were taken before it
      * @return false if there is none
      */

@@ -116,10 +116,10 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   }
 
   /**
-   * What a plan gives.
+   * The input of a plan.
    *
-   * @param <T> what a partition holds: rows, or batches of several rows
-   * @param size rows of such a thing
+   * @param <T> type of a partition's elements: rows, or batches of several rows
+   * @param size number of rows of an element
    */
   private record Input<T>(
       RDD<T> partitions, BlockCursor.Source<T> source, SerializableFunction<T, Long> size) {
@@ -206,7 +206,10 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
     return new GatherTask.Metrics(nobody, nobody, nobody);
   }
 
-  /** What gives as many rows in each partition, before they are sorted there and projected. */
+  /**
+   * The plan below a sort: it has as many rows in each partition, before they are sorted there and
+   * projected.
+   */
   private static SparkPlan belowSort(SparkPlan plan) {
     return plan instanceof WholeStageCodegenExec
             || plan instanceof InputAdapter

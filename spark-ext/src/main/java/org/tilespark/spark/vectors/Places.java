@@ -3,7 +3,7 @@ package org.tilespark.spark.vectors;
 import java.io.Serializable;
 import java.util.Arrays;
 
-/** Where the rows of each partition begin in the matrix. Immutable. */
+/** The first places of each partition's rows in the matrix. Immutable. */
 final class Places implements Serializable {
   private static final long serialVersionUID = 1;
 

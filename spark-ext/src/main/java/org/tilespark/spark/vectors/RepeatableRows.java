@@ -49,12 +49,12 @@ import scala.collection.immutable.Seq;
 /**
  * Whether a plan gives the same rows in the same order of the same partitions whenever it is run: a
  * place in that order then means the same row in the pass that counts and in the one that gathers,
- * and in two uses of a result. Files, ranges, local and cached rows do, and what works on them row
- * by row; a global sort of rows that are the same ones does, if its columns tell them apart. A
+ * and in two uses of a result. Files, ranges, local and cached rows do, and operators on them row
+ * by row; a global sort of rows that are the same ones does, if its columns distinguish them. A
  * shuffle brings rows in no fixed order, and of other nodes it is not known.
  */
 final class RepeatableRows {
-  /** What a user can do. */
+  /** Advice for the user. */
   static final String HELP =
       "state columns that order the rows, as orderBy => 'id', or an id, or persist() the table"
           + " first";
@@ -86,7 +86,7 @@ final class RepeatableRows {
     }
   }
 
-  /** What is wrong with rows whose order is not fixed. */
+  /** The error about rows whose order is not fixed. */
   static IllegalArgumentException noPlaces(String doubt, String operator) {
     return new IllegalArgumentException(
         "%s: the rows have no places that stay: %s; %s".formatted(operator, doubt, HELP));
@@ -129,8 +129,8 @@ final class RepeatableRows {
    * Why the rows of a plan may be others when it is run again, whatever their order; empty if they
    * are not.
    *
-   * @param columns those that must be the same in each run; others may have other values, as lists
-   *     whose elements come in no fixed order
+   * @param columns columns that must be the same in each run; others may have other values, as
+   *     lists whose elements come in no fixed order
    */
   static Optional<String> doubtOfSet(LogicalPlan plan, AttributeSet columns) {
     if (plan instanceof InMemoryRelation) {

@@ -54,7 +54,7 @@ public final class SpreadPlans {
    * are ids, and its elements as an array. Blocks that are not whole along the columns are
    * re-blocked first.
    *
-   * @param name of the column of arrays
+   * @param name name of the column of arrays
    * @param asDataset makes a DataFrame of a plan; a query over the places of the blocks runs now
    *     where metadata does not say how they are cut
    * @throws IllegalArgumentException if the blocks are complex, or columns would have the same name
@@ -208,7 +208,7 @@ public final class SpreadPlans {
     return ids;
   }
 
-  /** The same; {@code withFurther} with the further columns behind them, under fresh ids. */
+  /** The rows and ids; {@code withFurther} with the further columns after them, under fresh ids. */
   static LogicalPlan rowIds(LogicalPlan matrix, boolean withFurther, String operator) {
     BlockFrame frame = BlockFrame.of(matrix, KIND, operator);
     Attribute ids =
@@ -251,8 +251,9 @@ public final class SpreadPlans {
    * Blocks of the matrix whose elements are the rows {@code row, col, value} of a table.
    *
    * @param blockShape rows and columns of a full block
-   * @param missing what elements are that no row has
-   * @param extents of the matrix, if they are known; else it ends where its last elements do
+   * @param missing value of elements that no row has
+   * @param extents extents of the matrix, if they are known; else it ends where its last elements
+   *     do
    * @throws IllegalArgumentException if a column is missing or of another type, or a further column
    *     has no order
    */

@@ -14,9 +14,9 @@ import scala.Option;
  * @param further positions of the further columns among those that are read
  * @param ids position of the column of ids; -1 if there is none, or it is not read
  * @param isCells true for a row for each element
- * @param extents of the matrix, if they are known: blocks are whole along its columns then, but for
- *     a row for each element
- * @param operator who asks, for messages
+ * @param extents extents of the matrix, if they are known: blocks are whole along its columns then,
+ *     but for a row for each element
+ * @param operator operator's name, for messages
  */
 public record SpreadSpec(
     BlockSchema blocks,

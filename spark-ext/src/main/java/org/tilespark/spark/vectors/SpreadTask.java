@@ -29,9 +29,9 @@ import sun.misc.Unsafe;
 /**
  * Spreads the blocks of one partition into rows, in their order.
  *
- * @param <T> what a partition holds: rows or batches
+ * @param <T> type of a partition's elements: rows or batches
  * @param inputs the columns that are read
- * @param ordinals of these columns in the rows of the partition
+ * @param ordinals ordinals of these columns in the rows of the partition
  * @param output the rows that are given
  */
 record SpreadTask<T>(
@@ -71,7 +71,7 @@ record SpreadTask<T>(
     final ElementType type = blocks.elementType();
     final BlockCheck check =
         new BlockCheck(blocks, spec.operator(), spec.extents().getOrElse(() -> null));
-    final Object[] cells; // what each row holds beside its numbers: places, further columns, id
+    final Object[] cells; // values of each row other than its numbers: places, further columns, id
     final UnsafeProjection heads;
     HostMemory values; // of the current block
     private int next; // row of the current block

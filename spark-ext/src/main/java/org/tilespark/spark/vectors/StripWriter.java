@@ -71,7 +71,7 @@ final class StripWriter {
     return (size + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
   }
 
-  /** Where the vector at {@code index} goes. */
+  /** The memory for the vector at {@code index}. */
   HostMemory vector(int index) {
     long size = (long) length * elementBytes;
     return new HostMemory(bytes, Platform.BYTE_ARRAY_OFFSET + vectorsAt + index * size, size);
@@ -80,7 +80,7 @@ final class StripWriter {
   /**
    * Ends the block.
    *
-   * @param place of its first row
+   * @param place place of its first row
    * @param rows vectors that were written
    * @param ids one for each row; null if there are none
    */

@@ -15,12 +15,12 @@ import org.tilespark.spark.block.BlockSchema;
 /**
  * How a row holds its vector.
  *
- * @param form of its columns
- * @param type of the elements
- * @param columns of the row that are the vector
+ * @param form form of its columns
+ * @param type element type
+ * @param columns number of columns of the row that are the vector
  */
 record VectorColumn(Form form, ElementType type, int columns) implements Serializable {
-  /** What a column that holds a vector, or an element of it, is. */
+  /** The form of a column that holds a vector, or an element of it. */
   enum Form {
     ARRAY,
     /** A Vector of spark.ml or spark.mllib, dense or sparse. */
@@ -37,7 +37,7 @@ record VectorColumn(Form form, ElementType type, int columns) implements Seriali
   static final int INDICES = 2;
   static final int VALUES = 3;
 
-  /** What the field {@code type} says of a sparse vector. */
+  /** Value of the field {@code type} for a sparse vector. */
   static final int SPARSE = 0;
 
   /** How a column holds vectors; empty if it holds none. */

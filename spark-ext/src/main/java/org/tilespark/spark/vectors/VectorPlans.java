@@ -58,7 +58,9 @@ public final class VectorPlans {
   /** Metadata of a column of vectors: the count of their elements. */
   static final String LENGTH = "tilespark.length";
 
-  /** What spark.ml says of a column of vectors, and the count of elements therein. */
+  /**
+   * The key of spark.ml's metadata on a column of vectors, which has the count of their elements.
+   */
   private static final String ML_ATTRIBUTES = "ml_attr";
 
   private static final String ML_COUNT = "num_attrs";
@@ -92,7 +94,7 @@ public final class VectorPlans {
    * @param names one column of arrays or of Vectors, or one or more columns of numbers
    * @param asDataset makes a DataFrame of a plan: the first vector tells their length where nothing
    *     else does, and rows are counted where that is cheap; both run now
-   * @param operator who asks, for messages
+   * @param operator operator's name, for messages
    * @throws IllegalArgumentException if a column is missing or of another type, the table has no
    *     rows, or its rows come in no fixed order and nothing orders them
    */
@@ -203,7 +205,7 @@ public final class VectorPlans {
   /**
    * The column of a name.
    *
-   * @param columns of the table
+   * @param columns columns of the table
    * @throws IllegalArgumentException that names all columns, if there is none, or more than one
    */
   static Attribute column(
@@ -309,7 +311,7 @@ public final class VectorPlans {
         : new Order(stated(optimized, id), false);
   }
 
-  /** The columns of a sort, of which tasks check that they tell all rows apart. */
+  /** The columns of a sort, of which tasks check that they distinguish all rows. */
   private List<Attribute> sorted(LogicalPlan optimized, Sort sort) {
     List<Attribute> output = ScalaInterop.list(optimized.output());
     List<Expression> keys =

@@ -31,7 +31,7 @@ final class VectorReader {
   private final String name; // of the column, for messages
 
   /**
-   * @param ordinals of the vector's columns in the rows
+   * @param ordinals ordinals of the vector's columns in the rows
    */
   VectorReader(GatherSpec spec, List<Integer> ordinals, String name) {
     this.spec = spec;
@@ -47,7 +47,7 @@ final class VectorReader {
   /**
    * Copies the vector of the cursor's row.
    *
-   * @param to where it goes, {@code length} elements; undefined if the row is left out
+   * @param to memory for it, {@code length} elements; undefined if the row is left out
    * @param row names the row, for messages
    * @return false if the row is left out
    * @throws IllegalArgumentException that names the row, if a policy refuses it

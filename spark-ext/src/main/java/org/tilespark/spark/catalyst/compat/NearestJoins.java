@@ -26,8 +26,8 @@ public final class NearestJoins {
   private static final boolean PRESENT = isPresent();
 
   /**
-   * What the join asks: for each row of {@code left}, the {@code k} rows of {@code right} for which
-   * {@code ranking} is best.
+   * The request of the join: for each row of {@code left}, the {@code k} rows of {@code right} for
+   * which {@code ranking} is best.
    *
    * @param largest true if the largest value is best; false if the least
    */

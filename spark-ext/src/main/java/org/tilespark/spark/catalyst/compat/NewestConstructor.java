@@ -6,8 +6,8 @@ import java.util.Arrays;
 
 /**
  * The constructor of a Scala class of the running Spark, known by its first parameters: those that
- * every version has. Parameters that newer versions add behind them take the default that Scala
- * declares. Immutable.
+ * every version has. Parameters that newer versions append take the default that Scala declares.
+ * Immutable.
  */
 final class NewestConstructor<T> {
   private final Class<T> type;
@@ -92,7 +92,7 @@ final class NewestConstructor<T> {
         .orElseThrow(() -> new NoSuchMethodException(type.getName()));
   }
 
-  /** What Scala calls the default of constructor parameter {@code i}, counted from 0. */
+  /** Scala's default of constructor parameter {@code i}, counted from 0. */
   private static Object defaultOf(Class<?> type, int i) throws ReflectiveOperationException {
     Class<?> companion = Class.forName(type.getName() + "$", true, type.getClassLoader());
     return companion

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The version of the running Spark, beside those that this code was tested on. */
+/** The version of the running Spark, and those that this code was tested on. */
 public final class SparkVersion {
   /** The first of {@code dev/spark-distributions.txt}; a test compares them. */
   public static final String NEWEST_TESTED = "4.3.0";
@@ -43,7 +43,7 @@ public final class SparkVersion {
   }
 
   /**
-   * What to say where {@code running} is newer or older than the versions that were tested, or no
+   * A warning if {@code running} is newer or older than the versions that were tested, or no
    * version; else empty. Versions are compared by their leading numbers: {@code 4.3.0-SNAPSHOT} and
    * {@code 4.3.0.1-vendor} are not newer than {@code 4.3.0}.
    */

@@ -1,5 +1,5 @@
 /**
- * What differs between the versions of Spark that one jar serves: one class for each difference.
+ * Differences between the versions of Spark that one jar serves: one class for each difference.
  * {@link org.tilespark.spark.catalyst.compat.SparkVersion} says which Spark runs.
  *
  * <p>Classes of Spark that are no public interface gain constructor parameters from one version to

@@ -7,7 +7,7 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.AxisCuts;
 
 /**
- * An axis in bands of equal length that lie in partitions already, and another order of its
+ * An axis in bands of equal length that are in partitions already, and another order of its
  * elements in which those of one partition follow each other: there each partition is one range. An
  * index in that order is called a rank.
  *
@@ -32,8 +32,8 @@ public final class Bands implements Serializable {
    * Bands where they are.
    *
    * @param length elements of a band, 1 or more
-   * @param extent of the axis, 1 or more
-   * @param partition of each band, 0 or more
+   * @param extent extent of the axis, 1 or more
+   * @param partition partition of each band, 0 or more
    */
   public Bands(long length, long extent, int[] partition) {
     if (partition.length != AxisCuts.every(length, extent).parts()) {
@@ -68,7 +68,7 @@ public final class Bands implements Serializable {
     this.partitionOfRange = Arrays.copyOf(partitions, ranges);
   }
 
-  /** Where ranges begin, in ranks, then the extent. */
+  /** The beginnings of ranges, in ranks, then the extent. */
   public long[] boundaries() {
     return boundaries.clone();
   }

@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.tilespark.kernels.host.HostProfile;
 
 /**
- * What a cluster offers to the tasks of one multiply: memory of each kind, and rates. {@link
+ * The resources of a cluster for the tasks of one multiply: memory of each kind, and rates. {@link
  * ClusterSize} counts its cores, executors and devices.
  *
  * @param cluster its size
@@ -42,7 +42,7 @@ public record ClusterResources(
   }
 
   /**
-   * What one second does. Costs only rank plans, so the ratios matter, not the figures.
+   * Rates per second. Costs only rank plans, so the ratios matter, not the figures.
    *
    * @param shuffle bytes through a shuffle per core
    * @param broadcast bytes collected by the driver, or sent from it
@@ -92,12 +92,12 @@ public record ClusterResources(
     private static final double TASK_START = 0.65e-3;
 
     /**
-     * What was measured.
+     * Measured rates.
      *
      * @param inMemory true if blocks go through the exchange in memory, false if through Spark's
      *     shuffle
-     * @param cpu what the rates of a core are estimated from: the driver's, although executors may
-     *     have other CPUs
+     * @param cpu the CPU from which the rates of a core are estimated: the driver's, although
+     *     executors may have other CPUs
      */
     public static Rates of(boolean inMemory, HostProfile cpu) {
       return new Rates(

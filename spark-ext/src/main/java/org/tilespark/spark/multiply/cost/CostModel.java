@@ -7,7 +7,7 @@ import org.tilespark.spark.multiply.cost.CuboidPlan.Traffic;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
-/** What each way to spread one multiply costs: a pure function of the shape and the cluster. */
+/** Costs of each way to spread one multiply: a pure function of the shape and the cluster. */
 final class CostModel {
   private final MultiplyShape shape;
   private final ClusterResources resources;
@@ -48,7 +48,7 @@ final class CostModel {
         uploadBytes(p, q));
   }
 
-  /** What cuboids take at least, if everything is at work all the time. */
+  /** Least seconds of cuboids, if everything is at work all the time. */
   double leastSeconds(int p, int q, int r) {
     ClusterResources.Rates rates = resources.rates();
     double least =
@@ -64,10 +64,10 @@ final class CostModel {
   }
 
   /**
-   * What cuboids take.
+   * Seconds of cuboids.
    *
    * @param tiles P Q
-   * @param flops of all, were each as large as the largest
+   * @param flops operations of all cuboids, were each as large as the largest
    * @param r parts of K
    * @param shuffle seconds of the operands' shuffle
    * @param partials bytes of the second shuffle
@@ -86,7 +86,7 @@ final class CostModel {
     return seconds + resources.rates().taskStart() * (tasks + (partials > 0 ? tiles : 0));
   }
 
-  /** The cost of cuboids where blocks are already; what lies there is cut there. */
+  /** The cost of cuboids where blocks are already, with the cuts that they have there. */
   Cost inPlace(InPlaceOperands where) {
     int p = where.parts(Axis.M);
     int q = where.parts(Axis.N);
@@ -131,7 +131,7 @@ final class CostModel {
   /**
    * One side goes to all machines, the other stays in its blocks. Unless these make whole blocks of
    * C, what each makes is a partial product; those are shuffled and added. What is kept of C for a
-   * row is merged, if it is B that stays. Each block is multiplied by itself, so a device gets the
+   * row is merged, if it is B that stays. Each block is multiplied alone, so a device gets the
    * small side once for every block across, unless tasks share it.
    */
   Cost broadcast(boolean left) {
@@ -238,8 +238,8 @@ final class CostModel {
   }
 
   /**
-   * Bytes of what is put together by a shuffle: sums of several parts, or blocks of C cut apart;
-   * candidates of what is kept of C, where its columns are cut.
+   * Bytes that a shuffle brings together: sums of several parts, or blocks of C that were cut;
+   * candidates of a reduction of C, where its columns are cut.
    */
   private long partialBytes(int q, int r, boolean onGrid) {
     if (shape.reduced().isPresent()) {

@@ -12,7 +12,7 @@ import org.tilespark.spark.block.Bytes;
  * How a multiply is spread over tasks, what that is predicted to cost, and what else was thought
  * of. (P,Q,R) split M, N and K.
  *
- * @param shape what was asked
+ * @param shape shape of the product
  * @param chosen how it will run
  * @param rejected the best of the others, ascending by cost, then those that were refused
  */
@@ -57,7 +57,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param p parts of M; 1 for a broadcast
    * @param q parts of N; 1 for a broadcast
    * @param r parts of K; for a broadcast, blocks of the large side along K
-   * @param cost what it is predicted to take
+   * @param cost predicted cost
    * @param refusal why it cannot run; empty if it can
    */
   public record Candidate(
@@ -94,11 +94,11 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    *
    * @param operands shuffled with the operands: {@code |A| + |B|}, since tasks share them; where
    *     one stays in place, the other once for each task
-   * @param read what tasks read of that: {@code Q|A| + P|B|}, without those in place
+   * @param read bytes that tasks read of that: {@code Q|A| + P|B|}, without those in place
    * @param partial shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of C
    *     are whole in the cuboids
    * @param broadcast collected by the driver and sent to the machines
-   * @param upload of the operands, to devices
+   * @param upload bytes of the operands, to devices
    * @param pcie to and from devices
    */
   public record Traffic(
@@ -129,7 +129,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param traffic bytes moved
    * @param flops floating-point operations, 2 M K N
    * @param tasks that multiply
-   * @param seconds what all of it is estimated to take, by {@link ClusterResources.Rates}
+   * @param seconds estimated time of all of it, by {@link ClusterResources.Rates}
    */
   public record Cost(Traffic traffic, double flops, int tasks, double seconds) {
     @Override
@@ -139,7 +139,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
     }
   }
 
-  /** Where the axes of all three matrices are cut. */
+  /** The cuts of the axes of all three matrices. */
   public CuboidCuts cuts() {
     return new CuboidCuts(
         shape.cutsM(chosen.p()),

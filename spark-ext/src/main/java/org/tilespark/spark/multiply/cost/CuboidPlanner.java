@@ -74,14 +74,14 @@ public final class CuboidPlanner {
   /**
    * As {@link #plan(MultiplyShape, ClusterResources)}, where operands need perhaps not be shuffled.
    *
-   * @param operandsInPlace partitions where blocks lie already, as far as the planner knows
+   * @param operandsInPlace partitions where blocks are already, as far as the planner knows
    */
   public static CuboidPlan plan(
       MultiplyShape shape, ClusterResources resources, List<InPlaceOperands> operandsInPlace) {
     return new CuboidPlanner(shape, resources, operandsInPlace).plan();
   }
 
-  /** What the cuboids of {@code where} cost; it may be refused. */
+  /** The candidate for the cuboids of {@code where}; it may be refused. */
   public static Candidate inPlace(
       MultiplyShape shape, ClusterResources resources, InPlaceOperands where) {
     return new CuboidPlanner(shape, resources, List.of()).inPlace(where);
@@ -90,7 +90,7 @@ public final class CuboidPlanner {
   /**
    * The plan that a user asks for, with what it costs and what would have been chosen.
    *
-   * @param strategy what is asked for; a broadcast may be larger than the limit of broadcasts
+   * @param strategy requested strategy; a broadcast may be larger than the limit of broadcasts
    * @param p parts of M for {@link Strategy#CUBOID}
    * @param q parts of N
    * @param r parts of K

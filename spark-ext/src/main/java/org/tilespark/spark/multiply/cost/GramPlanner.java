@@ -23,7 +23,7 @@ public final class GramPlanner {
   /**
    * The planner of one gram.
    *
-   * @param operandsInPlace where A's blocks lie already, if both are along K; both operands are A
+   * @param operandsInPlace partitions of A's blocks, if both are along K; both operands are A
    */
   public GramPlanner(
       MultiplyShape shape, ClusterResources resources, Optional<InPlaceOperands> operandsInPlace) {
@@ -66,7 +66,7 @@ public final class GramPlanner {
         }
       }
       if (tiles(p) > resources.usefulTasks()) {
-        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for so many
+        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for this many
       } else {
         p++;
       }

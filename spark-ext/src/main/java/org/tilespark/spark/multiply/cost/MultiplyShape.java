@@ -8,16 +8,16 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.Bytes;
 
 /**
- * What a planner knows of a product C = A B of an M x K and a K x N matrix.
+ * Facts known to a planner of a product C = A B of an M x K and a K x N matrix.
  *
- * @param extents of both operands, each 1 or more
- * @param type of all elements: FLOAT32 or FLOAT64
- * @param a what is known of A
- * @param b what is known of B
+ * @param extents extents of both operands, each 1 or more
+ * @param type element type: FLOAT32 or FLOAT64
+ * @param a known facts of A
+ * @param b known facts of B
  * @param gridM rows of a block of C: where C is cut elsewhere, its blocks are put together by a
  *     shuffle of all of C
  * @param gridN columns of a block of C
- * @param reduced what tasks keep of C, if C is not given
+ * @param reduced part of C that tasks keep, if C is not given
  */
 public record MultiplyShape(
     Extents extents,
@@ -28,8 +28,8 @@ public record MultiplyShape(
     long gridN,
     Optional<Reduced> reduced) {
   /**
-   * What a task keeps of its tile of C. It needs K whole for that, and holds its parts of both
-   * operands.
+   * The part of its tile of C that a task keeps. It needs K whole for that, and holds its parts of
+   * both operands.
    *
    * @param candidateBytes for each row of C that it hands on if other tasks have other columns; 0
    *     if what it keeps is final
@@ -43,10 +43,10 @@ public record MultiplyShape(
   }
 
   /**
-   * What is known of an operand.
+   * Known facts of an operand.
    *
-   * @param bytes of its blocks as they are there; less than those of its extents if blocks are
-   *     missing
+   * @param bytes bytes of its blocks as they are there; less than those of its extents if blocks
+   *     are missing
    * @param outer elements of a block along M or N; 1 if not known
    * @param inner elements of a block along K; 1 if not known
    * @param whole true if the products of its blocks with the other operand are blocks of C, or can
@@ -62,7 +62,7 @@ public record MultiplyShape(
   }
 
   /**
-   * Operands whose blocks lie in partitions already, each of which could be a cuboid that is whole
+   * Operands whose blocks are in partitions already, each of which could be a cuboid that is whole
    * along the other axes: their pieces need not be shuffled again.
    *
    * @param left true if A's do
@@ -145,17 +145,17 @@ public record MultiplyShape(
     return reduced.isPresent() ? 1 : k();
   }
 
-  /** True if blocks of C are whole in so many parts of M and of N. */
+  /** True if blocks of C are whole in {@code p} parts of M and {@code q} of N. */
   public boolean onGrid(int p, int q) {
     return p <= blocks(m(), gridM) && q <= blocks(n(), gridN);
   }
 
-  /** Elements of the largest of so many parts of M. */
+  /** Elements of the largest of {@code parts} parts of M. */
   long largestM(int parts) {
     return largest(m(), parts, gridM);
   }
 
-  /** Elements of the largest of so many parts of N. */
+  /** Elements of the largest of {@code parts} parts of N. */
   long largestN(int parts) {
     return largest(n(), parts, gridN);
   }

@@ -5,7 +5,7 @@ import org.tilespark.spark.block.Bytes;
 
 /** Whether a task's memory holds what a plan asks of it, and why not. */
 final class TaskMemory {
-  /** Inner extent of the panels that must at least fit beside the tile of C, twice. */
+  /** Inner extent of the panels that must at least fit twice in addition to the tile of C. */
   static final int PANEL_DEPTH = 256;
 
   private final MultiplyShape shape;

@@ -36,7 +36,7 @@ final class MergedNeighbours implements Iterator<InternalRow> {
   /**
    * The merge of one partition.
    *
-   * @param types of the output, of which the last {@code groups} are the grouping columns'
+   * @param types types of the output, of which the last {@code groups} are the grouping columns'
    */
   MergedNeighbours(
       Reduction.Nearest nearest,

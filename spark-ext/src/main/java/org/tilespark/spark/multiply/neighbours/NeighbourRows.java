@@ -26,7 +26,7 @@ public abstract class NeighbourRows {
   static final int QUERY = 0;
   private static final int NEIGHBOUR = 1;
 
-  /** Where a row of candidates has them: of each the place, then the bits of its key. */
+  /** Ordinal of a row's candidates: of each the place, then the bits of its key. */
   static final int CANDIDATES = 1;
 
   /** Columns of a row of candidates before its grouping columns. */
@@ -52,7 +52,7 @@ public abstract class NeighbourRows {
     return withGroups(columns, groups);
   }
 
-  /** What candidates are shuffled by: the query and the grouping columns. */
+  /** The keys of candidates in a shuffle: the query and the grouping columns. */
   public static List<Attribute> key(List<Attribute> candidates) {
     List<Attribute> key = new ArrayList<>();
     key.add(candidates.get(QUERY));

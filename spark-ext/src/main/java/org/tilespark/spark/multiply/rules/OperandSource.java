@@ -15,10 +15,10 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * Where the columns of an operand come from.
+ * The source of an operand's columns.
  *
- * @param plan what gives the columns
- * @param columns of {@code plan}, in {@link Column}'s order, grouping columns behind
+ * @param plan plan that gives the columns
+ * @param columns columns of {@code plan}, in {@link Column}'s order, then grouping columns
  */
 record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   /** Below all projections that only choose, reorder or rename columns. */

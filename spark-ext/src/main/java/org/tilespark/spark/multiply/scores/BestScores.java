@@ -3,8 +3,8 @@ package org.tilespark.spark.multiply.scores;
 import java.util.Arrays;
 
 /**
- * The best candidates of each of several queries, by key: a larger key is nearer, NaN is behind
- * every number, and of equal keys the lower place is first.
+ * The best candidates of each of several queries, by key: a larger key is nearer, NaN is ranked
+ * last, and of equal keys the lower place is first.
  */
 public final class BestScores {
   private final int most;
@@ -62,7 +62,7 @@ public final class BestScores {
     counts[query] = 0;
   }
 
-  /** Puts a candidate behind the {@code count} of a heap. */
+  /** Appends a candidate to the {@code count} of a heap. */
   private void rise(int heap, int count, double key, long place) {
     int at = count;
     while (at > 0) {

@@ -2,7 +2,7 @@ package org.tilespark.spark.multiply.scores;
 
 import java.util.Arrays;
 
-/** What was found for one query: keys, of which a larger one is nearer, and places. */
+/** The neighbours of one query: keys, of which a larger one is nearer, and places. */
 public final class Neighbours {
   /** No neighbours, for ever. */
   public static final Neighbours NONE = new Neighbours();

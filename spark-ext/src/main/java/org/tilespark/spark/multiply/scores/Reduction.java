@@ -5,11 +5,11 @@ import java.math.BigInteger;
 import org.tilespark.spark.options.Metric;
 
 /**
- * What becomes of a tile of {@code A B^T} in the task that computes it. The rows of A are queries,
+ * The reduction of a tile of {@code A B^T} in the task that computes it. The rows of A are queries,
  * the rows of B are the vectors that they are compared with.
  */
 public sealed interface Reduction extends Serializable {
-  /** What the score of two vectors is. */
+  /** The metric that scores two vectors. */
   Metric metric();
 
   /** The reduction in words: {@code 10 nearest by cosine}. */
@@ -21,7 +21,7 @@ public sealed interface Reduction extends Serializable {
    */
   long candidateBytes();
 
-  /** The same reduction where there are so many vectors. */
+  /** This reduction for {@code vectors} vectors. */
   Reduction of(long vectors);
 
   /** Rows that may be found, at most, for the queries of one matrix. */

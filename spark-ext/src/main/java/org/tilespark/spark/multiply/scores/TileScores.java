@@ -57,7 +57,7 @@ final class TileScores {
   private double[] scale = norms; // by which a column's element is multiplied
   private double[] shift = norms; // what is added then
   private double[] perNorm = norms; // error of a query of norm 1
-  private double[] errors = norms; // error of any query, beside
+  private double[] errors = norms; // error of any query, in addition
 
   /** Scores of two operands. */
   TileScores(Metric metric, VectorSquares squaresA, VectorSquares squaresB) {

@@ -6,10 +6,10 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.spark.options.Metric;
 
 /**
- * What a task finds in the tiles that it reduces. The life of some queries: {@link #rows}, then of
- * each of their tiles {@link #columns}, and {@link #reduce} for each row. {@link #take} gives what
- * was found for a row: after all tiles where the nearest are sought, after each where all pairs
- * are. Used by one thread.
+ * Collects results from the tiles that a task reduces. The life of some queries: {@link #rows},
+ * then of each of their tiles {@link #columns}, and {@link #reduce} for each row. {@link #take}
+ * gives what was found for a row: after all tiles where the nearest are sought, after each where
+ * all pairs are. Used by one thread.
  */
 public abstract sealed class TileSearch {
   protected final TileScores scores;
@@ -24,7 +24,7 @@ public abstract sealed class TileSearch {
   /**
    * A search of the rows of {@code b} for those of {@code a}.
    *
-   * @param places of the rows of {@code b}, by their index there
+   * @param places places of the rows of {@code b}, by their index there
    */
   public static TileSearch of(
       Reduction reduction,
@@ -40,7 +40,7 @@ public abstract sealed class TileSearch {
   /**
    * A search for the nearest that goes on where others ended.
    *
-   * @param best of all queries; borrowed, and holds what is found
+   * @param best best candidates of all queries; borrowed, and holds the result
    */
   public static TileSearch of(
       Reduction.Nearest nearest,
@@ -67,7 +67,7 @@ public abstract sealed class TileSearch {
   /** Reduces a row of a tile, by the columns that were selected in it. */
   public abstract void reduce(SelectedColumns selected, int row);
 
-  /** What was found for a row, valid until the next call; and forgets it. */
+  /** The results for a row, valid until the next call; forgets them. */
   public abstract Neighbours take(int row);
 
   protected final long place(int col) {

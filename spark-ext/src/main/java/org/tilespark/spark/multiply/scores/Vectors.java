@@ -7,7 +7,7 @@ import sun.misc.Unsafe;
 /**
  * The vectors of one operand that a task holds; the memory is borrowed.
  *
- * @param memory where the first vector begins
+ * @param memory memory from the first vector on
  * @param type FLOAT32 or FLOAT64
  * @param extent elements of a vector
  * @param pitch bytes from one vector to the next one

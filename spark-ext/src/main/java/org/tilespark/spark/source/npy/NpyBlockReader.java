@@ -100,11 +100,11 @@ final class NpyBlockReader implements BlockReader {
    *
    * @param offset place of its first element
    * @param size its extents, none of them 0
-   * @param values where the numbers go (of complex files the real parts), room for all of them; or
-   *     null if they are not wanted
-   * @param valuesAt where in {@code values}, in bytes
-   * @param imag where the imaginary parts go, or null
-   * @param imagAt where in {@code imag}, in bytes
+   * @param values memory for the numbers (of complex files the real parts), room for all of them;
+   *     or null if they are not wanted
+   * @param valuesAt offset in {@code values}, in bytes
+   * @param imag memory for the imaginary parts, or null
+   * @param imagAt offset in {@code imag}, in bytes
    * @throws IOException if the file cannot be read
    */
   @Override
@@ -116,8 +116,7 @@ final class NpyBlockReader implements BlockReader {
       gather(extents, offset, size, values, valuesAt, imag, imagAt);
       return;
     }
-    // In the file the block lies row-major with its axes in reverse: read it so, then turn it
-    // round.
+    // The file stores the block row-major with its axes in reverse: read it so, then turn it round.
     long[] fileSize = reversed(size);
     long bytes = Shape.of(size).elements() * layout.columnType().bytes();
     try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);

@@ -25,7 +25,7 @@ import org.tilespark.spark.source.BlockFormat;
  * <p>Writing: to a local or shared POSIX path, in C order and little-endian, byte for byte what
  * {@code numpy.save} writes. The blocks must tile the array. The file appears under its name when
  * all of it is on the disk. Its type is the option {@code dtype}, else that of the file that was
- * read if the columns still have the type which such a file becomes, else the columns' own. Modes
+ * read if the columns still have the type that this file becomes, else the columns' own. Modes
  * {@code errorIfExists}, {@code overwrite} and {@code ignore} work, {@code append} does not.
  *
  * <p>From SQL: {@code CREATE TEMPORARY VIEW v USING npy OPTIONS (path '...')}, {@code CREATE TABLE

@@ -16,15 +16,15 @@ import org.tilespark.spark.source.StorePaths;
  * One .npy file as the driver found it: its header, checked against its length. Immutable.
  *
  * @param path with scheme and authority
- * @param header what its header says
- * @param modificationMillis when it was last written, to tell two files of one name apart
+ * @param header header of the file
+ * @param modificationMillis time of its last write, to distinguish two files of one name
  */
 record NpyFile(Path path, NpyHeader header, long modificationMillis) {
   /**
    * Reads the header and nothing else.
    *
-   * @throws IllegalArgumentException if there is no such file, it is no .npy file of a matrix or a
-   *     volume, or its length is not the one that its header states
+   * @throws IllegalArgumentException if there is no file of this name, it is no .npy file of a
+   *     matrix or a volume, or its length is not the one that its header states
    * @throws UncheckedIOException if the file cannot be read
    */
   static NpyFile open(String text, Configuration conf) {

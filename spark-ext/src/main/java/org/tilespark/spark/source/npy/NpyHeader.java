@@ -8,7 +8,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyType;
 
 /**
- * What a .npy file's header says.
+ * The header of a .npy file.
  *
  * <p>Layout of a file (numpy's NEP 1; in versions 2.0 and 3.0 the length has four bytes):
  *

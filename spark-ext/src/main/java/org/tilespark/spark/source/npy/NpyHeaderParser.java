@@ -28,7 +28,8 @@ final class NpyHeaderParser {
    * The header.
    *
    * @param dataOffset bytes before the data
-   * @throws IllegalArgumentException if the text is no such dict, or says what blocks cannot hold
+   * @throws IllegalArgumentException if the text is not a header's dict, or states an array that
+   *     blocks cannot hold
    */
   NpyHeader parse(long dataOffset) {
     String descr = null;

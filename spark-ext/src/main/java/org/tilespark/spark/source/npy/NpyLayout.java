@@ -19,8 +19,7 @@ import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.StorePaths;
 
 /**
- * Where the blocks of one file lie in it and what columns they become; all that a task must know.
- * Immutable.
+ * The places of one file's blocks in it and their columns; all facts that a task needs. Immutable.
  *
  * @param path the file, with scheme and authority
  * @param type element type of the file
@@ -93,7 +92,7 @@ record NpyLayout(
     return status.getModificationTime() == modificationMillis;
   }
 
-  /** True if a file with this header lies as this layout says. */
+  /** True if a file with this header has this layout. */
   boolean isOf(NpyHeader header) {
     return header.type() == type
         && header.bigEndian() == bigEndian
@@ -160,7 +159,7 @@ record NpyLayout(
   @Override
   public ArrayMetadata metadata() {
     // Converted values no longer are of the file's own type, and are not to be written back as
-    // such.
+    // that.
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
     return ArrayMetadata.empty()

@@ -208,7 +208,7 @@ public record NpyOptions(
   /**
    * The type of the file that blocks are written to.
    *
-   * @param metadata of the column {@code values}
+   * @param metadata metadata of the column {@code values}
    * @throws IllegalArgumentException as {@link NpyType#ofBlocks}
    */
   NpyType fileType(BlockSchema blocks, ArrayMetadata metadata) {

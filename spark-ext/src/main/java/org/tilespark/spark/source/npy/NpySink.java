@@ -17,8 +17,8 @@ import org.tilespark.spark.source.PosixTarget;
  * Writes one .npy file on a POSIX file system: tasks write at places inside a hidden file.
  * Immutable.
  *
- * @param options what the user chose
- * @param file where it goes
+ * @param options options of the user
+ * @param file target file
  */
 record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
   @Override

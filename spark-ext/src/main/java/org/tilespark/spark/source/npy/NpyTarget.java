@@ -12,8 +12,8 @@ import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.PosixWriter;
 
 /**
- * What tasks must know to write blocks into one file: where it lies until it is committed, and what
- * array it holds. Immutable.
+ * The facts that tasks need to write blocks into one file: its path until it is committed, and its
+ * array. Immutable.
  */
 final class NpyTarget implements BlockSink.Target {
   private final String temporaryFile;
@@ -30,11 +30,11 @@ final class NpyTarget implements BlockSink.Target {
    * A target.
    *
    * @param temporaryFile the hidden file, whole in length, on storage that all executors see
-   * @param header of that file
+   * @param header header of that file
    * @param restored true if the type is that of a file that was read, so that values must be exact
-   * @param extentsSource who stated the extents, for messages
+   * @param extentsSource source of the extents, for messages
    * @param durable whether what is written must be on the disk before the file gets its name
-   * @param schema where the blocks' columns lie
+   * @param schema ordinals of the blocks' columns
    */
   NpyTarget(
       String temporaryFile,
@@ -73,7 +73,7 @@ final class NpyTarget implements BlockSink.Target {
     return encoder.to();
   }
 
-  /** What makes the file's elements of the columns' numbers. */
+  /** The encoder of the columns' numbers as the file's elements. */
   NpyEncoder encoder() {
     return encoder;
   }
