@@ -121,7 +121,7 @@ public final class CorrelateVolumesJob {
         .orElseThrow();
   }
 
-  /** The shift behind a place in row-major order: half the extent or more is a shift backwards. */
+  /** The shift of a place in row-major order: half the extent or more is a shift backwards. */
   private static long[] shift(long place, Shape extents) {
     long[] shift = new long[3];
     long left = place;
@@ -135,8 +135,8 @@ public final class CorrelateVolumesJob {
   }
 
   /**
-   * What is wrong, or null: the correlation of the two files, summed up here, is nowhere greater
-   * than without a shift: not at the next shifts along each axis, and not at random ones.
+   * A defect, or null: the correlation of the two files, summed up here, is nowhere greater than
+   * without a shift: not at the next shifts along each axis, and not at random ones.
    */
   private static String check(Path first, Path output, Shape extents, boolean asFloat, long seed)
       throws IOException {

@@ -11,7 +11,7 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.TileSparkThrowable;
 
-/** What all jobs share: arguments in, a session with tilespark in it, an exit status out. */
+/** Common part of all jobs: arguments in, a session with tilespark in it, an exit status out. */
 public final class ExampleJob {
   /** The exit status of a job whose answer is right. */
   public static final int RIGHT = 0;

@@ -205,7 +205,7 @@ public final class FourierVolumeJob {
         .orElseThrow();
   }
 
-  /** What rounding explains, for both directions together; more for large prime extents. */
+  /** Error bound of rounding, for both directions together; more for large prime extents. */
   private static double bound(Shape extents, boolean asFloat) {
     double bits = Math.log((double) Math.max(2, extents.elements())) / Math.log(2);
     return asFloat ? 1e-5 : 2e-14 * bits;

@@ -166,7 +166,7 @@ public final class GenomicRelationshipJob {
     report.line("", "%.3f of children and other founders", strangers / children);
   }
 
-  /** What is wrong, or null: some elements, computed from the genotypes. */
+  /** A defect, or null: some elements, computed from the genotypes. */
   private static String check(NpyElements found, Genotypes genotypes, int individuals)
       throws IOException {
     byte[][] rows = new byte[individuals][];

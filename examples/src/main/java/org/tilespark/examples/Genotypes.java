@@ -15,7 +15,7 @@ import java.util.Random;
  * @param missing the part of genotypes that are not known
  */
 record Genotypes(int founders, int variants, double missing, long seed) implements Serializable {
-  /** What stands for a genotype that is not known. */
+  /** Value of an unknown genotype. */
   static final byte UNKNOWN = -1;
 
   /** The genotypes of an individual, as they were read. */

@@ -84,10 +84,10 @@ public final class JobArguments {
   }
 
   /**
-   * What a job understands.
+   * The arguments of a job.
    *
    * @param line how it is called
-   * @param help what it does, and its options
+   * @param help description of the job, and its options
    * @param words names of the words, all of which must be given
    * @param options its options
    */
@@ -200,7 +200,7 @@ public final class JobArguments {
   /**
    * The file that a word names, to be read.
    *
-   * @throws IllegalArgumentException if there is no such file on a path this machine mounts
+   * @throws IllegalArgumentException if there is no file of this name on a path this machine mounts
    */
   public Path inputFile(int word) {
     Path file = path(words.get(word));

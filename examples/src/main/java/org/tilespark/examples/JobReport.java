@@ -17,7 +17,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.stage.BlockStageExec;
 
-/** What a job tells its user, one line per step. */
+/** Output of a job for its user, one line per step. */
 public final class JobReport {
   /** In less time Spark starts its tasks and the JVM compiles what they run. */
   private static final long LEAST_NANOS_FOR_RATES = 5_000_000_000L;
@@ -29,7 +29,7 @@ public final class JobReport {
     this.out = out;
   }
 
-  /** What was read: the array, its columns' type, and the blocks that Spark made of it. */
+  /** Reports the input: the array, its columns' type, and the blocks that Spark made of it. */
   void read(Path file, Dataset<Row> blocks) {
     StructField values = values(blocks);
     ArrayMetadata known = ArrayMetadata.of(values.metadata());
@@ -49,7 +49,7 @@ public final class JobReport {
         execution(blocks).toRdd().getNumPartitions());
   }
 
-  /** Who computes, and why, as the physical plan says it. */
+  /** The backend, and why, as the physical plan says it. */
   public void backend(Dataset<Row> result) {
     line(
         "backend",
@@ -67,7 +67,7 @@ public final class JobReport {
     line("plan", "%n%s", execution(result).executedPlan().toString().stripTrailing());
   }
 
-  /** What was written, and how long that took. */
+  /** Reports the output, and its time. */
   void wrote(Path file, Dataset<Row> blocks, long elapsedNanos) {
     long bytes = Math.multiplyExact(extents(blocks).elements(), 2L * type(blocks).elementBytes());
     line("wrote", "%s: %s", file, array(blocks));
@@ -87,7 +87,7 @@ public final class JobReport {
         : String.format(Locale.ROOT, ", %.3f %s", work / elapsedNanos, unit);
   }
 
-  /** What the check found. */
+  /** Reports the result of the check. */
   void check(SampleCheck check) {
     line("check", "%s", check);
   }

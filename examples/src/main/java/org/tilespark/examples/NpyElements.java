@@ -88,7 +88,7 @@ final class NpyElements implements Closeable {
     return type.startsWith("c");
   }
 
-  /** The axis along which elements lie one after another in the file. */
+  /** The axis along which elements are contiguous in the file. */
   int contiguousAxis() {
     return fortranOrder ? 0 : shape.length - 1;
   }
@@ -96,7 +96,7 @@ final class NpyElements implements Closeable {
   /**
    * The elements from one on, along the contiguous axis.
    *
-   * @param index of the first
+   * @param index index of the first
    * @param real filled with them
    * @param imag filled with their imaginary parts, if they are complex
    */
@@ -160,7 +160,7 @@ final class NpyElements implements Closeable {
     return bytes;
   }
 
-  /** Where an element begins in the file. */
+  /** The place of an element in the file. */
   private long place(long[] index) {
     long place = 0;
     for (int i = 0; i < shape.length; i++) {

@@ -32,7 +32,7 @@ import org.tilespark.spark.block.ArrayMetadata;
  * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
  */
 public final class PrincipalComponentsJob {
-  /** Rows closer than this part of their length are judged as if they were so far apart. */
+  /** Relative distance below which rows are judged as if they were at this distance. */
   private static final double NEARLY_THE_SAME = 1e-4;
 
   private static final JobArguments.Usage USAGE =
@@ -247,8 +247,8 @@ public final class PrincipalComponentsJob {
   }
 
   /**
-   * What is wrong, or null. Scores are compared with the file itself: what two observations differ
-   * in, the means aside, is what their scores differ in.
+   * A defect, or null. Scores are compared with the file itself: what two observations differ in,
+   * the means aside, is what their scores differ in.
    */
   private static String check(
       Path input,

@@ -14,7 +14,7 @@ import java.util.Random;
  *
  * @param elements how many were compared
  * @param worst the largest difference, as a part of what is allowed
- * @param seed what they were drawn with
+ * @param seed seed of the random elements
  * @param defect the first difference that is too large, or null
  */
 record ProductCheck(int elements, double worst, long seed, String defect) {

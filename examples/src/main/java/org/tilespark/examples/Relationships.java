@@ -4,7 +4,7 @@ package org.tilespark.examples;
  * VanRaden's relationships by plain loops, to compare with.
  *
  * @param rows genotypes of each individual, below 0 where one is not known
- * @param means of each variant's genotypes that are known; 0 if none is
+ * @param means mean of each variant's known genotypes; 0 if none is
  * @param variance 2 sum p (1 - p)
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared

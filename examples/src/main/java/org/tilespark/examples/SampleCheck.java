@@ -13,7 +13,7 @@ import java.util.Random;
  * is one read at its place in the file.
  *
  * @param elements how many were compared
- * @param seed what they were drawn with
+ * @param seed seed of the random elements
  * @param defect the first difference, or null
  */
 record SampleCheck(int elements, long seed, String defect) {

@@ -229,8 +229,8 @@ public final class SimilarImagesJob {
   }
 
   /**
-   * What is wrong, or null: all scores of some images, computed from the file itself in double. An
-   * image that is as near as the last neighbour may stand in its place.
+   * A defect, or null: all scores of some images, computed from the file itself in double. An image
+   * that is as near as the last neighbour may stand in its place.
    */
   private static String check(
       Path file, Dataset<Row> neighbours, Metric metric, long known, long seed) throws IOException {

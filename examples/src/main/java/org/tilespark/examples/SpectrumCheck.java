@@ -15,7 +15,7 @@ import java.util.Random;
  *
  * @param frequencies how many were compared
  * @param worst the largest difference, as a part of what is allowed
- * @param seed what they were drawn with
+ * @param seed seed of the random frequencies
  * @param defect the first difference that is too large, or null
  */
 record SpectrumCheck(int frequencies, double worst, long seed, String defect) {

@@ -94,7 +94,7 @@ public final class StandardizeMatrixJob {
     return file;
   }
 
-  /** What is wrong, or null: some pairs of columns, computed from the file itself. */
+  /** A defect, or null: some pairs of columns, computed from the file itself. */
   private static String check(
       Path input, Path scoresFile, Path correlationsFile, double tolerance, long seed)
       throws IOException {

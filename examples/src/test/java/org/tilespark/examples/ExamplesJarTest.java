@@ -333,7 +333,7 @@ class ExamplesJarTest {
     }
   }
 
-  /** What the build tells its tests. */
+  /** Settings of the build for its tests. */
   private static Path given(String name) {
     String value = System.getProperty("tilespark.test." + name);
     assertNotNull(value, "this test needs the packaged jars; run it by mvn verify");

@@ -175,7 +175,7 @@ class JobsTest {
     }
   }
 
-  /** Images of one bright pixel, in which class is which third of the image it lies. */
+  /** Images of one bright pixel, whose class is the third of the image that it is in. */
   @ParameterizedTest
   @ValueSource(strings = {"cosine", "euclidean", "inner"})
   void findsSimilarImages(String metric) throws IOException {

@@ -55,7 +55,9 @@ final class Linkage {
   private static final Set<String> OF_OBJECT =
       Set.of("equals(Ljava/lang/Object;)Z", "hashCode()I", "toString()Ljava/lang/String;");
 
-  /** What a class file declares; {@code members} maps name and descriptor to access flags. */
+  /**
+   * Members that a class file declares; {@code members} maps name and descriptor to access flags.
+   */
   private record Declared(
       String name,
       String parent,
@@ -80,7 +82,7 @@ final class Linkage {
   }
 
   /**
-   * What classes in {@code org.tilespark} need and do not find.
+   * References that classes in {@code org.tilespark} need and do not find.
    *
    * @param ours directories or jars of the classes to check
    * @param others jars of everything else but what our own jars bring
@@ -289,7 +291,7 @@ final class Linkage {
         members);
   }
 
-  /** What the code of one method refers to. */
+  /** References of one method's code. */
   private final class References extends MethodVisitor {
     private final String user;
 

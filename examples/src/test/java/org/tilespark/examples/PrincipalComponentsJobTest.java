@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Principal components of Fashion-MNIST, beside those that others find. */
+/** Principal components of Fashion-MNIST, compared with others' results. */
 class PrincipalComponentsJobTest {
   private static final Path DATA = Path.of("data/fashion-mnist-t10k.npy");
   private static final int COUNT = 16;

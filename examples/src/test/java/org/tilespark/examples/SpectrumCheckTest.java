@@ -40,7 +40,7 @@ class SpectrumCheckTest {
     assertTrue(wrong.toString().contains(half ? "[2, 3, 2]" : "[2, 3, 4]"), wrong::toString);
   }
 
-  /** The same numbers, but stored with the first axis contiguous. */
+  /** These numbers, but stored with the first axis contiguous. */
   @Test
   void readsComplexValuesInFortranOrder() throws IOException {
     byte[] rowMajor = transform(NpyBytes.data(60, 1), false);

@@ -37,7 +37,7 @@ record BrokenBlocks(Content content, Defect defect, List<Row> blocks, String vic
   static final int EXTENT = 12;
 
   /**
-   * What blocks hold.
+   * The contents of blocks.
    *
    * @param isSpectrum true for complex blocks whose column metadata says what transform made them
    */
@@ -54,7 +54,7 @@ record BrokenBlocks(Content content, Defect defect, List<Row> blocks, String vic
     Object[] apply(List<Object[]> blocks, int victim, int rank, Random random);
   }
 
-  /** Who can see it: a look at one row, or only at all places together. */
+  /** Visibility of a defect: in one row, or only at all places together. */
   enum Visible {
     IN_ONE_ROW,
     IN_ALL_PLACES
@@ -226,7 +226,7 @@ record BrokenBlocks(Content content, Defect defect, List<Row> blocks, String vic
     }
   }
 
-  /** Those that lie in the values alone: of a complex block they may be in either part. */
+  /** Defects in the values alone: of a complex block they may be in either part. */
   private static final Set<Defect> IN_ONE_PART =
       EnumSet.of(
           Defect.VALUES_TOO_SHORT,

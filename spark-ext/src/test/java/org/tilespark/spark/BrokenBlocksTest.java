@@ -50,9 +50,9 @@ class BrokenBlocksTest extends SparkTest {
   private static final Pattern PLACE =
       Pattern.compile("(row -?\\d+, col -?\\d+|x -?\\d+, y -?\\d+, z -?\\d+)");
 
-  /** What an operator must see, beyond what one row shows. */
+  /** Defects that an operator must see, beyond those of one row. */
   private enum Looks {
-    /** At each block by itself; holes and overlaps are in its result as in its input. */
+    /** Each block alone; holes and overlaps are in its result as in its input. */
     AT_ROWS,
     /** At all blocks: holes and overlaps are errors. */
     AT_ALL
@@ -61,9 +61,7 @@ class BrokenBlocksTest extends SparkTest {
   /** An operator, with the broken blocks first and good ones second. */
   private record Operator(String name, Looks looks, BinaryOperator<Dataset<Row>> run) {}
 
-  /**
-   * What is said before any block is looked at, of the extents that a broken one gives a matrix.
-   */
+  /** Errors before any block is read, about the extents that a broken one gives a matrix. */
   private static final Pattern BEFORE_BLOCKS =
       Pattern.compile(
           "the inner extents differ: A is \\d+ x"
@@ -294,7 +292,7 @@ class BrokenBlocksTest extends SparkTest {
         kind == 2);
   }
 
-  /** What is wrong with what the operators say of broken blocks. */
+  /** The faults of the operators' errors about broken blocks. */
   private List<String> defectsMissed(
       BrokenBlocks broken, List<Operator> operators, boolean stated, Random random)
       throws IOException {
@@ -355,7 +353,7 @@ class BrokenBlocksTest extends SparkTest {
     }
   }
 
-  /** What is wrong with an error; empty if it is ours and names the block. */
+  /** The fault of an error; empty if it is ours and names the block. */
   private static Optional<String> complaint(Throwable thrown, BrokenBlocks broken) {
     List<Throwable> chain = new ArrayList<>();
     for (Throwable t = thrown; t != null && chain.size() < 20; t = t.getCause()) {

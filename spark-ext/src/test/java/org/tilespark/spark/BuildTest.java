@@ -13,7 +13,7 @@ import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Builds of tilespark are told apart by their classes. */
+/** Builds of tilespark are distinguished by their classes. */
 class BuildTest {
   private static final String[] NAMES = {
     "org/tilespark/spark/B.class", "org/tilespark/spark/a/A.class", "org/other/C.class", "readme"

@@ -22,7 +22,7 @@ final class ClassReferences {
   private ClassReferences() {}
 
   /**
-   * The names that each class beside {@code member} holds, in its directory of classes or its jar.
+   * The names in the bytecode of each class in the directory or jar of {@code member}.
    *
    * @return internal name of the class, {@code org/tilespark/spark/options/Missing}, to all its
    *     names

@@ -17,7 +17,7 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.options.Missing;
 
-/** Which classes of ours could read what somebody else wrote, by what their bytecode names. */
+/** Classes of ours that could read bytes of others, by the names in their bytecode. */
 class ForeignBytesTest {
   /** Ways to make objects, or run code, from bytes. */
   private static final Pattern OBJECTS =

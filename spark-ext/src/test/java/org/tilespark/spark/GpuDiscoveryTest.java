@@ -59,7 +59,7 @@ class GpuDiscoveryTest {
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));
   }
 
-  /** What Spark reads out of what the script prints. */
+  /** The addresses that Spark reads from the script's output. */
   private List<String> addresses(Map<String, String> environment)
       throws IOException, InterruptedException {
     Path tools = Files.createDirectories(directory.resolve("tools"));

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.shuffle.TileShuffleManager;
 
-/** What the plugin makes of a user's configuration. */
+/** The plugin's changes of a user's configuration. */
 class PluginSettingsTest {
   private static final String OURS = TileSparkExtensions.class.getName();
 

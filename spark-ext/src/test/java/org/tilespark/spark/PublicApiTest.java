@@ -32,8 +32,8 @@ import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.npy.NpyDataSource;
 
 /**
- * What users write against is recorded in {@code api.txt}, and changes of it are seen. Public API
- * is:
+ * The API that users write against is recorded in {@code api.txt}, and changes of it are seen.
+ * Public API is:
  *
  * <ul>
  *   <li>the public and protected members of {@link #CALLED} and of their nested types;

@@ -14,7 +14,7 @@ import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.transfer.Transfers;
 
-/** What needs all blocks of an array at once is refused on a stream, by name. */
+/** Operators that need all blocks of an array at once are refused on a stream, by name. */
 class StreamingTest extends SparkTest {
   @Test
   void operatorsThatCombineBlocksRefuseStreams() {

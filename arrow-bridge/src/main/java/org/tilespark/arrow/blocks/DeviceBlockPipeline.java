@@ -79,7 +79,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
       int together) {
     static Known of(BlockProgram program, long usualBytes, long limitBytes) {
       State output = program.output();
-      output.bytes(); // fails if there is no such size
+      output.bytes(); // fails if there is no array of this size
       return new Known(
           program,
           program.inputs(),

@@ -24,7 +24,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * bytes at all. Readers within the process read images in memory, and no checksum is computed for
  * them; {@link PartitionFrames} reads what came back.
  *
- * <p>Rows that find no room in memory go to a file of the writer's, run by run; such an output is
+ * <p>Rows that find no room in memory go to a file of the writer's, run by run; the output is then
  * written to its final file when it is committed, and is never in memory as a whole.
  */
 public final class MapOutput {

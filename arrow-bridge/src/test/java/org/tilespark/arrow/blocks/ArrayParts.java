@@ -78,7 +78,7 @@ final class ArrayParts {
     return dense;
   }
 
-  /** Puts such a part back into an array. */
+  /** Puts a part of {@link #dense(Part, Shape, int, byte[])} back into an array. */
   static void undense(Part part, Shape shape, int width, byte[] dense, byte[] array) {
     copy(part, shape, width, array, dense, false);
   }

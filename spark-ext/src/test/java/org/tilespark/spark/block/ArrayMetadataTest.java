@@ -25,7 +25,7 @@ class ArrayMetadataTest {
           ArrayMetadata.FILE_TYPE, ArrayMetadata::fileType,
           ArrayMetadata.SPECTRUM, ArrayMetadata::spectrum);
 
-  /** What others may have put, and how a message tells of it. */
+  /** Metadata that others may have put, and its text in a message. */
   private static Map<String, Function<String, MetadataBuilder>> values() {
     Map<String, Function<String, MetadataBuilder>> values = new LinkedHashMap<>();
     values.put("Long 5", key -> new MetadataBuilder().putLong(key, 5));

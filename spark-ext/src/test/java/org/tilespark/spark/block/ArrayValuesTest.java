@@ -21,7 +21,7 @@ class ArrayValuesTest {
 
   @Test
   void anArrayThatWasCutShortIsRefused() {
-    // It says that it has one element, and ends behind its count.
+    // It says that it has one element, and ends after its count.
     byte[] count = {1, 0, 0, 0, 0, 0, 0, 0};
     UnsafeArrayData cut = new UnsafeArrayData();
     cut.pointTo(count, Platform.BYTE_ARRAY_OFFSET, count.length);

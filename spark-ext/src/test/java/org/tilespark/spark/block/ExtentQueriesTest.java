@@ -34,9 +34,9 @@ import org.tilespark.spark.options.RowPolicy;
 import org.tilespark.spark.testing.SparkTest;
 
 /**
- * What each operator runs while its query is made: where the extents are stated, nothing; else the
- * queries that the tables say, over places only, with descriptions that say what for. No value is
- * read before the query runs.
+ * The jobs that each operator runs while its query is made: where the extents are stated, none;
+ * else the queries that the tables say, over places only, with descriptions of their purpose. No
+ * value is read before the query runs.
  */
 class ExtentQueriesTest extends SparkTest {
   private static final AtomicLong READS = new AtomicLong(); // of values, in all tasks
@@ -221,7 +221,7 @@ class ExtentQueriesTest extends SparkTest {
     assertTable(expected, found);
   }
 
-  /** Where the metadata says all, nothing runs. */
+  /** With complete metadata no job runs. */
   @Test
   void nothingRunsWhereTheMetadataSaysAll() {
     Dataset<Row> matrix =
@@ -262,7 +262,7 @@ class ExtentQueriesTest extends SparkTest {
     assertEquals(Set.of(), names);
   }
 
-  /** What is cached is read from the cache, also where it would have to be computed else. */
+  /** Cached frames are read from the cache, also where they would have to be computed else. */
   @Test
   void cachedBlocksAreReadFromTheCache() {
     Dataset<Row> cached =
@@ -312,7 +312,7 @@ class ExtentQueriesTest extends SparkTest {
     assertEquals("20,5", extents(MatrixBlocks.roll(rows, "1, 1")));
   }
 
-  /** What the policies leave out can only be told by the vectors. */
+  /** Only the vectors tell which rows the policies leave out. */
   @Test
   void rowsThatAreSkippedAreNotCountedWithoutVectors() {
     Dataset<Row> rows =

@@ -19,7 +19,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.testing.SparkTest;
 
-/** Further columns of one name: no operator that combines blocks could tell them apart. */
+/** Further columns of one name: no operator that combines blocks could distinguish them. */
 class GroupingColumnsTest extends SparkTest {
   private static final Map<String, UnaryOperator<Dataset<Row>>> MATRIX = new LinkedHashMap<>();
   private static final Map<String, UnaryOperator<Dataset<Row>>> VOLUME = new LinkedHashMap<>();
@@ -102,7 +102,7 @@ class GroupingColumnsTest extends SparkTest {
     }
   }
 
-  /** Where Spark tells names apart by case, so do we. */
+  /** If Spark distinguishes names by case, so do we. */
   @Test
   void columnsThatDifferInCaseTellArraysApartWhereSparkSaysSo() {
     with(

@@ -29,7 +29,8 @@ import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 
 /**
- * What column metadata says after unions, views, tables and files: what all rows say, or an error.
+ * Column metadata after unions, views, tables and files: the facts that all rows agree on, or an
+ * error.
  */
 class ReconcileMetadataTest extends SparkTest {
   private static final ElementType DOUBLE = ElementType.FLOAT64;
@@ -68,7 +69,7 @@ class ReconcileMetadataTest extends SparkTest {
   void aUnionSaysWhatAllBranchesSay() {
     Dataset<Row> one = volume.where("x = 0");
     assertSame(volume, one.union(volume.where("x > 0")));
-    // Rows behind the first branch's extents: those are unknown, and found.
+    // Rows beyond the first branch's extents: those are unknown, and found.
     Dataset<Row> upper =
         VolumeBlocks.withExtents(
             volume.selectExpr("x + 2 AS x", "y", "z", "nx", "ny", "nz", "values", "imag"), 4, 3, 4);

@@ -28,7 +28,7 @@ import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 
-/** What Spark believes of the size of our results, and so which sides of joins it broadcasts. */
+/** Spark's statistics of our results, and so the sides of joins that it broadcasts. */
 class StatisticsTest extends SparkTest {
   private static final long MOST_OVERHEAD = 1 << 20;
 
@@ -113,7 +113,7 @@ class StatisticsTest extends SparkTest {
                     }));
   }
 
-  /** What is small is broadcast as before. */
+  /** Small results are broadcast as before. */
   @Test
   void smallResultsAreBroadcast() {
     Dataset<Row> other = spark.range(10_000_000_000L).withColumnRenamed("id", "row");

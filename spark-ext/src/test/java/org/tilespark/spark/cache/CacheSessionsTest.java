@@ -141,7 +141,7 @@ class CacheSessionsTest {
     assertEquals(0, stored(RDDInfo::memSize));
   }
 
-  /** What does not fit the stores lies on the heap, and exchanges have their half. */
+  /** Rows that do not fit the stores are on the heap, and exchanges have their half. */
   @Test
   void theStoresAreSmall() throws InterruptedException {
     startWithPlugin(Map.of(TileSparkConf.STORE_SIZE.name(), VALUE_BYTES + "b"));

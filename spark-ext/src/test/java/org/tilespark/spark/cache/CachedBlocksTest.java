@@ -43,7 +43,7 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 
-/** Cached frames of blocks give what uncached ones give, and leave no byte behind. */
+/** Cached frames of blocks give the rows of uncached ones, and release every byte. */
 class CachedBlocksTest extends SparkTest {
   private static final TestArray ARRAY = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
   private static final Permutation IDENTITY = Permutation.of(0, 1);
@@ -228,7 +228,7 @@ class CachedBlocksTest extends SparkTest {
     assertFalse(explained(MatrixBlocks.transpose(frame)).contains("ColumnarToRow"));
   }
 
-  /** Where rows lie outside the heap; 0 for those on it. */
+  /** Addresses of rows outside the heap; 0 for those on it. */
   private static List<Long> addresses(SparkPlan scan) {
     return scan.execute()
         .toJavaRDD()

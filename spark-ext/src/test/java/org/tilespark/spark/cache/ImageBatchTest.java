@@ -65,7 +65,7 @@ class ImageBatchTest extends SparkTest {
     }
   }
 
-  /** What {@code batch} is written to, while its store ends after the first row. */
+  /** The bytes that {@code batch} is written as, while its store ends after the first row. */
   private byte[] writtenWhileTheStoreEnds(ImageBatch batch) throws Exception {
     ByteArrayOutputStream bytes =
         new ByteArrayOutputStream() {

@@ -38,7 +38,7 @@ class UncountedRowsTest extends SparkTest {
     vectors = TestProduct.random(ElementType.FLOAT32, VECTORS, 8, 1).frame(spark, VECTORS, 8);
   }
 
-  /** Queries with the columns that tell their rows apart. */
+  /** Queries with the columns that distinguish their rows. */
   static Stream<Query> queries() {
     MultiplyOptions small = MultiplyOptions.defaults().withTransposeB(true).withBlockShape(5, 5);
     Map<String, MultiplyOptions.Strategy> strategies = new LinkedHashMap<>();

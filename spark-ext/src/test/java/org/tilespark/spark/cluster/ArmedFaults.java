@@ -21,7 +21,7 @@ final class ArmedFaults {
 
   private ArmedFaults() {}
 
-  /** Refuses the request for host memory that comes behind {@code n} others. */
+  /** Refuses the request for host memory that follows {@code n} others. */
   static void refuseMemory(int n) {
     Object source = get(get(ExecutorRuntime.current(), "hostMemory"), "plainMemory");
     AllocationFaults faults = (AllocationFaults) get(source, "faults");
@@ -31,7 +31,7 @@ final class ArmedFaults {
     }
   }
 
-  /** Fails the writing of an output to files that comes behind {@code n} others. */
+  /** Fails the writing of an output to files that follows {@code n} others. */
   static void failWrite(int n) {
     Object store = StoredBlocks.store();
     Object files = get(store, "files");

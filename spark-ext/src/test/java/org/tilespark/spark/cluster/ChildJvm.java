@@ -43,7 +43,7 @@ public final class ChildJvm implements AutoCloseable {
    * How it ended.
    *
    * @param exitCode 0 if its {@code main} returned, 1 if it threw
-   * @param output what it printed, log and all
+   * @param output its output, with the log
    */
   public record Outcome(int exitCode, String output) {}
 
@@ -82,7 +82,7 @@ public final class ChildJvm implements AutoCloseable {
     assertEquals(0, outcome.exitCode(), outcome::output);
   }
 
-  /** The same with another class path, which {@link #entryOnly} may be a part of. */
+  /** Starts a JVM with another class path, which {@link #entryOnly} may be a part of. */
   static ChildJvm start(
       String classPath,
       String main,
@@ -95,7 +95,7 @@ public final class ChildJvm implements AutoCloseable {
     return launch(main, classPath, words, options, environment, log);
   }
 
-  /** The same, but should this JVM die, the other goes on; its class path may be jars alone. */
+  /** Starts a JVM that goes on should this one die; its class path may be jars alone. */
   static ChildJvm startAlone(
       String classPath,
       String main,
@@ -158,7 +158,7 @@ public final class ChildJvm implements AutoCloseable {
     }
   }
 
-  /** What it printed until now. */
+  /** Its output until now. */
   public String printed() {
     try {
       return new String(Files.readAllBytes(log), StandardCharsets.UTF_8);
@@ -177,7 +177,7 @@ public final class ChildJvm implements AutoCloseable {
     return process.pid();
   }
 
-  /** What it started, and what that started. */
+  /** The processes that it started, and those that they started. */
   Stream<ProcessHandle> children() {
     return process.descendants();
   }

@@ -23,8 +23,8 @@ import org.tilespark.spark.conf.TileSparkConf;
  * they load the classes themselves.
  *
  * <p>It serves class paths that begin with Spark's jars, as the build lists them in the file that
- * {@code tilespark.test.archivedJars} names, and lies beside that file, one for each list of jars
- * and version of Java.
+ * {@code tilespark.test.archivedJars} names, and is in the directory of that file, one for each
+ * list of jars and version of Java.
  */
 final class ClassArchive {
   private static final Duration LIMIT = Duration.ofMinutes(10);
@@ -51,7 +51,9 @@ final class ClassArchive {
     return String.join(":", all);
   }
 
-  /** What tells a JVM with this class path to use the archive; empty if there is none for it. */
+  /**
+   * Options by which a JVM with this class path uses the archive; empty if there is none for it.
+   */
   static List<String> options(String classPath) {
     List<String> archived = archivedJars();
     if (archived.isEmpty() || !(classPath + ":").startsWith(String.join(":", archived) + ":")) {

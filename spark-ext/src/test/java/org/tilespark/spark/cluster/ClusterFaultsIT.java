@@ -12,8 +12,8 @@ import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * The same with a device, which all executors share: they die while they hold memory of it, and the
- * host memory that is refused is pinned.
+ * {@link ClusterFaultsTest} with a device, which all executors share: they die while they hold
+ * memory of it, and the host memory that is refused is pinned.
  */
 @RequiresGpu
 class ClusterFaultsIT extends ClusterFaultsTest {

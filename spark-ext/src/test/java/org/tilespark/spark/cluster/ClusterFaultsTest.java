@@ -28,9 +28,9 @@ import org.tilespark.kernels.Sampling;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * What users of a cluster live through: executors and drivers that are killed, tasks that run
- * twice, files that get lost, memory that is refused. One cluster of two workers for all; after
- * each application, none of its processes and files is left. docs/reliability.md has the table.
+ * Faults of a cluster: executors and drivers that are killed, tasks that run twice, files that get
+ * lost, memory that is refused. One cluster of two workers for all; after each application, none of
+ * its processes and files is left. docs/reliability.md has the table.
  */
 @Tag("long")
 class ClusterFaultsTest {
@@ -161,7 +161,7 @@ class ClusterFaultsTest {
             GpuAddressesJob.class,
             Map.of(
                 TileSparkConf.BACKEND.name(),
-                "cpu", // there are no such devices
+                "cpu", // these devices do not exist
                 "spark.executor.resource.gpu.amount",
                 "2",
                 "spark.task.resource.gpu.amount",
@@ -233,7 +233,7 @@ class ClusterFaultsTest {
     return outcome;
   }
 
-  /** Who computes, and with what. */
+  /** The backend and its settings. */
   Map<String, String> backend() {
     return Map.of(TileSparkConf.BACKEND.name(), "cpu");
   }

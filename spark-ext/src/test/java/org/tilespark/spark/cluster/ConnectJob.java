@@ -21,8 +21,8 @@ import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.options.RowPolicy;
 
 /**
- * What a user of Spark Connect's JVM client runs: a process that has the client and our jar, and
- * none of Spark's other classes. Prints {@code right} at the end, or throws.
+ * A program of Spark Connect's JVM client: a process that has the client and our jar, and none of
+ * Spark's other classes. Prints {@code right} at the end, or throws.
  */
 public final class ConnectJob {
   /** A matrix of 6 x 4 in blocks of 3 x 2; element (i, j) is 10 i + j. */

@@ -27,11 +27,11 @@ import org.tilespark.spark.TileSparkPlugin;
 class ConnectTest {
   private static final Duration LIMIT = Duration.ofMinutes(15);
 
-  /** What the client brings itself, or must not have. */
+  /** Jars that the client brings itself, or must not have. */
   private static final Pattern NOT_THE_CLIENTS =
       Pattern.compile("spark-(sql|sql-api|catalyst|connect)_.*\\.jar");
 
-  /** What the client has no need of where it has Connect's shims: a distribution has none. */
+  /** Jars that the client does not need where it has Connect's shims: a distribution has none. */
   private static final Pattern SHIMMED =
       Pattern.compile("spark-(core|network-.*|launcher|kvstore)_.*\\.jar");
 

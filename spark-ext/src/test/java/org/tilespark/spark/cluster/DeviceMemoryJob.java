@@ -26,7 +26,7 @@ import org.tilespark.spark.testing.TestArray;
  * next attempt must succeed. For one executor with one core, so that nobody else is in the way.
  */
 public final class DeviceMemoryJob {
-  /** What the driver hands out in one piece; smaller ones are parts of it. */
+  /** Bytes that the driver hands out in one piece; smaller ones are parts of it. */
   private static final long LEAST_BYTES = 512;
 
   private DeviceMemoryJob() {}

@@ -61,7 +61,7 @@ public final class DeviceSpreadJob {
     }
   }
 
-  /** The same cached blocks again and again, as many in each partition; rows checked once. */
+  /** Transposes cached blocks again and again, as many in each partition; rows checked once. */
   private void transpose() throws Exception {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 1024, 512, 32, 32);
     Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS).persist(StorageLevel.MEMORY_ONLY());

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * What becomes of blocks between tasks as Spark is run in production: beside an external shuffle
- * service, with executors that come and go, with speculation, with secured connections. A cluster
- * for each; docs/reliability.md has the table.
+ * Blocks between tasks as Spark is run in production: with an external shuffle service, with
+ * executors that come and go, with speculation, with secured connections. A cluster for each;
+ * docs/reliability.md has the table.
  */
 @Tag("full")
 class ExchangeFaultsTest {

@@ -86,7 +86,7 @@ public final class ExchangeJob {
     }
   }
 
-  /** Both executors read from themselves and from each other, whatever lies in files. */
+  /** Both executors read from themselves and from each other, whatever is in files. */
   private void metrics() {
     Dataset<Row> query = MatrixBlocks.reblock(blocks(), 50, 70);
     query.collectAsList();

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who serves shuffles of blocks, as an application is configured. */
+/** The server of shuffles of blocks, by the application's configuration. */
 class ExchangeModesTest {
   @TempDir Path directory;
 

@@ -60,11 +60,11 @@ final class Executors extends SparkListener {
    *
    * @param pid number of its process
    * @param device number of the device that a task there would use
-   * @param addresses of the GPUs that Spark assigned to the task
-   * @param arrowBytes of buffers outside the heap
-   * @param deviceBytes of device memory
+   * @param addresses addresses of the GPUs that Spark assigned to the task
+   * @param arrowBytes bytes of buffers outside the heap
+   * @param deviceBytes bytes of device memory
    * @param turns tasks that may use the device
-   * @param store what it keeps of shuffles
+   * @param store outputs of shuffles that it keeps
    */
   record Seen(
       String executorId,
@@ -97,10 +97,10 @@ final class Executors extends SparkListener {
   }
 
   /**
-   * What an executor keeps of shuffles outside the heap.
+   * The memory outside the heap that an executor keeps for shuffles.
    *
-   * @param bytes of memory, what tasks have fetched among them
-   * @param outputs of map tasks, in memory
+   * @param bytes bytes of memory, those that tasks have fetched included
+   * @param outputs outputs of map tasks, in memory
    * @param committed outputs that were put into memory since it started
    */
   record Store(long bytes, int outputs, long committed) implements Serializable {}
@@ -124,7 +124,7 @@ final class Executors extends SparkListener {
     return onTasks(2 * context.defaultParallelism(), 50, check).contains(true);
   }
 
-  /** What tasks see that each take so long that others take the other cores. */
+  /** Results of tasks that each take long enough that others take the other cores. */
   private <T> List<T> onTasks(int tasks, long millis, Look<T> look) {
     return new JavaSparkContext(context)
         .parallelize(Collections.nCopies(tasks, 0), tasks)
@@ -137,13 +137,13 @@ final class Executors extends SparkListener {
         .collect();
   }
 
-  /** What a task looks at. */
+  /** A look of a task at its executor. */
   @FunctionalInterface
   interface Look<T> extends Serializable {
     T look();
   }
 
-  /** What a task does. */
+  /** An action of a task. */
   @FunctionalInterface
   interface Action extends Serializable {
     void run();
@@ -176,12 +176,12 @@ final class Executors extends SparkListener {
     }
   }
 
-  /** Waits until so many have ended since the beginning. */
+  /** Waits until {@code wanted} have ended since the beginning. */
   void awaitRemoved(int wanted) throws InterruptedException {
     await("executors that ended", wanted, removals::size);
   }
 
-  /** The same, and lets Spark know by collections of garbage which shuffles nobody needs. */
+  /** Waits likewise, and lets Spark know by collections of garbage which shuffles nobody needs. */
   void awaitRemovedCollecting(int wanted) throws InterruptedException {
     await(
         "executors that ended",
@@ -297,7 +297,7 @@ final class Executors extends SparkListener {
     return count(end -> end.taskType().equals("ShuffleMapTask"));
   }
 
-  /** The longest attempt at a stage that ended before, or behind, a time since the epoch. */
+  /** The longest attempt at a stage that ended before, or after, a time since the epoch. */
   StageInfo longestStage(LongPredicate endedMillis) {
     awaitEvents();
     synchronized (stages) {

@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
 final class FaultSchedule {
   private FaultSchedule() {}
 
-  /** What goes wrong. */
+  /** Kinds of faults. */
   enum Kind {
     KILL,
     REFUSE_MEMORY,
@@ -17,7 +17,7 @@ final class FaultSchedule {
     DROP_CONNECTIONS
   }
 
-  /** What is asked meanwhile. */
+  /** Queries that run meanwhile. */
   enum Query {
     REBLOCK,
     MULTIPLY,
@@ -37,8 +37,8 @@ final class FaultSchedule {
   /**
    * One fault.
    *
-   * @param executor which of those that live, in the order of their ids
-   * @param n which row, request or file; in phase FETCH, in tens of milliseconds
+   * @param executor index among those that live, in the order of their ids
+   * @param n number of the row, request or file; in phase FETCH, in tens of milliseconds
    */
   record Fault(int number, Kind kind, Query query, Phase phase, int executor, int n)
       implements Serializable {

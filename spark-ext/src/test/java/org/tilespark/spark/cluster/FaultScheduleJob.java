@@ -215,7 +215,7 @@ public final class FaultScheduleJob {
     };
   }
 
-  /** The same from the driver, while tasks fetch. */
+  /** Causes a fault from the driver, while tasks fetch. */
   private void atFetch(Fault fault, Path mark, Map.Entry<String, Long> victim) {
     try {
       TimeUnit.MILLISECONDS.sleep(10L * fault.n());

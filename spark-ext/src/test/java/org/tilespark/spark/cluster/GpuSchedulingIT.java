@@ -75,7 +75,7 @@ class GpuSchedulingIT {
   }
 
   /**
-   * What an application printed.
+   * The output of an application.
    *
    * @param blocksByDevice by executor and number
    * @param blocksOfTasks the blocks of each executor's tasks
@@ -105,7 +105,7 @@ class GpuSchedulingIT {
     }
   }
 
-  /** What runs; the property leaves out what an emulated device cannot do. */
+  /** Jobs to run; the property leaves out those that an emulated device cannot do. */
   private static List<String> jobs() {
     return List.of(
         System.getProperty("tilespark.test.deviceJobs", "transpose multiply").split(" "));

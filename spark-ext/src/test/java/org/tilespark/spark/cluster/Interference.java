@@ -14,20 +14,20 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * What happens to tasks while rows pass through them. Tasks find out what happened elsewhere by
- * files in a directory that all processes share.
+ * Disturbs tasks while rows pass through them. Tasks find out what happened elsewhere by files in a
+ * directory that all processes share.
  */
 final class Interference {
   private static final long LIMIT_SECONDS = 240;
 
   private Interference() {}
 
-  /** What a task does at a row; called before the row is handed on. */
+  /** An action of a task at a row; called before the row is handed on. */
   interface AtRow extends Serializable {
     void at(int row) throws IOException, InterruptedException;
   }
 
-  /** The same rows; each task does {@code action} at each of its own. */
+  /** These rows; each task does {@code action} at each of its own. */
   static Dataset<Row> through(SparkSession spark, Dataset<Row> rows, AtRow action) {
     return spark.createDataFrame(
         rows.toJavaRDD().mapPartitions(new Passing(action)), rows.schema());

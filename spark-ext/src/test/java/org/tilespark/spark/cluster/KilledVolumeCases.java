@@ -32,7 +32,7 @@ final class KilledVolumeCases {
   private static final int PARTITIONS = 6; // of 4 blocks each
   private static final int MIDDLE = 3;
 
-  /** There are few blocks behind a shuffle, some of them in one task. */
+  /** There are few blocks after a shuffle, some of them in one task. */
   private static final int SECOND = 1;
 
   private final SparkSession spark;

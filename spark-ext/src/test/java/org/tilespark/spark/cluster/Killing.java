@@ -43,7 +43,7 @@ final class Killing {
     this.local = local;
   }
 
-  /** What is run while an executor dies. */
+  /** The work that runs while an executor dies. */
   @FunctionalInterface
   interface Dying {
     /** Lets rows pass through {@code killer} somewhere; throws if the answer is not right. */
@@ -53,7 +53,7 @@ final class Killing {
   /**
    * Runs it with one task whose executor is killed when it comes to a row.
    *
-   * @param name of a file that no other call makes
+   * @param name name of a file that no other call makes
    */
   void atRow(String name, int row, Dying body) throws Exception {
     int removed = executors.removed();

@@ -28,9 +28,9 @@ import org.tilespark.spark.TileSparkPlugin;
  * path of the test, and {@link #run} starts an application that is part of it; or they have Spark's
  * jars alone, as in an installation, and {@link #submit} brings jars as users do.
  *
- * <p>Everything written lies below the directory given to {@link #start}, logs under {@code logs}
- * and {@code work}; whoever gave it keeps or removes it. Closing ends all processes; should this
- * JVM die first, they end with it.
+ * <p>All files are below the directory given to {@link #start}, logs under {@code logs} and {@code
+ * work}; whoever gave it keeps or removes it. Closing ends all processes; should this JVM die
+ * first, they end with it.
  */
 public final class LocalCluster implements AutoCloseable {
   private static final String NETWORK = "127.0.0."; // all of it is this machine
@@ -56,9 +56,9 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   /**
-   * What a cluster consists of.
+   * The parts of a cluster.
    *
-   * @param memoryMib what one worker may give to executors
+   * @param memoryMib memory that one worker may give to executors
    * @param daemonConf Spark's configuration of the master and of each worker
    * @param sparkJars all that is on the class path of each process; if empty, the test's own is
    */
@@ -81,7 +81,7 @@ public final class LocalCluster implements AutoCloseable {
   /**
    * Starts a master and workers with the class path of the test.
    *
-   * @param memoryMib what one worker may give to executors
+   * @param memoryMib memory that one worker may give to executors
    * @see #start(Path, Layout)
    */
   public static LocalCluster start(Path directory, int workers, int coresPerWorker, int memoryMib) {
@@ -106,7 +106,7 @@ public final class LocalCluster implements AutoCloseable {
     }
   }
 
-  /** Where drivers find the master. */
+  /** The address of the master for drivers. */
   public String masterUrl() {
     return masterUrl;
   }
@@ -142,8 +142,8 @@ public final class LocalCluster implements AutoCloseable {
    * waits for its end. The cluster was started with Spark's jars.
    *
    * @param main name of a class in {@code applicationJar}
-   * @param jars what {@code --jars} names
-   * @param conf what {@code --conf} says, beyond what makes it find the cluster
+   * @param jars jars of {@code --jars}
+   * @param conf settings of {@code --conf}, in addition to those by which it finds the cluster
    * @param limit after which it is killed
    * @throws IllegalStateException if it was killed for that; quotes its output
    */

@@ -5,7 +5,10 @@ import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.spark.cluster.LostExecutorJob.Loss;
 import org.tilespark.spark.conf.TileSparkConf;
 
-/** The same with a device, which a kernel that traps takes away. Both executors share it. */
+/**
+ * {@link LostExecutorTest} with a device, which a kernel that traps takes away. Both executors
+ * share it.
+ */
 @RequiresGpu
 class LostExecutorIT extends LostExecutorTest {
   @Override

@@ -96,7 +96,7 @@ public final class LostExecutorJob {
     }
   }
 
-  /** Waits until so many executors live. */
+  /** Waits until {@code count} executors live. */
   private static void awaitExecutors(SparkContext context, int count) throws InterruptedException {
     int driver = 1; // the tracker counts it too
     int live = live(context);
@@ -111,7 +111,7 @@ public final class LostExecutorJob {
     return context.statusTracker().getExecutorInfos().length;
   }
 
-  /** What the GPU tab says of an executor. */
+  /** The GPU tab's entry of an executor. */
   private static JsonNode onTheTab(SparkContext context, String executor) throws IOException {
     URI json = URI.create(context.uiWebUrl().get() + "/GPU/json");
     JsonNode all = new ObjectMapper().readTree(json.toURL());
@@ -135,7 +135,7 @@ public final class LostExecutorJob {
     }
   }
 
-  /** What happened to tasks and executors. */
+  /** A record of the events of tasks and executors. */
   private static final class Record extends SparkListener {
     private final List<SparkListenerTaskEnd> ends = new ArrayList<>();
     private final List<SparkListenerExecutorRemoved> removals = new ArrayList<>();

@@ -40,7 +40,7 @@ class LostExecutorTest {
     return Loss.BY_HAND;
   }
 
-  /** What the application is configured with. */
+  /** The application's configuration. */
   Map<String, String> conf() {
     return Map.of(TileSparkConf.BACKEND.name(), "cpu");
   }

@@ -89,7 +89,7 @@ public final class LostOutputsJob {
     assertTrue(executors.firstFetchFailed().isPresent(), "no fetch failed");
   }
 
-  /** What is in files is the service's. */
+  /** Outputs in files are the service's. */
   private void inFilesOfTheService() throws Exception {
     killing.executorBetweenStages(reblocked(), this::assertNothingRunsAgain);
     assertTrue(executors.committed().values().stream().allMatch(count -> count == 0));
@@ -106,7 +106,7 @@ public final class LostOutputsJob {
     assertEquals(0, executors.mapTasks(), "map tasks that ran again");
   }
 
-  /** What an executor held goes to others before it ends. */
+  /** Outputs of an executor go to others before it ends. */
   private void decommissioned() throws Exception {
     Dataset<Row> reblocked = reblocked();
     JavaRDD<Row> lastStage = Killing.lastStage(reblocked);

@@ -18,7 +18,7 @@ import org.tilespark.spark.TileSparkPlugin;
 class NeighboursMemoryTest {
   private static final Pattern MOST_RESIDENT = Pattern.compile("VmHWM:\\s+(\\d+) kB");
 
-  /** Of heap, pool and store, and what a JVM with Spark takes beside them; the product has 1526. */
+  /** Of heap, pool and store, and the rest of a JVM with Spark; the product has 1526. */
   private static final long MOST_MIB = 1200;
 
   @TempDir Path directory;

@@ -25,7 +25,7 @@ final class Ports {
    * Waits until a server listens.
    *
    * @param alive false once the server has ended
-   * @param printed what the server printed, for the failure
+   * @param printed the server's output, for the failure
    */
   static void await(int port, BooleanSupplier alive, Supplier<String> printed, Duration limit)
       throws InterruptedException {

@@ -23,9 +23,9 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Blocks between tasks that need more memory than there is for them. A process that exchanges
- * blocks stays inside what docs/sizing.md says to reserve for it: the heap and, beside it, the
- * pool, the store, and the rest. Where this process may make a cgroup, the other runs in one of
- * that size, and would be killed.
+ * blocks stays inside the memory that docs/sizing.md says to reserve for it: the heap, the pool,
+ * the store, and the rest. Where this process may make a cgroup, the other runs in one of that
+ * size, and would be killed.
  */
 @Tag("full")
 class ReservedMemoryTest {
@@ -118,7 +118,7 @@ class ReservedMemoryTest {
     }
   }
 
-  /** A new cgroup, version 1 or 2, of so many bytes; empty where there is none to be had. */
+  /** A new cgroup, version 1 or 2, of {@code bytes} bytes; empty where there is none to be had. */
   private static Optional<Path> limited(long bytes) {
     Map<String, String> limits =
         Map.of("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "/sys/fs/cgroup", "memory.max");

@@ -67,9 +67,9 @@ public final class SpeculationJob {
   }
 
   /**
-   * What is written.
+   * A written array.
    *
-   * @param extents of the array, so that nothing but the write looks at the blocks
+   * @param extents extents of the array, so that nothing but the write looks at the blocks
    * @param right the file
    */
   private record Written(Dataset<Row> blocks, String extents, byte[] right) {
@@ -160,7 +160,7 @@ public final class SpeculationJob {
         });
   }
 
-  /** What an attempt at the first partition does at a row. */
+  /** An action of an attempt at the first partition at a row. */
   private interface Slowness extends java.io.Serializable {
     void at(int row, int attempt, Path directory) throws IOException, InterruptedException;
   }

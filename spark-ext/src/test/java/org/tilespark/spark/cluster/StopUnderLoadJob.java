@@ -54,7 +54,7 @@ final class StopUnderLoadJob {
 
   private StopUnderLoadJob() {}
 
-  /** What an application does when it is stopped, again and again. */
+  /** The work of an application when it is stopped, again and again. */
   enum Load {
     CACHE_FILL {
       @Override

@@ -80,7 +80,7 @@ class StopUnderLoadTest {
     assertEquals(List.of(), crashes(), outcome::output);
   }
 
-  /** What the JVM writes when it crashes. */
+  /** The files that the JVM writes when it crashes. */
   private List<Path> crashes() throws IOException {
     try (Stream<Path> files = Files.walk(directory)) {
       return files.filter(file -> file.getFileName().toString().startsWith("hs_err")).toList();

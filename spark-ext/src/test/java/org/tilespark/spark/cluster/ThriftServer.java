@@ -129,7 +129,7 @@ final class ThriftServer implements AutoCloseable {
     return DriverManager.getConnection("jdbc:hive2://127.0.0.1:" + port + "/default", "test", "");
   }
 
-  /** What it printed until now. */
+  /** Its output until now. */
   String printed() {
     try {
       return Files.readString(log);

@@ -39,13 +39,13 @@ class ThriftServerTest {
 
   /**
    * Objects of our classes that may be added in a round after the first, such as the constants of a
-   * class that is loaded late. What one kind of query leaves behind is there 33 times.
+   * class that is loaded late. An object that one kind of query leaves is there 33 times.
    */
   private static final long OBJECT_GROWTH = 16;
 
   /**
-   * How much more memory the pool may keep for reuse after a round: as many extents of map outputs
-   * as tasks beside each other may have had more than in the first round. A buffer that no query
+   * Growth of the memory that the pool may keep for reuse after a round: as many extents of map
+   * outputs as concurrent tasks may have had more than in the first round. A buffer that no query
    * gives back to the next one is there 200 times.
    */
   private static final long KEPT_GROWTH_BYTES = 16 << 20;

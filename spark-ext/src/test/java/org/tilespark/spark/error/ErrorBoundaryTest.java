@@ -35,7 +35,7 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** What leaves in place of the exceptions that our code throws. */
+/** The exceptions that leave in place of those that our code throws. */
 class ErrorBoundaryTest {
   /** The expression that docs/troubleshooting.md gives to clients. */
   static final Pattern TEXT =

@@ -44,7 +44,7 @@ class QueryErrorsTest extends SparkTest {
             + " FROM range(0, 2, 1, 2)");
   }
 
-  /** The same, of which the second one's values are too few. */
+  /** A matrix whose second block has too few values. */
   private static Dataset<Row> badMatrix() {
     return matrix().selectExpr("row", "col", "rows", "cols", "slice(values, 1, 4 - row) AS values");
   }

@@ -124,7 +124,7 @@ class CutsTest {
     }
   }
 
-  /** What a box and the cell of a part along each axis share. */
+  /** The part of a box in one cell. */
   private record Piece(List<Long> part, Box box) {}
 
   private static List<Piece> pieces(Cuts cuts, Box box) {

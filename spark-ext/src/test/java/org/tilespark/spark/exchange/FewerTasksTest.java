@@ -295,7 +295,7 @@ class FewerTasksTest extends SparkTest {
         });
   }
 
-  /** Blocks that further columns tell apart are as many as nobody knows. */
+  /** Blocks of arrays that further columns distinguish are of an unknown number. */
   @Test
   void severalArraysHaveSparksCount() {
     Dataset<Row> tagged =

@@ -112,7 +112,7 @@ class MeetingTest extends SparkTest {
     assertTrue(work.tasks() > 1 && work.tasks() <= 16, work::toString);
   }
 
-  /** What is not known to lie in this process's memory goes through an exchange. */
+  /** Frames that are not known to be in this process's memory go through an exchange. */
   @ParameterizedTest
   @ValueSource(strings = {"DISK_ONLY", "MEMORY_ONLY_SER", "MEMORY_AND_DISK_SER"})
   void otherLevelsAreExchanged(String level) {
@@ -185,7 +185,7 @@ class MeetingTest extends SparkTest {
     return org.apache.spark.sql.functions.lit(value);
   }
 
-  /** Arrays of a batch, told apart by numbers among which are both zeros and NaN. */
+  /** Arrays of a batch, distinguished by numbers among which are both zeros and NaN. */
   @Test
   void batches() {
     List<Dataset<Row>> sides = new ArrayList<>();
@@ -233,7 +233,7 @@ class MeetingTest extends SparkTest {
     assertEquals(0, exchanges(sum), () -> explained(sum));
   }
 
-  /** Spark sees where the rows lie, so that it need not bring them together again. */
+  /** Spark sees how the rows are partitioned, so that it need not bring them together again. */
   @Test
   void whatFollowsFindsItsRows() {
     Dataset<Row> a = cached(big(3));
@@ -392,7 +392,7 @@ class MeetingTest extends SparkTest {
     return MatrixBlocks.zip(a, b, "a * 2 + b");
   }
 
-  /** The same by an exchange, since a filter may hide work. */
+  /** The sum by an exchange, since a filter may hide work. */
   private static Dataset<Row> exchanged(Dataset<Row> a, Dataset<Row> b) {
     Dataset<Row> sum = zip(a.where("rows > 0"), b.where("rows > 0"));
     assertNotEquals(0, exchanges(sum), () -> explained(sum));

@@ -315,7 +315,7 @@ class ScansAlikeTest extends SparkTest {
     blocks.write().format("npy").mode("overwrite").save(dir.resolve(name + ".npy").toString());
   }
 
-  /** The same numbers as x, column by column. */
+  /** The numbers of x, column by column. */
   private static void fortran(String name) {
     String dict =
         "{'descr': '<f8', 'fortran_order': True, 'shape': (%d, %d), }".formatted(ROWS, COLS);

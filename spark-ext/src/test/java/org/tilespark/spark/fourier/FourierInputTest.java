@@ -27,7 +27,7 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.TestField;
 
-/** What transforms of volumes are given: broken blocks, options, SQL, files. */
+/** Input of transforms of volumes: broken blocks, options, SQL, files. */
 @Tag("long")
 class FourierInputTest extends FourierTestBase {
   @Test
@@ -142,7 +142,7 @@ class FourierInputTest extends FourierTestBase {
           assertFails(() -> sql(sql + ")").collectAsList(), " elements from there", "volume_fft");
           assertZeros(TestField.of(sql(sql + ", missing => 'zero')"), shape), "SQL " + detrend);
         }
-        // Volumes that further columns tell apart: there is none.
+        // Volumes that further columns distinguish: there is none.
         assertEquals(0, VolumeBlocks.fft(stated.withColumn("s", functions.lit(1)), zero).count());
       }
     }
@@ -277,7 +277,7 @@ class FourierInputTest extends FourierTestBase {
                     + " the stream's blocks to a table and read that"));
   }
 
-  /** What others put under our keys: refused by name, and what the message advises helps. */
+  /** Metadata of others under our keys: refused by name, and the message's advice helps. */
   @Test
   void metadataThatCannotBeRead() {
     int[] shape = {4, 4, 4};

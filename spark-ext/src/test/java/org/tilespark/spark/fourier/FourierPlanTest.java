@@ -21,7 +21,7 @@ import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.TestField;
 
-/** Which stages and exchanges transforms of volumes consist of, as planned and as run. */
+/** Stages and exchanges of transforms of volumes, as planned and as run. */
 @Tag("long")
 class FourierPlanTest extends FourierTestBase {
   /** One exchange each way; none where blocks are whole; none in one task. */
@@ -130,7 +130,7 @@ class FourierPlanTest extends FourierTestBase {
     TestField.of(df, expected.shape()).assertNear(expected, DOUBLE, explained(df));
   }
 
-  /** What is asked of the planner alone: no block is made. */
+  /** Plans alone: no block is made. */
   @Test
   void plansOfLargeVolumes() {
     Dataset<Row> any =

@@ -14,7 +14,7 @@ import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
 import org.tilespark.spark.options.FftOptions.Decomposition;
 
-/** Which axes are transformed when, without a session. */
+/** The order in which axes are transformed, without a session. */
 class FourierStagesTest {
   private static final Transform FORWARD =
       new Transform(List.of(0, 1, 2), -1, false, Permutation.of(1, 2, 0), Map.of());
@@ -23,7 +23,7 @@ class FourierStagesTest {
   private static final Transform INVERSE_REAL =
       new Transform(List.of(0, 1, 2), 2, true, Permutation.identity(3), Map.of());
 
-  /** A volume in blocks, for 16 tasks that transform none by themselves. */
+  /** A volume in blocks, for 16 tasks that transform none alone. */
   private static FourierStages of(Shape extents, Shape blocks) {
     List<Boolean> whole =
         Stream.of(0, 1, 2).map(axis -> blocks.extent(axis) == extents.extent(axis)).toList();

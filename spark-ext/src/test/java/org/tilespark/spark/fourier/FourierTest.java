@@ -193,7 +193,7 @@ class FourierTest extends FourierTestBase {
     for (String way : List.of("slabs", "pencils", "task")) {
       FftOptions base = FftOptions.defaults().withDecomposition(way);
       Dataset<Row> df = field.blocks(spark, DOUBLE, true, 2, 7, 8);
-      // Padding: behind the last elements, before the transform.
+      // Padding: after the last elements, before the transform.
       Dataset<Row> padded = VolumeBlocks.fft(df, base.withPadTo("7,none,fast"));
       TestField.of(padded, 7, 8, 7)
           .assertNear(field.padded(7, 7, 8).fft("xyz").permuted(1, 2, 0), DOUBLE, "padded " + way);
@@ -282,7 +282,9 @@ class FourierTest extends FourierTestBase {
         .assertNear(flat.fft("xyz").permuted(1, 2, 0), DOUBLE, "the other");
   }
 
-  /** What the best plane leaves, by normal equations solved by hand: coordinates are orthogonal. */
+  /**
+   * The residual of the best plane, by normal equations solved by hand: coordinates are orthogonal.
+   */
   private static TestField residual(TestField field) {
     int[] shape = field.shape();
     TestField left = field.scaled(1);

@@ -14,7 +14,7 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.TestField;
 
-/** What is done with spectra of volumes before the way back. */
+/** Operators on spectra of volumes before the way back. */
 @Tag("long")
 class SpectrumTest extends FourierTestBase {
   @Test

@@ -53,7 +53,7 @@ class TransposedSpectraTest extends FourierTestBase {
       TestField.of(VolumeBlocks.ifft(moved), expected.shape())
           .assertNear(expected, DOUBLE, order + " of " + left);
     }
-    // A permutation and the one that undoes it leave nothing behind.
+    // A permutation and the one that undoes it leave no trace.
     Dataset<Row> twice = VolumeBlocks.permute(VolumeBlocks.permute(spectrum, "yzx"), "zxy");
     TestField.of(VolumeBlocks.ifft(twice), shape).assertNear(field, DOUBLE, "there and back");
   }
@@ -125,7 +125,7 @@ class TransposedSpectraTest extends FourierTestBase {
         .assertNear(sum, DOUBLE, "a + a.T");
   }
 
-  /** A filter before a spectrum gives what the filter behind it gives: a spectrum. */
+  /** A filter before a spectrum gives the same as a filter after it: a spectrum. */
   @Test
   void aFilterMayStandFirst() {
     int[] shape = {2, 3, 4};

@@ -24,7 +24,7 @@ import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.testing.SparkTest;
 
-/** What SQL says about the functions, and that the examples in it are right. */
+/** The functions' descriptions in SQL, and that the examples in them are right. */
 @Tag("versions")
 class FunctionExamplesTest extends SparkTest {
   /** Runs the examples as DESCRIBE FUNCTION EXTENDED shows them, through SQL text. */

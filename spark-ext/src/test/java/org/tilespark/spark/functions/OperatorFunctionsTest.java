@@ -134,7 +134,7 @@ class OperatorFunctionsTest extends SparkTest {
     assertEquals(List.of(), sql("matrix_center(TABLE(m_none))").collectAsList());
   }
 
-  /** What the Java facade finds: same rows. */
+  /** SQL finds the rows of the Java facade. */
   @Test
   void validateFindsWhatJavaFinds() {
     assertEquals(List.of(), sql("matrix_validate(TABLE(m))").collectAsList());

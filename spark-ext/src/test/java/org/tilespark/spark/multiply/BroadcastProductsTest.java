@@ -168,7 +168,7 @@ class BroadcastProductsTest extends SparkTest {
     }
   }
 
-  /** Blocks of the larger side that span K, and such that do not; K along columns and rows. */
+  /** Blocks of the larger side that span K, and others; K along columns and rows. */
   @Test
   void broadcastNoticesWhatTheLargerSideLacks() {
     TestProduct tall = TestProduct.random(ElementType.FLOAT64, 24, 20, 101);

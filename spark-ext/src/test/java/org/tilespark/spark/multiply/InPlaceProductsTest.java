@@ -123,7 +123,9 @@ class InPlaceProductsTest extends SparkTest {
     }
   }
 
-  /** A product that was put together by a shuffle lies by its blocks, as a re-block does. */
+  /**
+   * A product that was put together by a shuffle is partitioned by its blocks, as a re-block is.
+   */
   @Test
   void aCachedProductOfSeveralPartsStaysToo() {
     TestProduct a = random(120, 40, 66);
@@ -174,7 +176,7 @@ class InPlaceProductsTest extends SparkTest {
         });
   }
 
-  /** The same beside an operand that is shuffled too, on its own account. */
+  /** A product stays next to an operand that is shuffled too, on its own account. */
   @Test
   void aProductStaysForTheNextBesideAReblockedOne() {
     TestProduct a = random(120, 40, 70);
@@ -230,7 +232,10 @@ class InPlaceProductsTest extends SparkTest {
     }
   }
 
-  /** Where blocks of C are smaller than those that stay, or pieces are shuffled to cuboids. */
+  /**
+   * Products whose blocks are smaller than those that stay, or whose pieces are shuffled to
+   * cuboids.
+   */
   @Test
   void aProductThatLiesOtherwiseIsShuffledForTheNext() {
     TestProduct a = random(120, 40, 74);
@@ -265,7 +270,7 @@ class InPlaceProductsTest extends SparkTest {
         });
   }
 
-  /** What a product in place says of its partitions holds for every block, by Spark's own hash. */
+  /** The partitioning that a product in place states holds for every block, by Spark's own hash. */
   @Test
   void blocksLieWhereTheProductSays() {
     TestProduct a = random(125, 40, 76); // the last blocks are shorter

@@ -5,7 +5,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.spark.conf.TileSparkConf;
 
-/** The same expectations with {@code backend=gpu}. */
+/** The expectations of {@link MapProductsTest} with {@code backend=gpu}. */
 @RequiresGpu
 class MapProductsIT extends MapProductsTest {
   @BeforeAll

@@ -18,7 +18,7 @@ import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
-/** What is computed of a product's elements is part of the product: one stage, the same bits. */
+/** Programs on a product's elements are part of the product: one stage, the same bits. */
 class MapProductsTest extends SparkTest {
   private static final String EXPRESSION = "sqrt(abs(v)) * 2 - v / 3";
 
@@ -59,7 +59,7 @@ class MapProductsTest extends SparkTest {
     assertFalse(plan.contains("BlockStage matrix"), name + ": " + plan);
   }
 
-  /** Zeros that no product is behind, of blocks that are missing, are mapped as others. */
+  /** Zeros of missing blocks, without a product, are mapped as others. */
   @Test
   void zerosOfMissingBlocks() {
     for (ElementType type : MultiplyBlocksTest.TYPES) {
@@ -152,7 +152,7 @@ class MapProductsTest extends SparkTest {
     assertTrue(mapped.drop("sample").count() > 0, "a grouping column that nobody reads");
   }
 
-  /** What looks at places, or gives another type, stays apart. */
+  /** Programs that read places, or give another type, stay separate. */
   @Test
   void otherProgramsStayApart() {
     TestProduct a = TestProduct.random(ElementType.FLOAT64, 12, 9, 1);

@@ -116,7 +116,7 @@ class MissingZeroTest extends SparkTest {
     }
   }
 
-  /** Where the blocks of one side, or of both, stay in their partitions. */
+  /** Products where the blocks of one side, or of both, stay in their partitions. */
   @Test
   void alsoInPlace() {
     Random random = new Random(77);

@@ -522,7 +522,7 @@ class MultiplyBlocksTest extends SparkTest {
         "MatrixBlocks.multiply: A is 1 x 9223372036854775807; expected fewer than 2^58 elements");
   }
 
-  /** The same blocks, those from {@code first} along an axis on 10^9 further. */
+  /** These blocks, of which those from {@code first} along an axis on are 10^9 further out. */
   private static List<Row> farOut(List<Row> blocks, int axis, long first) {
     List<Row> moved = new ArrayList<>();
     for (Row block : blocks) {

@@ -27,7 +27,7 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
-/** What the optimizer makes of products, how SQL says them, and what EXPLAIN and metrics show. */
+/** The optimizer's plans of products, their SQL, and EXPLAIN and metrics. */
 class MultiplyPlanTest extends SparkTest {
   private static final MultiplyOptions OPTIONS = MultiplyOptions.defaults();
 
@@ -423,7 +423,7 @@ class MultiplyPlanTest extends SparkTest {
         });
   }
 
-  /** What the metadata of a product say of its blocks is true, and the next operator may use it. */
+  /** The metadata of a product's blocks are true, and the next operator may use them. */
   @Test
   void blocksOfAProductAreWhereTheirMetadataSay() {
     TestProduct a = random(40, 24, 72);
@@ -511,7 +511,7 @@ class MultiplyPlanTest extends SparkTest {
     }
   }
 
-  /** Coordinates are read apart only where the values need not be computed for it. */
+  /** Coordinates are read separately only where the values need not be computed for it. */
   @Test
   void placesOfBlocksAreCheckedWhereTheyAreCheap() {
     TestProduct a = random(400, 64, 23);

@@ -54,7 +54,7 @@ class PanelSharingIT {
   Path directory;
 
   /**
-   * What a product did.
+   * The traffic of a product.
    *
    * @param up bytes of panels that went up
    * @param predicted the same as the planner expected

@@ -29,8 +29,8 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
 /**
- * Many small matrices told apart by two grouping columns, of which tasks multiply several at once,
- * beside plain loops. Elements are small whole numbers, so that sums are exact in any order and
+ * Many small matrices of two grouping columns, of which tasks multiply several at once, compared
+ * with plain loops. Elements are small whole numbers, so that sums are exact in any order and
  * precision, some of them NaN.
  */
 class SmallMatricesTest extends SparkTest {
@@ -43,7 +43,7 @@ class SmallMatricesTest extends SparkTest {
   /** One 12 x 31 x 17 product of either type, whose panels hold all of K. */
   private static final String ONE_BATCH = "8k";
 
-  /** Matrices of one shape, one behind the other. */
+  /** Consecutive matrices of one shape. */
   private record Stack(ElementType type, int rows, int cols, double[][] values) {
     static Stack random(ElementType type, int rows, int cols, Random random) {
       double[][] values = new double[COUNT][rows * cols];
@@ -310,7 +310,7 @@ class SmallMatricesTest extends SparkTest {
         });
   }
 
-  /** What is missing is an error that names it, or zeros that leave all others as they are. */
+  /** A missing block is an error that names it, or zeros that leave all others as they are. */
   @Test
   void missingBlocksAndMatrices() {
     ElementType type = ElementType.FLOAT32;
@@ -336,7 +336,7 @@ class SmallMatricesTest extends SparkTest {
         } else if (matrix == 7 || matrix == 8) {
           Arrays.fill(expected, 0);
           if (!found.containsKey(matrix)) {
-            continue; // of such a matrix there may be blocks of zeros, or none
+            continue; // of this matrix there may be blocks of zeros, or none
           }
         }
         assertMatrix(expected, found.get(matrix), strategy + ", matrix " + matrix);

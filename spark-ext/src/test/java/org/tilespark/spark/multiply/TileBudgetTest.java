@@ -9,7 +9,7 @@ class TileBudgetTest {
   private static final long MIB = 1L << 20;
   private static final long GIB = 1L << 30;
 
-  /** As a governor of a device of so many GiB with the defaults. */
+  /** The limit of a governor of a device of {@code gib} GiB with the defaults. */
   private static long limit(double gib) {
     return (long) (0.8 * (gib * GIB - 640 * MIB));
   }

@@ -36,7 +36,7 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import scala.collection.immutable.Seq;
 
-/** Spark's syntax, and our plan of it beside Spark's own. */
+/** Spark's syntax, and our plan of it compared with Spark's own. */
 @Tag("versions")
 class NearestJoinTest extends SparkTest {
   private static final Map<String, String> OFF = Map.of(TileSparkConf.NEAREST.name(), "off");
@@ -329,7 +329,7 @@ class NearestJoinTest extends SparkTest {
         () -> join.get().writeStream().format("noop").start().awaitTermination(), "treaming");
   }
 
-  /** Where one side is empty, no two lengths meet. */
+  /** If one side is empty, no two lengths meet. */
   @Test
   void emptySidesAndMixedLengths() {
     spark

@@ -25,7 +25,10 @@ import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 
-/** The node itself, on every Spark, beside plain loops. {@code NearestJoinTest} has Spark's SQL. */
+/**
+ * The node itself, on every Spark, compared with plain loops. {@code NearestJoinTest} has Spark's
+ * SQL.
+ */
 @Tag("versions")
 class NearestRowsTest extends SparkTest {
   private static final Map<Metric, String> FUNCTIONS =

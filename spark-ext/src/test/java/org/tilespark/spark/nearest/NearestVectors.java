@@ -23,7 +23,7 @@ final class NearestVectors {
 
   private NearestVectors() {}
 
-  /** What vectors there are beside those of small integers, which have equal scores. */
+  /** Kinds of vectors other than those of small integers, which have equal scores. */
   enum Kind {
     /** No two scores are equal. */
     APART,

@@ -18,7 +18,7 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** What transpose and permute say to blocks that are none. */
+/** Errors of transpose and permute about wrong blocks. */
 class BadBlocksTest extends SparkTest {
   private static final TestArray MATRIX = TestArray.matrix(ElementType.FLOAT32, 8, 12, 4, 6);
 

@@ -25,7 +25,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** What transpose and permute give, through rows and batches, in every mode of execution. */
+/** Results of transpose and permute, through rows and batches, in every mode of execution. */
 class PermuteBlocksTest extends SparkTest {
   private static final Permutation TRANSPOSE = Permutation.of(1, 0);
 

@@ -31,7 +31,7 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What the optimizer makes of our nodes, and what EXPLAIN and the metrics show. */
+/** The optimizer's plans of our nodes, and EXPLAIN and the metrics. */
 @Tag("versions")
 class PermutePlanTest extends SparkTest {
   private static final TestArray MATRIX = TestArray.matrix(ElementType.FLOAT32, 20, 30, 6, 7);
@@ -212,7 +212,7 @@ class PermutePlanTest extends SparkTest {
     }
   }
 
-  /** What the UI shows of the first query after one: metrics by their names. */
+  /** The UI's metrics of the first query after one, by their names. */
   private static Map<String, String> metricsAfter(long executionId) {
     Map<String, String> shown = new TreeMap<>();
     executions().stream()

@@ -30,7 +30,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.SparkTest;
 
-/** Sums, multiples and centred columns beside loops over plain arrays. */
+/** Sums, multiples and centred columns, compared with loops over plain arrays. */
 class ElementwiseTest extends SparkTest {
   private static final double[] SPECIAL = {
     Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, -0.0, 0.0, 1e-45, 3e38
@@ -240,7 +240,7 @@ class ElementwiseTest extends SparkTest {
                 broadcast),
             () -> {
               Dataset<Row> sum = MatrixBlocks.add(read(a, "5,8"), read(b, "7,6"));
-              String plan = explained(sum); // while it has no final form beside the first
+              String plan = explained(sum); // while it has no final form next to the first
               assertElements(first, second, Double::sum, sum);
               assertEquals(2, plan.split("Exchange hashpartitioning", -1).length - 1, plan);
             });
@@ -419,8 +419,8 @@ class ElementwiseTest extends SparkTest {
   }
 
   /**
-   * A mean of 2^40 beside a spread of 1: sums in plain double would be off by far more than the
-   * last place of the results.
+   * A mean of 2^40 with a spread of 1: sums in plain double would be off by far more than the last
+   * place of the results.
    */
   @Test
   void largeOffsetsCostNoAccuracy() {

@@ -45,7 +45,7 @@ class MapAndZipTest extends SparkTest {
   /** Of one query: plans of more are slow to draw. */
   private static final int MOST_CASES = 12;
 
-  // --- beside numpy
+  // --- compared with numpy
 
   /**
    * Each element is computed in a block, or in several, wherever it is cut. Expressions of the same
@@ -600,7 +600,7 @@ class MapAndZipTest extends SparkTest {
     assertEquals(2, few.collectAsList().size());
   }
 
-  /** Volumes are told apart also by columns that nobody reads any more. */
+  /** Volumes are distinguished also by columns that nobody reads any more. */
   @Test
   void columnsThatAreDroppedTellVolumesApart() {
     TestField a = TestField.random(5, false, 4, 5, 6);

@@ -138,7 +138,7 @@ final class NumpyTable {
     return Math.abs(ulps) <= Long.parseLong(error.replace("z", ""));
   }
 
-  /** Numbers in the order of the floating-point numbers with these bits; -0 lies below 0. */
+  /** Numbers in the order of the floating-point numbers with these bits; -0 is below 0. */
   private static long ordered(long bits, long least) {
     return bits < 0 ? least - bits - 1 : bits;
   }

@@ -17,7 +17,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.pointwise.ElementExpression.Operand;
 import org.tilespark.spark.pointwise.ElementExpression.Translation;
 
-/** Expressions beside numpy's results, which dev/numpy-table has written into a file. */
+/** Expressions compared with numpy's results, which dev/numpy-table has written into a file. */
 class NumpyTableTest {
   static List<NumpyTable.Case> cases() {
     return NumpyTable.CASES;

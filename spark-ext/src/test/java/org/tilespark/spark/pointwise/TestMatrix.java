@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A matrix of doubles, and the blocks it is cut into: at given rows and columns, or anywhere.
+ * A matrix of DOUBLE, and the blocks it is cut into: at given rows and columns, or anywhere.
  *
  * @param values rows of the matrix
  * @param boxes row, col, rows, cols of each block
@@ -52,7 +52,7 @@ record TestMatrix(double[][] values, List<int[]> boxes) {
     return new TestMatrix(values, boxes);
   }
 
-  /** What {@link #random} gives, rounded to float. */
+  /** The values of {@link #random}, rounded to float. */
   static double[][] randomFloats(int rows, int cols, double offset, Random random) {
     double[][] values = random(rows, cols, offset, random);
     for (double[] row : values) {

@@ -20,7 +20,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestField;
 
-/** Multiples and sums of volumes beside loops over plain arrays. */
+/** Multiples and sums of volumes, compared with loops over plain arrays. */
 class VolumeElementwiseTest extends SparkTest {
   private static final ElementType FLOAT = ElementType.FLOAT32;
   private static final ElementType DOUBLE = ElementType.FLOAT64;

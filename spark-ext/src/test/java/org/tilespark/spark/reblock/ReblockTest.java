@@ -99,7 +99,7 @@ class ReblockTest extends SparkTest {
           () -> {
             Dataset<Row> other = MatrixBlocks.reblock(df, 5, 9);
             assertReblocked(array, other, 5, 9);
-            // All partitions together, each block by itself, and one after the other.
+            // All partitions together, each block alone, and one after the other.
             for (String partitions : List.of("1", "50")) {
               with(
                   Map.of("spark.sql.shuffle.partitions", partitions),
@@ -324,7 +324,7 @@ class ReblockTest extends SparkTest {
     Dataset<Row> same = MatrixBlocks.reblock(df, 5, 6);
     assertFalse(optimized(same).contains("CutBlocks"), optimized(same));
     assertReblocked(array, same, 5, 6);
-    // What was reblocked once lies right from then on.
+    // A re-blocked frame is partitioned right from then on.
     Dataset<Row> other = MatrixBlocks.reblock(df, 4, 23);
     assertFalse(explained(MatrixBlocks.reblock(other, 4, 50)).contains("4 x 50"));
     assertReblocked(array, MatrixBlocks.reblock(other, 4, 50), 4, 23);

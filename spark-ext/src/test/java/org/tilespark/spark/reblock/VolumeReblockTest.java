@@ -42,7 +42,8 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
 /**
- * Volumes go from any tiling to bricks, slabs and pencils, moved once, or not where they lie so.
+ * Volumes go from any tiling to bricks, slabs and pencils, moved once, or not if they are
+ * partitioned so.
  */
 class VolumeReblockTest extends SparkTest {
   private static final Permutation SAME = Permutation.identity(3);
@@ -94,7 +95,7 @@ class VolumeReblockTest extends SparkTest {
     }
   }
 
-  /** What is asked of the planner alone: no block is made. */
+  /** Plans alone: no block is made. */
   @Test
   void blocksStayBelowTheirUsualSize() {
     TestArray any = TestArray.volume(ElementType.FLOAT32, 1, 1, 1, 1, 1, 1);
@@ -114,7 +115,7 @@ class VolumeReblockTest extends SparkTest {
         () -> VolumeBlocks.slabs(VolumeBlocks.withExtents(plain(any), 5, 40000, 40000), "x"),
         "VolumeBlocks.slabs: target blocks of [1, 40000, 40000] elements",
         "a block must stay below 2 GiB");
-    // What lies as slabs already stays, unless its blocks are too large.
+    // Slabs stay, unless their blocks are too large.
     Dataset<Row> slabs = stated(plain(any), "512,512,512", "16,512,512");
     assertEquals("(16, 512, 512)", blockShape(VolumeBlocks.slabs(slabs, "x")));
     assertFalse(analyzed(VolumeBlocks.slabs(slabs, "x")).contains("CutBlocks"));
@@ -138,7 +139,7 @@ class VolumeReblockTest extends SparkTest {
     assertEquals("(64, 60, 2)", blockShape(VolumeBlocks.slabs(small, "z")));
     assertEquals("(64, 15, 9)", blockShape(VolumeBlocks.pencils(small, "x")));
     assertEquals("(32, 30, 9)", blockShape(VolumeBlocks.pencils(small, "z")));
-    // Fewer where there are not so many planes or lines.
+    // Fewer where there are not enough planes or lines.
     Dataset<Row> thin = VolumeBlocks.withExtents(plain(any), 3, 2, 1000);
     assertEquals("(1, 2, 1000)", blockShape(VolumeBlocks.slabs(thin, "x")));
     assertEquals("(1, 1, 1000)", blockShape(VolumeBlocks.pencils(thin, "z")));
@@ -173,7 +174,7 @@ class VolumeReblockTest extends SparkTest {
     Dataset<Row> permuted = VolumeBlocks.slabs(VolumeBlocks.permute(slabs, "zxy"), "y");
     assertEquals(List.of(), shufflesOfValues(permuted), explained(permuted));
     assertEquals("(7, 3, 8)", blockShape(permuted));
-    // What was made once lies right from then on.
+    // Slabs that were made once are partitioned right from then on.
     Dataset<Row> twice = VolumeBlocks.slabs(VolumeBlocks.slabs(slabs, "z", 2), "z");
     assertEquals(1, shufflesOfValues(twice).size(), explained(twice));
     assertFails(

@@ -22,7 +22,7 @@ import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** Diagonals, and statistics of columns, beside loops over plain arrays. */
+/** Diagonals, and statistics of columns, compared with loops over plain arrays. */
 class ColumnStatisticsTest extends SparkTest {
   private static final int ROWS = 9;
   private static final int COLS = 4;
@@ -137,7 +137,9 @@ class ColumnStatisticsTest extends SparkTest {
     return executionModes();
   }
 
-  /** Rows with a mean that is large beside their scatter, in blocks that have all columns. */
+  /**
+   * Rows with a mean that is large compared with their scatter, in blocks that have all columns.
+   */
   @ParameterizedTest
   @MethodSource("modes")
   void covariancesOfStripsInOnePass(Map<String, String> mode) {
@@ -260,7 +262,7 @@ class ColumnStatisticsTest extends SparkTest {
     }
   }
 
-  /** The first of several chunks lies far from the others, whose squares FLOAT cannot hold. */
+  /** The first of several chunks is far from the others, whose squares FLOAT cannot hold. */
   @Test
   void chunksThatLieFarApart() {
     int rows = 3000;
@@ -338,7 +340,9 @@ class ColumnStatisticsTest extends SparkTest {
     assertEquals(Double.NaN, withConstant[COLS * COLS - 1]);
   }
 
-  /** Rows with a mean that is large beside their scatter, in blocks that have all columns. */
+  /**
+   * Rows with a mean that is large compared with their scatter, in blocks that have all columns.
+   */
   @ParameterizedTest
   @MethodSource("modes")
   void correlationsOfStripsInOnePass(Map<String, String> mode) {

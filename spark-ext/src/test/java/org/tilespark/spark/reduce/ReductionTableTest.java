@@ -40,7 +40,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** Reductions beside numpy's results, which dev/numpy-table has written into a file. */
+/** Reductions compared with numpy's results, which dev/numpy-table has written into a file. */
 class ReductionTableTest extends SparkTest {
   private static final Map<String, Array> ARRAYS = new LinkedHashMap<>();
   private static final List<Case> CASES = new ArrayList<>();

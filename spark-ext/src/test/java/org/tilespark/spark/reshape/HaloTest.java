@@ -211,7 +211,7 @@ class HaloTest extends SparkTest {
     df.unpersist();
   }
 
-  /** What a stage computes it cuts itself, where all pieces are in their order. */
+  /** A stage cuts its own results, where all pieces are in their order. */
   @Test
   void afterATransform() {
     TestArray array = TestArray.volume(ElementType.FLOAT64, 6, 5, 4, 2, 5, 4);

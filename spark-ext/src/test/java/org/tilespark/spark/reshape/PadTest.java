@@ -38,7 +38,7 @@ class PadTest extends SparkTest {
   private static final List<Edge> MODES =
       List.of(Edge.CONSTANT, Edge.EDGE, Edge.REFLECT, Edge.SYMMETRIC, Edge.WRAP);
 
-  /** What numpy.pad and numpy.roll print of {@code [[1, 2, 3], [4, 5, 6]]}. */
+  /** The output of numpy.pad and numpy.roll for {@code [[1, 2, 3], [4, 5, 6]]}. */
   @Test
   void asNumpyPrintsThem() {
     Dataset<Row> df =

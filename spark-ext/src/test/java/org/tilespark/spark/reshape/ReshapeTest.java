@@ -32,7 +32,7 @@ import org.tilespark.spark.testing.TestArray;
 
 /** Arrays in other shapes have the same elements in row-major order. */
 class ReshapeTest extends SparkTest {
-  /** What the cut is, of blocks like those given and at most so many elements. */
+  /** The cut of blocks like those given and at most this number of elements. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -302,7 +302,7 @@ class ReshapeTest extends SparkTest {
             array + " as " + text);
   }
 
-  /** The elements of a frame, as an array of the extents behind its own two or three. */
+  /** The elements of a frame, as an array whose extents precede its own two or three. */
   private static DenseArray reshaped(Dataset<Row> df, long... own) {
     int rank = List.of(df.columns()).contains("x") ? 3 : 2;
     DenseArray found = DenseArray.of(df, Arrays.copyOf(own, rank));

@@ -189,7 +189,7 @@ class CarriedColumnsTest extends SparkTest {
     return "IF(id % 3 = 1, NULL, " + value + ")";
   }
 
-  /** The same value in all blocks, which are one array then. */
+  /** An equal value in all blocks, which are one array then. */
   private static String alike(String value) {
     return value.replace("id", "7L");
   }
@@ -410,7 +410,7 @@ class CarriedColumnsTest extends SparkTest {
     assertEquals(operator.equals("validate"), df.count() == 0, operator);
   }
 
-  /** Types whose equal values may be other bytes, by which products tell matrices apart. */
+  /** Types whose equal values may have other bytes, by which products distinguish matrices. */
   private static final List<String> NOT_STABLE =
       List.of(
           "FLOAT", "DOUBLE", "ARRAY<FLOAT>", "STRING COLLATE UTF8_LCASE", "STRING COLLATE UNICODE");
@@ -423,7 +423,7 @@ class CarriedColumnsTest extends SparkTest {
     }
   }
 
-  /** What the blocks are made of has other types than these. */
+  /** Blocks of other types than these. */
   @ParameterizedTest
   @ValueSource(strings = {"VARIANT", "MAP", "INTERVAL", "INTERVAL DAY TO SECOND", "VOID"})
   void blocksOfWrongTypes(String type) {

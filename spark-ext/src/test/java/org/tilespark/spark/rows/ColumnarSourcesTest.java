@@ -32,7 +32,7 @@ class ColumnarSourcesTest extends SparkTest {
   private static final List<String> TYPES =
       List.of("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE");
 
-  /** What a vectorized reader may be told. */
+  /** Settings of a vectorized reader. */
   private static List<Map<String, String>> readers(String format) {
     return List.of(
         Map.of(),

@@ -105,7 +105,7 @@ class HostBudgetTest {
     assertEquals(wanted, budget(conf, usesDevice, container));
   }
 
-  /** Figures of the soak: what a process took beside its heap and its pools. */
+  /** Figures of the soak: a process's memory in addition to its heap and its pools. */
   @Test
   void theRestIsWhatWasMeasured() throws IOException {
     assertTrue(HostBudget.restBytes(false) >= (511 - 128) * MIB);

@@ -42,7 +42,7 @@ class LostDeviceIT {
     assertTrue(outcome.output().contains("went on without the device"), outcome::output);
   }
 
-  /** What the process does. */
+  /** The work of the process. */
   static final class Child extends SparkTest {
     public static void main(String[] args) {
       startSpark();

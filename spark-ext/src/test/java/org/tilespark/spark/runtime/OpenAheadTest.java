@@ -20,7 +20,7 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.testing.TestArray;
 
-/** Who waits while a device is looked for, and who does not. */
+/** The threads that wait while a device is looked for, and those that do not. */
 class OpenAheadTest {
   /** Held by a test, it keeps {@code DeviceProbe} from coming to an end. */
   private static final String PROBES_LOCK = "org.tilespark.kernels.device.driver.NativeLibraries";

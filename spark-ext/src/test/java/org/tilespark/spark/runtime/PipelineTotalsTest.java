@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.arrow.pipeline.PipelineListener;
 
-/** What an executor adds up from its tasks' pipelines. */
+/** Totals of an executor over its tasks' pipelines. */
 class PipelineTotalsTest {
   @Test
   void addsWhatEachPipelineTellsAndKeepsThePeaks() {

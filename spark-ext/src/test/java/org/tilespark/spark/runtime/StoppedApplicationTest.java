@@ -24,7 +24,7 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.error.StoppedException;
 
-/** What the runtime of an executor promises when its application stops. */
+/** The promises of an executor's runtime when its application stops. */
 class StoppedApplicationTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;
@@ -96,7 +96,9 @@ class StoppedApplicationTest {
     }
   }
 
-  /** What is kept; while it is closed, a task comes and asks for the runtime and what it keeps. */
+  /**
+   * A kept resource; while it is closed, a task comes and asks for the runtime and its resource.
+   */
   private static final class Kept implements AutoCloseable {
     private final ExecutorRuntime runtime;
     private boolean isClosed;

@@ -18,7 +18,7 @@ import org.tilespark.spark.testing.TestArray;
 class AdaptiveExchangeTest extends SparkTest {
   private static final int MAPS = 5;
 
-  /** 60 blocks that all lie at row 0. */
+  /** 60 blocks that are all at row 0. */
   private static final TestArray WIDE = TestArray.matrix(ElementType.FLOAT32, 8, 360, 8, 6);
 
   /** Two blocks, one of them at row 0. */
@@ -33,7 +33,7 @@ class AdaptiveExchangeTest extends SparkTest {
     return MatrixBlocks.transpose(spark.createDataFrame(blocks.toJavaRDD(), blocks.schema()));
   }
 
-  /** Each block of the one beside the block of the other that lies at its column: at 0. */
+  /** Each block of the one joined to the block of the other at its column: at 0. */
   private static Dataset<Row> joined() {
     Dataset<Row> right = ours(NARROW).select(col("col").as("key"), col("rows").as("height"));
     return ours(WIDE).join(right, col("col").equalTo(col("key")));

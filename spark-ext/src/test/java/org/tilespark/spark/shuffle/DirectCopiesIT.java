@@ -34,7 +34,7 @@ import scala.Option;
 
 /**
  * With a GPU the CPU copies no values: the device reads cached blocks and pieces from an exchange
- * where they lie, and writes results where an exchange or the query takes them.
+ * in place, and writes results where an exchange or the query takes them.
  */
 @RequiresGpu
 class DirectCopiesIT {

@@ -211,7 +211,7 @@ class EndedShufflesTest extends SparkTest {
     assertEquals(0, kept());
   }
 
-  /** A job outside the execution that needs it too, beside the cache, keeps it for good. */
+  /** A job outside the execution that needs it too, as well as the cache, keeps it for good. */
   @Test
   void anRddBesideACacheIsUsedAgain() throws InterruptedException {
     Dataset<Row> reblocked = reblocked();
@@ -227,7 +227,7 @@ class EndedShufflesTest extends SparkTest {
     assertEquals(once, made(), "map tasks ran again");
   }
 
-  /** What is above the cache ends as usual. */
+  /** Shuffles above the cache end as usual. */
   @Test
   void shufflesOfCachedBlocksEnd() throws InterruptedException {
     Dataset<Row> cached = ARRAY.toDataFrame(spark, 3).drop("tag").cache();

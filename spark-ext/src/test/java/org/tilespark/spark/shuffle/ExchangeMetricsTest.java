@@ -29,7 +29,7 @@ import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 import org.tilespark.spark.testing.TestProduct;
 
-/** What is measured and said of exchanges. */
+/** Measurements and texts of exchanges. */
 @Tag("versions")
 class ExchangeMetricsTest extends SparkTest {
   private static final TestArray ARRAY = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
@@ -155,7 +155,7 @@ class ExchangeMetricsTest extends SparkTest {
     return org.apache.spark.sql.execution.ExplainMode.fromString("formatted");
   }
 
-  /** What an application's configuration decides. */
+  /** Decisions of an application's configuration. */
   @ParameterizedTest
   @CsvSource({
     "spark.io.encryption.enabled, true, spark (spark.io.encryption.enabled is true)",

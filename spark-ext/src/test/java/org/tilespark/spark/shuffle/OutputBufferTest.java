@@ -89,7 +89,7 @@ class OutputBufferTest {
     return buffer(map, OutputBuffer.MAX_BUFFER_BYTES);
   }
 
-  /** The same, in Netty buffers of at most {@code maxBufferBytes}. */
+  /** A buffer with Netty buffers of at most {@code maxBufferBytes}. */
   private OutputBuffer buffer(long map, int maxBufferBytes) throws IOException {
     MapOutput.Id id = new MapOutput.Id(1, map);
     MapOutput output =
@@ -193,7 +193,10 @@ class OutputBufferTest {
     assertArrayEquals(right, bytes(buffer.nioByteBuffer()));
   }
 
-  /** In one Netty buffer or in many; rows of a partition lie apart, in memory and in buffers. */
+  /**
+   * In one Netty buffer or in many; rows of a partition have gaps between them, in memory and in
+   * buffers.
+   */
   @ParameterizedTest
   @ValueSource(ints = {1, 8, 4016, 20_000, BUFFER_BYTES - 1, BUFFER_BYTES, Integer.MAX_VALUE})
   void theBytesAreTheSameInParts(int maxBufferBytes) throws Exception {
@@ -283,7 +286,7 @@ class OutputBufferTest {
     assertEquals(0, budget.usedBytes());
   }
 
-  /** The connection goes on behind it. */
+  /** The connection goes on after it. */
   @Test
   void partsComeOverTheNetworkAsOneStream() throws Exception {
     OutputBuffer inParts = buffer(1, 5000);
@@ -375,7 +378,7 @@ class OutputBufferTest {
     assertEquals(0, virtual.usedBytes());
   }
 
-  /** What a client gets for one chunk. */
+  /** The client's bytes of one chunk. */
   private static final class Chunk implements StreamCallback {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final CompletableFuture<byte[]> all = new CompletableFuture<>();

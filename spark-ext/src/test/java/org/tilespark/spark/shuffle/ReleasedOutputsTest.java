@@ -32,7 +32,7 @@ import org.tilespark.spark.shuffle.Releases.Release;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** Attempts at map tasks that end after their shuffle leave nothing behind. */
+/** Attempts at map tasks that end after their shuffle release everything. */
 class ReleasedOutputsTest extends SparkTest {
   private static final int SHUFFLE = 1_000_000; // no plan of the test run comes as far
 
@@ -48,7 +48,7 @@ class ReleasedOutputsTest extends SparkTest {
     }
   }
 
-  /** What an attempt has written. */
+  /** The output of an attempt. */
   private static MapOutput output(int shuffle, long map) throws IOException {
     MapOutput output = outputs().newOutput(new MapOutput.Id(shuffle, map), 1);
     output.append(0, HostMemory.ofArray(new long[] {map, map}), 2);

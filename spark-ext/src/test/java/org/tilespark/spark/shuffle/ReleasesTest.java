@@ -17,7 +17,7 @@ import org.tilespark.spark.shuffle.Releases.Answer;
 import org.tilespark.spark.shuffle.Releases.Question;
 import org.tilespark.spark.shuffle.Releases.Release;
 
-/** What the driver tells executors. */
+/** News of the driver for executors. */
 class ReleasesTest {
   private final Releases releases = new Releases();
   private final List<Release> heard = new ArrayList<>();

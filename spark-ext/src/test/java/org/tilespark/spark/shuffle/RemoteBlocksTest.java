@@ -22,7 +22,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.shuffle.TileShuffleReader.Block;
 import org.tilespark.spark.testing.SparkTest;
 
-/** What tasks fetch over the network; here this process fetches from itself. */
+/** Blocks that tasks fetch over the network; here this process fetches from itself. */
 class RemoteBlocksTest extends SparkTest {
   private static final int SHUFFLE = 2_000_000; // no plan of the test run comes as far
 
@@ -41,7 +41,7 @@ class RemoteBlocksTest extends SparkTest {
         (int) map);
   }
 
-  /** The same, of an output that is there now. */
+  /** A block of an output that is there now. */
   private static Block written(long map) throws IOException {
     MapOutput output = outputs().newOutput(new MapOutput.Id(SHUFFLE, map), 1);
     long[] row = new long[1000];
@@ -50,7 +50,7 @@ class RemoteBlocksTest extends SparkTest {
     return block(map, row.length * 8L);
   }
 
-  /** What cached frames of other tests were made of stays until Spark's cleaner comes. */
+  /** Shuffles of other tests' cached frames stay until Spark's cleaner comes. */
   private long heldBefore;
 
   @BeforeEach

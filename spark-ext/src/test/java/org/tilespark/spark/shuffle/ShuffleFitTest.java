@@ -38,7 +38,7 @@ class ShuffleFitTest extends SparkTest {
     }
   }
 
-  /** What recovers files of a lost executor finds none of an output that was in memory. */
+  /** The recovery of a lost executor's files finds none of an output that was in memory. */
   @Test
   void outputsGoToFilesWhereFilesOutliveTheirExecutor() {
     assertFalse(ShuffleFit.filesOnly(new SparkConf(false)));

@@ -3,7 +3,7 @@ package org.tilespark.spark.shuffle;
 import org.apache.spark.SparkEnv;
 import org.tilespark.arrow.store.StoredOutputs;
 
-/** What this process keeps of shuffles in memory, for tests of other packages. */
+/** The outputs of shuffles that this process keeps in memory, for tests of other packages. */
 public final class StoredBlocks {
   private StoredBlocks() {}
 
@@ -15,7 +15,7 @@ public final class StoredBlocks {
     return ((TileShuffleManager) SparkEnv.get().shuffleManager()).outputs();
   }
 
-  /** What holds the outputs of map tasks. */
+  /** The store of the outputs of map tasks. */
   public static StoredOutputs store() {
     return outputs().store();
   }

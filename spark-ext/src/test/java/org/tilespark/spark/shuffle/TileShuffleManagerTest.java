@@ -29,7 +29,7 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 
-/** Which shuffles go through memory, and that their results are those of Spark's shuffle. */
+/** Shuffles that go through memory, with the results of Spark's shuffle. */
 class TileShuffleManagerTest extends SparkTest {
   private static TileShuffleResolver outputs() {
     return ((TileShuffleManager) SparkEnv.get().shuffleManager()).outputs();

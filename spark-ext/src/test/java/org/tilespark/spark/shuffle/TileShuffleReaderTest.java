@@ -64,7 +64,7 @@ class TileShuffleReaderTest extends SparkTest {
     return TileShuffleManager.served().get(0).shuffleId();
   }
 
-  /** What cached frames of other tests were made of stays until Spark's cleaner comes. */
+  /** Shuffles of other tests' cached frames stay until Spark's cleaner comes. */
   private long heldBefore;
 
   @BeforeEach

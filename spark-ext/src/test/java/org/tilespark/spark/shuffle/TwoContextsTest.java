@@ -25,7 +25,7 @@ import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.TestArray;
 
-/** Contexts that are started and stopped in one JVM, as notebooks do, leave nothing behind. */
+/** Contexts that are started and stopped in one JVM, as notebooks do, release everything. */
 class TwoContextsTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;
@@ -49,7 +49,7 @@ class TwoContextsTest {
       }
     }
 
-    /** What tasks of Spark reach by statics alone. */
+    /** A static field, by which alone tasks of Spark reach an object. */
     private static Object staticField(Class<?> type, String name)
         throws ReflectiveOperationException {
       Field field = type.getDeclaredField(name);

@@ -26,9 +26,7 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/**
- * Arrays behind each other, matrices as planes of a volume, and parts with an origin of their own.
- */
+/** Concatenated arrays, matrices as planes of a volume, and parts with an origin of their own. */
 class ConcatBlocksTest extends SparkTest {
   private static ArrayMetadata metadata(Dataset<Row> df) {
     return ArrayMetadata.of(df.schema().apply("values").metadata());

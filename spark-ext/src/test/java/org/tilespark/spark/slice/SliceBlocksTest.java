@@ -33,7 +33,9 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** What slices of matrices and volumes hold, what is known of them, and what is read for them. */
+/**
+ * Contents of slices of matrices and volumes, their metadata, and the data that are read for them.
+ */
 class SliceBlocksTest extends SparkTest {
   private static Dataset<Row> sliced(TestArray array, Dataset<Row> df, String text) {
     return array.kind() == BlockKind.MATRIX
@@ -385,7 +387,7 @@ class SliceBlocksTest extends SparkTest {
     assertTrue(reasonOf(() -> MatrixBlocks.slice(different, "4:")).contains("different extents"));
   }
 
-  /** A column that cannot tell arrays apart rides along: blocks are sliced one by one. */
+  /** A column that cannot distinguish arrays is carried: blocks are sliced one by one. */
   @Test
   void furtherColumnsOfAnyTypeAreCarried() {
     TestArray array = TestArray.matrix(ElementType.INT64, 12, 9, 5, 4);

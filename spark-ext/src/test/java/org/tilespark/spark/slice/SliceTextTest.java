@@ -15,7 +15,7 @@ import org.tilespark.layout.AxisRange;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 
-/** What texts of slices mean, against numpy. */
+/** The meaning of slices' texts, compared with numpy. */
 class SliceTextTest {
   /** Of numpy 2: {@code np.arange(10)[text]} for the columns of a (3, 10) matrix. */
   @ParameterizedTest(name = "{0}")

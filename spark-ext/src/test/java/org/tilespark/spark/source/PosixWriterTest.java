@@ -93,7 +93,7 @@ class PosixWriterTest {
         });
   }
 
-  /** Tasks that write rows of all lengths beside each other, in any order. */
+  /** Tasks that write rows of all lengths next to each other, in any order. */
   @ParameterizedTest
   @CsvSource({
     "MAPPED, 1, 48", "MAPPED, 4, 5000", "MAPPED, 3, 700000",

@@ -40,7 +40,10 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 
-/** Chains of operators that are one physical stage: the plan, the rows, and what is left behind. */
+/**
+ * Chains of operators that are one physical stage: the plan, the rows, and the memory that is
+ * released.
+ */
 class BlockStageTest extends SparkTest {
   private static final TestArray MATRIX = TestArray.matrix(ElementType.FLOAT64, 33, 26, 7, 9);
   private static final TestArray VOLUME =

@@ -12,11 +12,11 @@ import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.BlockKind;
 
 /**
- * All elements of an array, row-major, as boxed numbers, so that NaNs and signed zeros are told
- * apart.
+ * All elements of an array, row-major, as boxed numbers, so that NaNs and signed zeros are
+ * distinguished.
  *
- * @param extents of the array
- * @param values of each element
+ * @param extents extents of the array
+ * @param values value of each element
  * @param imag likewise; null if the array is real
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by assertSame

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.spark.catalyst.ExchangeMetrics;
 import scala.Option;
 
-/** What all nodes of a plan that has run moved through exchanges in memory. */
+/** Bytes that all nodes of a plan that has run moved through exchanges in memory. */
 public record ExchangedBytes(
     long inMemory, long inPlace, long inFiles, long readLocally, long readRemotely) {
 

@@ -32,7 +32,7 @@ public final class SmallDisk implements AutoCloseable {
     return new SmallDisk(path);
   }
 
-  /** Where it is mounted. */
+  /** The path that it is mounted at. */
   public Path path() {
     return path;
   }

@@ -120,7 +120,7 @@ public abstract class SparkTest {
     assertEquals(0, runtime.turns().held(), "tasks that still hold a turn on the device");
   }
 
-  /** What this process has counted so far, at once and exactly; the UI hears of it later. */
+  /** The counts of this process so far, at once and exactly; the UI hears of them later. */
   protected static MetricRegistry executorMetrics() {
     var sources =
         ScalaInterop.<Source>list(
@@ -178,7 +178,7 @@ public abstract class SparkTest {
         (org.apache.spark.sql.classic.SparkSession) df.sparkSession(), f.apply(plan(df).logical()));
   }
 
-  /** What EXPLAIN prints. */
+  /** The text of EXPLAIN. */
   public static String explained(Dataset<Row> df) {
     return plan(df).toString();
   }

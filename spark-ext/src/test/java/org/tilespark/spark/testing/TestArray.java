@@ -170,8 +170,8 @@ public record TestArray(
   /**
    * Asserts that blocks tile an array whose elements are some of this one.
    *
-   * @param shape of the array
-   * @param source where an element of it is in this array
+   * @param shape shape of the array
+   * @param source place in this array of an element of it
    */
   public void assertElements(Shape shape, UnaryOperator<long[]> source, Dataset<Row> df) {
     int rank = kind.rank();

@@ -43,7 +43,7 @@ public record TestField(int[] shape, double[] re, double[] im) {
     return field;
   }
 
-  /** Where an element lies in the arrays. */
+  /** The index of an element in the arrays. */
   public int at(int... index) {
     return (index[0] * shape[1] + index[1]) * shape[2] + index[2];
   }

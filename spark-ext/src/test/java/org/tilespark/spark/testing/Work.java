@@ -8,7 +8,7 @@ import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
 /**
- * What Spark did for a query.
+ * Spark's work for a query.
  *
  * @param shuffledBytes that tasks wrote for others
  */

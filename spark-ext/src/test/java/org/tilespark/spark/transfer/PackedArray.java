@@ -20,7 +20,7 @@ import org.tilespark.spark.numpy.NpyType;
 
 /**
  * An array of random bytes as packed blocks, ragged at the far edges, with further columns before,
- * among and behind the block's own.
+ * among and after the block's own.
  *
  * @param rows {@code weight}, places, {@code label}, sizes, {@code data}, {@code tags}
  */

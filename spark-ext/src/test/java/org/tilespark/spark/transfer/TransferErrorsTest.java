@@ -28,7 +28,7 @@ import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.testing.SparkTest;
 
-/** What packing and unpacking refuse, and in which words. */
+/** Requests that packing and unpacking refuse, with the words. */
 class TransferErrorsTest extends SparkTest {
   /** Packed blocks given as SQL rows {@code (row, col, rows, cols, data)}. */
   private static Dataset<Row> packed(String... rows) {

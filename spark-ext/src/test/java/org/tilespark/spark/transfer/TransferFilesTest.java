@@ -57,7 +57,7 @@ class TransferFilesTest extends SparkTest {
     return spark.range(1).selectExpr(columns.toArray(new String[0])).localCheckpoint();
   }
 
-  /** What the sink says or writes, without the header; what packing says or gives. */
+  /** The error or file of the sink, without the header; the error or result of packing. */
   @ParameterizedTest
   @EnumSource
   void packsWhatTheSinkWrites(NpyType to) throws IOException {
@@ -91,7 +91,7 @@ class TransferFilesTest extends SparkTest {
     assertEquals(to.isInteger() || to == NpyType.FLOAT16, refused > 0, to + " refused " + refused);
   }
 
-  /** What the sink refuses, or empty if it wrote the file. */
+  /** The error of the sink, or empty if it wrote the file. */
   private static Optional<String> written(Dataset<Row> blocks, NpyType to, Path file) {
     try {
       blocks
@@ -139,7 +139,7 @@ class TransferFilesTest extends SparkTest {
         packed.head().<byte[]>getAs("data"));
   }
 
-  /** From a scan in columns, through a transpose, to bytes: no element goes by itself. */
+  /** From a scan in columns, through a transpose, to bytes: no element is copied alone. */
   @Test
   void packsBlocksOfFilesAndOfOperatorsInBulk() {
     PackedArray array = PackedArray.random(NpyType.INT16, EXTENTS, Shape.of(4, 5), new Random(3));

@@ -84,7 +84,7 @@ class TransferRowsTest {
     return new GenericInternalRow(cells);
   }
 
-  /** The same row as Spark has it: as objects, in one array on the heap, off the heap, of two. */
+  /** Forms of one row in Spark: as objects, in one array on the heap, off the heap, of two. */
   private static List<InternalRow> forms(GenericInternalRow row, StructType schema) {
     UnsafeRow onHeap = UnsafeProjection.create(schema).apply(row).copy();
     ByteBuffer outside = ByteBuffer.allocateDirect(onHeap.getSizeInBytes() + 24);
@@ -151,7 +151,7 @@ class TransferRowsTest {
     }
   }
 
-  /** What a child throws, a user's function say, is no error about blocks. */
+  /** An exception of a child, a user's function say, is no error about blocks. */
   @Test
   void errorsOfChildrenPassAsTheyAre() {
     StructType bytes = schema(DataTypes.BinaryType);

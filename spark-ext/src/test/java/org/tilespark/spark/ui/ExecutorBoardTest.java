@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.ui.ExecutorBoard.Entry;
 
-/** What the driver keeps of its executors. */
+/** The driver's record of its executors. */
 class ExecutorBoardTest {
   private final ExecutorBoard board = new ExecutorBoard();
 

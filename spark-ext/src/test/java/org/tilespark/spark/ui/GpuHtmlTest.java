@@ -75,7 +75,10 @@ class GpuHtmlTest {
         rows(page, "gpu-shuffles"));
   }
 
-  /** What the page shows, and what it leaves out: copies by the CPU, pools, rows made in place. */
+  /**
+   * Contents of the page, and facts that it leaves out: copies by the CPU, pools, rows made in
+   * place.
+   */
   @Test
   void theJsonHasAllFigures() throws Exception {
     board.added("1", "left");

@@ -61,7 +61,7 @@ final class StatusSamples {
         0, description, 140 * GIB, 21 * GIB, 112 * GIB, 3 * GIB, 20 * GIB, work);
   }
 
-  /** What an executor keeps between tasks. */
+  /** The memory that an executor keeps between tasks. */
   static ExchangeStatus exchange() {
     return new ExchangeStatus(GIB, 2 * GIB, 3 * GIB, 9 * GIB, 8 * GIB, 7 * GIB, 6 * GIB, 5 * GIB);
   }

@@ -197,7 +197,7 @@ class FromRowsTest extends VectorTestBase {
     assertFails(withIds.select("*")::collectAsList, "takes any rows", "persist()");
   }
 
-  /** Places, and ids beside them, are found in runs of their own: each must see the same rows. */
+  /** Places and their ids are found in runs of their own: each must see the same rows. */
   @Test
   void rowsThatAreOthersInEachRunAreRefused() {
     UserDefinedFunction drawn =

@@ -20,8 +20,8 @@ import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.testing.DenseArray;
 
 /**
- * Strips of rows whose partitions end anywhere, through chains of random operators, beside plain
- * loops. Elements are whole numbers that DOUBLE holds, so results are the same to the bit.
+ * Strips of rows whose partitions end anywhere, through chains of random operators, compared with
+ * plain loops. Elements are whole numbers that DOUBLE holds, so results are the same to the bit.
  */
 class RaggedStripsTest extends VectorTestBase {
   private static final int CHAINS = Sampling.FULL ? 200 : 10;

@@ -37,9 +37,9 @@ import org.tilespark.layout.Shape;
 
 /**
  * From Arrow buffers to Arrow buffers through the pipeline that a task of Spark uses, without
- * Spark: bytes of square FLOAT blocks per second, counted once, by several tasks at once; beside
- * plain copies of as many bytes in the same process (pinned copies up and down at once; without a
- * device copies from memory to memory).
+ * Spark: bytes of square FLOAT blocks per second, counted once, by several tasks at once; and plain
+ * copies of as many bytes in the same process (pinned copies up and down at once; without a device
+ * copies from memory to memory).
  *
  * <p>{@code java -Xmx4g org.tilespark.bench.arrow.ArrowTransposeBenchmark --commit ID} prints a
  * line for each extent, source and count of tasks: the median of the runs, least and most, the rate
@@ -88,7 +88,7 @@ public final class ArrowTransposeBenchmark {
   private final Map<String, String> options;
   private final int runs;
 
-  /** Square blocks that lie somewhere, over which tasks go round and round. */
+  /** Square blocks in memory, over which tasks go round and round. */
   private record Blocks(
       TransposeProblem problem, List<Plane> planes, int perBatch, List<ArrowBuf> owned)
       implements AutoCloseable {
@@ -131,7 +131,7 @@ public final class ArrowTransposeBenchmark {
     System.exit(run(args, System.out, System.err));
   }
 
-  /** The same; returns the exit status: 0, 1 for a wrong answer or no device, 2 for its options. */
+  /** Runs it; returns the exit status: 0, 1 for a wrong answer or no device, 2 for its options. */
   static int run(String[] args, PrintStream out, PrintStream err) throws Exception {
     Map<String, String> options = new HashMap<>();
     boolean understood = args.length % 2 == 0;
@@ -382,7 +382,7 @@ public final class ArrowTransposeBenchmark {
         result.heldBytes() >> 20);
   }
 
-  /** The best count of tasks for each extent, beside what we promise on an H200. */
+  /** The best count of tasks for each extent, and our promise on an H200. */
   private static void promises(List<Result> results, PrintStream out) {
     results.stream()
         .filter(result -> result.source().equals("arrow"))

@@ -26,12 +26,12 @@ import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Who transposes, as an executor would set it up, and the plain copies it is measured against. */
+/** A transposer as an executor would set it up, and the plain copies it is measured against. */
 interface BenchMachine extends AutoCloseable {
   /** The device and its driver, or the JVM. */
   String description();
 
-  /** What the plain copies are, for the table's head. */
+  /** The name of the plain copies, for the table's head. */
   String copies();
 
   /** The memory that batches come from and go to. */

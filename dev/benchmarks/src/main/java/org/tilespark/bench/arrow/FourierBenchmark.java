@@ -40,8 +40,8 @@ import org.tilespark.layout.Shape;
 
 /**
  * Fourier transforms of volumes through the pipeline that a task of Spark uses, from pinned memory
- * to pinned memory, without Spark; beside what they are made of, measured alone in the same
- * process: plain copies up, plain copies down and cuFFT on memory of the device.
+ * to pinned memory, without Spark; and their parts, measured alone in the same process: plain
+ * copies up, plain copies down and cuFFT on memory of the device.
  *
  * <p>{@code java -Xmx4g org.tilespark.bench.arrow.FourierBenchmark --commit ID} prints a table of
  * milliseconds: medians of the runs, least and most. A cube of complex FLOATs is transformed whole,
@@ -79,7 +79,7 @@ public final class FourierBenchmark {
   /** Arrays of one run with two under way. */
   private static final int MANY = 6;
 
-  /** What a whole cube may take beside copies and transform one after another, on an H200. */
+  /** Most time of a whole cube, relative to copies and transform one after another, on an H200. */
   private static final double PROMISED = 1.25;
 
   private final DeviceMachine machine;
@@ -134,7 +134,7 @@ public final class FourierBenchmark {
     System.exit(run(args, System.out, System.err));
   }
 
-  /** The same; returns the exit status: 0, 1 for a wrong answer or no device, 2 for its options. */
+  /** Runs it; returns the exit status: 0, 1 for a wrong answer or no device, 2 for its options. */
   static int run(String[] args, PrintStream out, PrintStream err) throws IOException {
     Map<String, String> options = new HashMap<>();
     boolean understood = args.length % 2 == 0;
@@ -253,7 +253,7 @@ public final class FourierBenchmark {
     }
   }
 
-  /** The kernels around the transform, beside a device copy of the array. */
+  /** The kernels around the transform, and a device copy of the array. */
   private void kernels(Shape cube) {
     long bytes = 2 * cube.elements() * Float.BYTES;
     Row copy = measure("  device copy of the array", 2 * bytes, () -> machine.copyOnDevice(bytes));
@@ -476,7 +476,7 @@ public final class FourierBenchmark {
     return millis;
   }
 
-  /** The first slab of the result holds the sum of all, and nothing at the frequency behind it. */
+  /** The first slab of the result holds the sum of all, and nothing at the next frequency. */
   private static boolean takeSlab(BlockPipeline pipeline, Volume slab, int slabs, boolean check) {
     List<ArrowBuf> taken = pipeline.take();
     try {

@@ -42,8 +42,8 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Who transforms, as an executor would set it up, and what a transform is made of, alone. Times are
- * in milliseconds; all arrays are of complex FLOATs.
+ * A transformer as an executor would set it up, and the parts of a transform, alone. Times are in
+ * milliseconds; all arrays are of complex FLOATs.
  */
 interface DeviceMachine extends AutoCloseable {
   /** The kernels around a transform; each reads and writes a whole array. */
@@ -88,7 +88,7 @@ interface DeviceMachine extends AutoCloseable {
     throw new UnsupportedOperationException("without a device");
   }
 
-  /** A copy of so many bytes on the device. */
+  /** A copy of {@code bytes} bytes on the device. */
   default double copyOnDevice(long bytes) {
     throw new UnsupportedOperationException("without a device");
   }

@@ -13,8 +13,8 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Plain pinned copies up and down at once, nothing between: what everything that sends blocks to a
- * device and fetches them back is measured against. Copies are large, and rotate over so much
- * pinned memory that none of it stays in the host's caches. For one thread.
+ * device and fetches them back is measured against. Copies are large, and rotate over enough pinned
+ * memory that none of it stays in the host's caches. For one thread.
  */
 public final class PinnedCopies implements AutoCloseable {
   private static final long COPY_BYTES = 256L << 20;

@@ -11,7 +11,7 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Times work from one device buffer to another by CUDA events, over random data. Work rotates over
- * so many pairs of buffers that at least 1 GiB is touched before a buffer is used again: nothing is
+ * enough pairs of buffers that at least 1 GiB is touched before a buffer is used again: nothing is
  * served from the L2 cache. Before the first event of a run the device is given other work, so that
  * it never waits for a launch. For one thread.
  */
@@ -47,7 +47,7 @@ final class DeviceTimer implements AutoCloseable {
     this(device, bytes, runs, WARM_UPS);
   }
 
-  /** The same with another count of runs that are not measured. */
+  /** A timer with another count of runs that are not measured. */
   DeviceTimer(CudaDevice device, long bytes, int runs, int warmUps) {
     this.device = device;
     this.bytes = bytes;
@@ -73,7 +73,7 @@ final class DeviceTimer implements AutoCloseable {
   }
 
   /**
-   * The same for work that takes long to queue.
+   * Times work that takes long to queue.
    *
    * @param leads half milliseconds that the device is kept busy before a run
    */

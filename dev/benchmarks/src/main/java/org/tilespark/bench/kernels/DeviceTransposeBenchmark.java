@@ -23,14 +23,13 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures the device transposer beside a device-to-device copy of the same bytes in the same
- * process.
+ * Measures the device transposer and a device-to-device copy of the same bytes in the same process.
  *
  * <p>{@code java org.tilespark.bench.kernels.DeviceTransposeBenchmark --commit ID [--runs 15]
  * [--csv FILE] [--peers SCRIPT] [--only TEXT]} prints one line a case: milliseconds of one
  * transpose (median, by CUDA events, after warm-up), GB/s (2 x bytes / time), the spread (maximum
  * over minimum), the ratio to the copy, the least ratio we promise, and the strategy; then the
- * rates of pinned copies up and down. Data is random. Transposes and copies rotate over so many
+ * rates of pinned copies up and down. Data is random. Transposes and copies rotate over enough
  * buffer pairs that at least 1 GiB is touched before a buffer is used again, so nothing is served
  * from the L2 cache; before the first event of each run the device is given other work, so that it
  * never waits for a launch.
@@ -81,7 +80,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** What the peers reach, in GB/s; NaN where they have no answer. */
+  /** Rates of the peers, in GB/s; NaN where they have no answer. */
   private record Peers(double torch, double triton) {
     static final Peers NONE = new Peers(Double.NaN, Double.NaN);
 

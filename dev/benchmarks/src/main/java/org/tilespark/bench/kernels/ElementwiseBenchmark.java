@@ -26,8 +26,8 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures elementwise programs on the device beside a device-to-device copy of the same bytes in
- * the same process: by kernels that are written for each program, and by an interpreter.
+ * Measures elementwise programs on the device and a device-to-device copy of the same bytes in the
+ * same process: by kernels that are written for each program, and by an interpreter.
  *
  * <p>{@code java org.tilespark.bench.kernels.ElementwiseBenchmark --commit ID [--runs 15]} prints
  * one line a case: milliseconds (median, by CUDA events), GB/s (bytes read and written / time), the
@@ -205,7 +205,7 @@ public final class ElementwiseBenchmark {
         copyRate);
   }
 
-  /** Queues it; second inputs, which are small, lie where the first one begins. */
+  /** Queues it; second inputs, which are small, begin with the first one. */
   private void queue(DeviceTimer timer, ElementwiseProgram program, At in, At out) {
     Input input = program.inputs().get(0);
     long elements = BYTES / ((long) input.type().bytes() * (input.isComplex() ? 2 : 1));

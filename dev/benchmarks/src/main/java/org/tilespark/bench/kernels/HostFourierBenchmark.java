@@ -16,7 +16,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures transforms on the CPU, from memory to memory outside the heap, beside scipy in turns: of
+ * Measures transforms on the CPU, from memory to memory outside the heap, in turns with scipy: of
  * contiguous lines on one thread, and of volumes of real floats over three axes on one and two.
  * Lines are timed in pieces of an array that no cache holds, and the best counts, on both sides:
  * other work on the machine spoils few pieces. One thread is timed by its CPU time, two by the

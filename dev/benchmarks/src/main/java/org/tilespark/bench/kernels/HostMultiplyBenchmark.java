@@ -17,7 +17,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /**
- * Measures products on the CPU, of blocks in memory outside the heap, on one thread, beside numpy's
+ * Measures products on the CPU, of blocks in memory outside the heap, on one thread, and numpy's
  * BLAS with one thread: one product of ours, then one of numpy's, and so on. Both sides count their
  * thread's CPU time, so that other work on the machine spoils little.
  */

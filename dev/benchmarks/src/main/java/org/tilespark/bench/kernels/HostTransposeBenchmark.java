@@ -15,9 +15,9 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures the host transposer on one core beside {@code System.arraycopy} of the same bytes, and
- * beside numpy's {@code ascontiguousarray(a.transpose(...))} where there is a {@code python3} with
- * numpy, in the same run.
+ * Measures the host transposer on one core, {@code System.arraycopy} of the same bytes, and numpy's
+ * {@code ascontiguousarray(a.transpose(...))} where there is a {@code python3} with numpy, in the
+ * same run.
  *
  * <p>{@code java -Xmx4g org.tilespark.bench.kernels.HostTransposeBenchmark [runs]} prints one line
  * a case: milliseconds (median), nanoseconds an element, GB/s (2 x bytes / time), the spread

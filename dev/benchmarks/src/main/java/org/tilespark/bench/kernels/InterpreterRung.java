@@ -12,7 +12,7 @@ import org.tilespark.kernels.transpose.TransposeStrategy;
  * Products with one number and sums with another in turns, by the interpreter ({@code
  * interpreter.cu}): the launch of a kernel with one input and one output, as a transpose has.
  *
- * @param elements of the array
+ * @param elements number of elements of the array
  * @param operations products and sums
  * @param kernel one of the interpreter's
  */

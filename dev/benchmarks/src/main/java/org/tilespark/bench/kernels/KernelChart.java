@@ -37,7 +37,7 @@ public final class KernelChart {
 
   private KernelChart() {}
 
-  /** Draws; fails with a message if the file is not such a CSV. */
+  /** Draws; fails with a message if the file is no CSV of this form. */
   public static void main(String[] args) throws IOException {
     if (args.length != 2) {
       System.err.println("usage: KernelChart IN.csv OUT.png");

@@ -39,18 +39,18 @@ import org.tilespark.layout.ElementType;
  * milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K
  * x N / time), the spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a
  * single call, which stands last, the microseconds that the host takes to queue one multiply
- * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products lie
- * one behind the other and are one call of cuBLAS, of its strided batched kind. A star marks what
- * the planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a
+ * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products are
+ * consecutive and are one call of cuBLAS, of its strided batched kind. A star marks what the
+ * planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a
  * way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once for
- * so many steps of K at a time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}).
- * With {@code --ways chosen} the way that the planner takes and cuBLAS in a single call are alone:
- * where the power cap lowers the clocks, a way is faster behind one that needs less. The ways take
- * turns in each run, so that a change of clocks meets all of them, and share one workspace. Data is
- * uniform in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of
- * multiplies. Between two events a short multiply is repeated, after so many that the JIT compiler
- * is done with them; its time is then the longer one of the device's and the host's. {@code --only}
- * takes the cases whose line contains a text.
+ * each chunk of K, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}). With {@code
+ * --ways chosen} the way that the planner takes and cuBLAS in a single call are alone: where the
+ * power cap lowers the clocks, a way is faster after one that needs less. The ways take turns in
+ * each run, so that a change of clocks meets all of them, and share one workspace. Data is uniform
+ * in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of multiplies.
+ * Between two events a short multiply is repeated, after enough runs that the JIT compiler is done
+ * with them; its time is then the longer one of the device's and the host's. {@code --only} takes
+ * the cases whose line contains a text.
  */
 public final class KernelMultiplyBenchmark {
   private static final int WARM_UPS = 2;
@@ -65,7 +65,7 @@ public final class KernelMultiplyBenchmark {
   /** A multiply that takes less is short. */
   private static final double SHORT_MILLIS = 1;
 
-  /** Short multiplies that are not measured: so many, or as many as there is time for. */
+  /** Most short multiplies that are not measured; fewer if there is no time for them. */
   private static final int SHORT_WARM_UPS = 2000;
 
   private static final long SHORT_WARM_UP_NANOS = 2_000_000_000;
@@ -103,9 +103,9 @@ public final class KernelMultiplyBenchmark {
   }
 
   /**
-   * What one way takes.
+   * The times of one way.
    *
-   * @param millis of one multiply in each run, sorted
+   * @param millis milliseconds of one multiply in each run, sorted
    * @param hostMicros to queue one, likewise
    */
   record Result(
@@ -194,7 +194,7 @@ public final class KernelMultiplyBenchmark {
     }
   }
 
-  /** What a table was measured with. */
+  /** The hardware and software that a table was measured with. */
   static String machine(CudaDevice device, DeviceMultiplier multiplier, String commit, int runs) {
     Availability<String> cublas = multiplier.cublas();
     return String.format(
@@ -251,7 +251,7 @@ public final class KernelMultiplyBenchmark {
     return measure(each, ways);
   }
 
-  /** What each of some ways takes, in their order. */
+  /** Times of some ways, in their order. */
   List<Result> measure(Case each, List<MultiplyPlan> ways) {
     MultiplyProblem problem = each.problem();
     MultiplyPlan chosen = multiplier.plan(problem).get();

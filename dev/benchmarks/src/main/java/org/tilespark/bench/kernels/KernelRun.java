@@ -13,7 +13,7 @@ import org.tilespark.kernels.launch.Availability;
  * How a benchmark of kernels begins: with options and a device.
  *
  * @param options by their names, {@code --commit} among them
- * @param runs each time is a median of so many
+ * @param runs number of runs, of which each time is the median
  */
 record KernelRun(Map<String, String> options, int runs) {
   /**
@@ -22,7 +22,7 @@ record KernelRun(Map<String, String> options, int runs) {
    *
    * @param usage begins with the class's name and {@code --commit ID}
    * @param runs how many there are unless the option {@code --runs} says another number
-   * @param required names of options beside {@code --commit}
+   * @param required names of further options than {@code --commit}
    */
   static KernelRun start(String[] args, String usage, int runs, String... required) {
     Map<String, String> options = new HashMap<>();
@@ -55,7 +55,7 @@ record KernelRun(Map<String, String> options, int runs) {
     return options.getOrDefault(name, otherwise);
   }
 
-  /** What is measured, and how. */
+  /** The machine and the way that times are measured. */
   String machine(CudaDevice device) {
     return "%s; commit %s; %s; %s; median of %d"
         .formatted(

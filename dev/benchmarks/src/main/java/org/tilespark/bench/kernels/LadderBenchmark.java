@@ -21,7 +21,7 @@ import org.tilespark.layout.Shape;
  * prints a line for each rung: milliseconds (median), GB/s (2 x bytes / time), percent of a
  * device-to-device copy in the same process and, where {@code --peak} gives the datasheet's memory
  * bandwidth, percent of that. Matrices of 4- and 8-byte elements, square and odd; then the
- * three-dimensional {@code zyx} by slices beside ours.
+ * three-dimensional {@code zyx} by slices, and ours.
  *
  * <p>The rungs are those of Lei Mao, "CuTe Matrix Transpose" (2024), who reports for an RTX 3090,
  * in percent of peak: 27.5 naive read, 68.3 naive write, 71.5 and 71.8 conflicting tiles, 71.6

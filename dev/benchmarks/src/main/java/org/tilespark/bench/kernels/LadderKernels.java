@@ -3,7 +3,7 @@ package org.tilespark.bench.kernels;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.launch.KernelIndex;
 
-/** The kernels of the ladders, which no user's jar has, beside those of tilespark. */
+/** The kernels of the ladders, which no user's jar has, together with those of tilespark. */
 final class LadderKernels {
   private LadderKernels() {}
 

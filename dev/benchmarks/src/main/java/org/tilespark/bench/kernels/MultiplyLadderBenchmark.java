@@ -71,7 +71,7 @@ public final class MultiplyLadderBenchmark {
   /** One line of the table. */
   record Rung(String name, Availability<MultiplyPlan> decision) {}
 
-  /** What is asked on the command line. */
+  /** The options of the command line. */
   record Options(
       String commit, long extent, List<ProductKind> types, int runs, List<Path> libraryPath) {
     private static final Set<String> KNOWN =
@@ -216,7 +216,10 @@ public final class MultiplyLadderBenchmark {
         () -> none(family));
   }
 
-  /** What the rule takes of our own, or the first where the problem is too small for the rule. */
+  /**
+   * The planner's choice of our own kernels, or the first where the problem is too small for the
+   * rule.
+   */
   private Availability<MultiplyPlan> tensor(
       MultiplyProblem problem, List<MultiplyPlan> candidates) {
     Optional<MultiplyPlan> byRule =

@@ -15,10 +15,10 @@ import org.tilespark.kernels.multiply.MultiplyWay;
  * A rung of the ladder of products ({@code ladder_multiply.cu}); the planner takes none. It makes
  * whole tiles of dense C = A B alone, of operands at multiples of 16 bytes.
  *
- * @param kernel what multiplies
+ * @param kernel kernel that multiplies
  */
 record MultiplyRung(KernelIndex.Kernel kernel) implements MultiplyStrategy {
-  /** What K is a multiple of; {@code DEPTH} of the kernels. */
+  /** Divisor of K; {@code DEPTH} of the kernels. */
   static final int DEPTH = 32;
 
   /** Checks that there is one. */

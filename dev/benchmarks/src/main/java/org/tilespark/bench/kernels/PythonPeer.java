@@ -105,7 +105,7 @@ public final class PythonPeer implements AutoCloseable {
           print({"prepare": prepare, "run": run, "product": product}[name](*words), flush=True)
       """;
 
-  /** What a job does from files to a file. Results are compared by blocks of rows. */
+  /** The job from files to a file. Results are compared by blocks of rows. */
   private static final String FILES =
       """
       import os, sys, time
@@ -235,7 +235,7 @@ public final class PythonPeer implements AutoCloseable {
     }
   }
 
-  /** Sends a request, words apart by spaces, and returns the answer. */
+  /** Sends a request, words separated by spaces, and returns the answer. */
   public String ask(String request) {
     requests.println(request);
     return answer();

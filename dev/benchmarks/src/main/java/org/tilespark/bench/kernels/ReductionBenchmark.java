@@ -14,7 +14,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures reductions on the device beside a device-to-device copy in the same process.
+ * Measures reductions on the device and a device-to-device copy in the same process.
  *
  * <p>{@code java org.tilespark.bench.kernels.ReductionBenchmark --commit ID [--runs 15]} prints one
  * line a case: milliseconds (median, by CUDA events), GB/s (bytes of the array / time), the spread

@@ -111,7 +111,7 @@ public final class TilingBenchmark {
     }
   }
 
-  /** What users and the grid of the benchmarks transpose, aligned and not. */
+  /** Transposes of users and of the benchmarks' grid, aligned and not. */
   private static List<TransposeProblem> problems() {
     List<TransposeProblem> problems = new ArrayList<>();
     for (int width = 1; width <= 16; width *= 2) {

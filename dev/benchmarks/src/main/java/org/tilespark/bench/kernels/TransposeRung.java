@@ -11,10 +11,11 @@ import org.tilespark.kernels.transpose.TileOrder;
 import org.tilespark.kernels.transpose.TransposeStrategy;
 
 /**
- * A rung of the literature's ladder of transposes ({@code ladder.cu}), to be measured beside the
+ * A rung of the literature's ladder of transposes ({@code ladder.cu}), to be compared with the
  * strategies that the planner chooses from.
  *
- * @param matrices what is transposed, with at most {@link TransposeStrategy#MAX_OUTER} outer axes
+ * @param matrices matrices to transpose, with at most {@link TransposeStrategy#MAX_OUTER} outer
+ *     axes
  * @param kernel the kernel that runs it; {@code ladder_slices} wants one outer axis
  */
 record TransposeRung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
@@ -33,8 +34,8 @@ record TransposeRung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements
   }
 
   /**
-   * How {@code slices} lie in a grid of {@code {k1, k2}}: as square as can be with at most one
-   * place unused. From L.-S. Chien's three-dimensional transpose.
+   * The arrangement of {@code slices} in a grid of {@code {k1, k2}}: as square as can be with at
+   * most one place unused. From L.-S. Chien's three-dimensional transpose.
    */
   static long[] packing(long slices) {
     for (long k1 = (long) Math.sqrt((double) slices); k1 > 1; k1--) {

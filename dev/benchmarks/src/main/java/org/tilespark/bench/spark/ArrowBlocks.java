@@ -40,9 +40,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.rows.BlockScan;
 
 /**
- * FLOAT blocks that lie in Arrow buffers already, as a DataFrame: what an operator is handed by a
- * neighbour that works on batches, without what the neighbour costs. A few batches are held and
- * handed out again and again. For one process: {@code local} mode only.
+ * FLOAT blocks in Arrow buffers, as a DataFrame: the input of an operator from a neighbour that
+ * works on batches, without the neighbour's cost. A few batches are held and handed out again and
+ * again. For one process: {@code local} mode only.
  */
 final class ArrowBlocks implements AutoCloseable {
   private static final Map<String, ArrowBlocks> OPEN = new ConcurrentHashMap<>();
@@ -71,9 +71,10 @@ final class ArrowBlocks implements AutoCloseable {
    * Blocks one below the other.
    *
    * @param blocks how many the DataFrame has
-   * @param batchBytes of values in a batch
-   * @param heldBytes of values that differ; block {@code i} holds what {@link #content} says
-   * @param memory where they lie; borrowed
+   * @param batchBytes bytes of values in a batch
+   * @param heldBytes bytes of values that differ; block {@code i} has the contents of {@link
+   *     #content}
+   * @param memory memory of the blocks; borrowed
    */
   ArrowBlocks(
       long blocks,

@@ -25,7 +25,7 @@ import org.tilespark.spark.MatrixBlocks;
 
 /**
  * Bytes of blocks per second through {@code MatrixBlocks.transpose}, from a DataFrame to Spark's
- * noop sink, beside the same DataFrame to the same sink without the transpose.
+ * noop sink, and of the same DataFrame to the same sink without the transpose.
  *
  * <p>The blocks are made on the executors. With {@code --no-cache} they are made anew in every run
  * and never held: that shows a DataFrame of any size going through a small heap.
@@ -188,7 +188,7 @@ public final class BlockTransposeBenchmark {
         Arrays.stream(sample)
             .mapToObj(place -> "values[" + place + "]")
             .collect(Collectors.joining(", ", "array(", ") AS sample"));
-    String along = transposed ? "col" : "row"; // the blocks lie one after the other along this axis
+    String along = transposed ? "col" : "row"; // the blocks follow each other along this axis
     List<Row> found = df.selectExpr(along, "rows", "cols", elements).collectAsList();
     if (found.size() != blocks) {
       return "found " + found.size() + " blocks, expected " + blocks;

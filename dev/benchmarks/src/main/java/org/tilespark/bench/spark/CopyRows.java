@@ -34,7 +34,7 @@ public final class CopyRows extends LogicalBlockNode {
   }
 
   /**
-   * The same DataFrame, copied.
+   * A copy of the DataFrame.
    *
    * @param reuse true if all rows are copied into one, false if each gets memory of its own
    */

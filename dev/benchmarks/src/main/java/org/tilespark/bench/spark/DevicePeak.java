@@ -8,7 +8,7 @@ import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
-/** What the multiply of a device does on one large product, on matrices that are there. */
+/** The rate of a device's multiply on one large product, on matrices that are there. */
 final class DevicePeak {
   private static final long EXTENT = 8192;
   private static final int ROUNDS = 3;

@@ -78,12 +78,14 @@ public final class ExchangeBenchmark extends SparkBenchmark {
               Option.checked("rounds", Integer::parseInt),
               Option.SEED));
 
-  /** Blocks of matrices have so many rows and columns before and, transposed in shape, after. */
+  /** Rows of matrices' blocks before and, transposed in shape, columns after. */
   private static final int BLOCK_ROWS = 1024;
 
   private static final int BLOCK_COLS = 512;
 
-  /** Of the low pass, in cycles per element: half of what elements can tell apart. */
+  /**
+   * Cutoff of the low pass, in cycles per element: half of the highest frequency of the elements.
+   */
   private static final double CUTOFF = 0.25;
 
   /** How the metrics of our nodes call the time in which they compute. */
@@ -95,8 +97,8 @@ public final class ExchangeBenchmark extends SparkBenchmark {
    *
    * @param wall from the call to the answer
    * @param tasks all tasks' time together
-   * @param cpu of that on a core
-   * @param arithmetic of the tasks' time that was spent computing
+   * @param cpu part of that on a core
+   * @param arithmetic part of the tasks' time that was spent computing
    */
   private record Run(double wall, double tasks, double cpu, double arithmetic) {
     double outside() {
@@ -151,7 +153,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     return right;
   }
 
-  /** What the device takes at most, in this process. */
+  /** The device's rate of uploads at most, in this process. */
   private void tellUploads() {
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<Gpu> gpu =

@@ -24,10 +24,9 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 
 /**
- * What a user waits for from .npy files to a .npy file: a copy and a product of matrices, a
- * transform and a transpose of a volume, in turns with numpy and scipy on as many threads. The
- * first query of each case is one of a session that has run the cases before it. Each result is
- * compared with numpy's.
+ * A user's jobs from .npy files to a .npy file: a copy and a product of matrices, a transform and a
+ * transpose of a volume, in turns with numpy and scipy on as many threads. The first query of each
+ * case is one of a session that has run the cases before it. Each result is compared with numpy's.
  */
 public final class FilesBenchmark {
   private static final JobArguments.Usage USAGE =

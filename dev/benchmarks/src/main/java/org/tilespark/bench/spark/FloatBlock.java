@@ -28,8 +28,8 @@ public final class FloatBlock extends BlockPlace {
   }
 
   /**
-   * The same, full of random fractions in [0, 1): what measured or computed numbers look like to a
-   * compressor.
+   * A block of random fractions in [0, 1): to a compressor they are like measured or computed
+   * numbers.
    */
   static FloatBlock random(long index, int rows, int cols) {
     FloatBlock block = new FloatBlock(index, rows, cols);

@@ -24,13 +24,13 @@ import scala.Option;
  * blocks are made where and when tasks read them, the same ones every time, and any element can be
  * computed again for a check.
  *
- * @param rows of the whole matrix
- * @param cols of the whole matrix
- * @param blockRows of a block that does not end at the edge
- * @param blockCols of a block that does not end at the edge
+ * @param rows rows of the whole matrix
+ * @param cols columns of the whole matrix
+ * @param blockRows rows of a block that does not end at the edge
+ * @param blockCols columns of a block that does not end at the edge
  * @param type FLOAT32 or FLOAT64
- * @param content what the elements look like
- * @param seed of this matrix; others have other elements
+ * @param content kind of elements
+ * @param seed seed of this matrix; others have other elements
  */
 public record GeneratedMatrix(
     long rows,
@@ -42,7 +42,7 @@ public record GeneratedMatrix(
     long seed)
     implements Serializable {
 
-  /** What elements look like. All of them are exact in FLOAT. */
+  /** Kinds of elements. All of them are exact in FLOAT. */
   public enum Content {
     /** Evenly spread over [-1, 1): sums of products stay small, as those of signed data do. */
     FRACTIONS,
@@ -133,7 +133,7 @@ public record GeneratedMatrix(
     return -Math.floorDiv(-cols, (long) blockCols);
   }
 
-  /** What the elements of a row have in common. */
+  /** The common key of a row's elements. */
   static long rowKey(long seed, long i) {
     return mix(seed + i * 0x9E3779B97F4A7C15L);
   }

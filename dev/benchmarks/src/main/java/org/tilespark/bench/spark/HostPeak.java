@@ -8,7 +8,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
-/** What the multiply of the CPU does in all cores at once, on matrices that are at hand. */
+/** The rate of the CPU's multiply in all cores at once, on matrices that are at hand. */
 final class HostPeak {
   private static final int EXTENT = 960;
   private static final int ROUNDS = 3;

@@ -4,7 +4,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.sql.SparkSession;
 
-/** What Spark tells its listeners: by a thread of its own, after the work is done. */
+/**
+ * Waits for Spark's events to listeners, which come on a thread of their own, after the work is
+ * done.
+ */
 final class ListenerEvents {
   private static final long LIMIT_MILLIS = TimeUnit.MINUTES.toMillis(5);
 

@@ -33,7 +33,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 
 /**
- * The product of two cached matrices into the noop sink, on the GPU and on the CPU, beside MLlib's
+ * The product of two cached matrices into the noop sink, on the GPU and on the CPU, and MLlib's
  * BlockMatrix with the same elements in the same session, for which its block size and
  * numMidDimSplits are tried in turn.
  *
@@ -94,7 +94,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
   private static final int SAMPLES = 256;
   private static final long CHECKED_PRODUCTS = 1L << 30;
 
-  private final long matrices; // those of each side lie one below the other
+  private final long matrices; // the matrices of each side follow each other along their rows
   private final GeneratedMatrix a;
   private final GeneratedMatrix b;
   private final int partitions;
@@ -314,9 +314,9 @@ public final class MultiplyBenchmark extends SparkBenchmark {
   }
 
   /**
-   * Seconds that a shuffle of so many bytes takes by itself, from where the operands' blocks lie to
-   * the noop sink: the operands as often as comes nearest, and the rest in proportion. The shortest
-   * of as many rounds as the product has, since a floor is the least that can be.
+   * Seconds of a shuffle of {@code bytes} bytes alone, from the operands' blocks to the noop sink:
+   * the operands as often as comes nearest, and the rest in proportion. The shortest of as many
+   * rounds as the product has, since a floor is the least that can be.
    */
   private double shuffleAlone(Dataset<Row> blocks, long bytes) throws InterruptedException {
     long copies = Math.max(1, Math.round((double) bytes / (a.bytes() + b.bytes())));

@@ -16,12 +16,12 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.util.QueryExecutionListener;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** What the nodes of a query say they did, after it ran. */
+/** The metrics of a query's nodes, after it ran. */
 final class PlanMetrics {
   /**
    * One figure.
    *
-   * @param node which operator says it
+   * @param node operator of the metric
    * @param label in words
    * @param type Spark's: size, timing (ms), nsTiming, sum or average
    */

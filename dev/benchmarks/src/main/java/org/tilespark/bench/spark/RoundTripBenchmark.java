@@ -32,8 +32,8 @@ import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * What a transpose costs a query, beside a query that only copies: the same blocks, the same noop
- * sink, in one session, in rounds through all cases.
+ * The cost of a transpose in a query, compared with a query that only copies: the same blocks, the
+ * same noop sink, in one session, in rounds through all cases.
  *
  * <ul>
  *   <li>{@code cache}: the cached rows alone. {@code copy}: an identity, each row with its array
@@ -41,8 +41,8 @@ import org.tilespark.spark.stage.ProgramBlocks;
  *       {@code cpu}: the transpose.
  *   <li>{@code gpu2}, {@code gpu3}, {@code gpu4} (and {@code cpu2} ...): chains of as many
  *       transposes, which the optimizer is told not to simplify.
- *   <li>{@code arrow}: blocks that lie in Arrow buffers already, to rows by one copy; {@code
- *       arrowgpu}, {@code arrowcpu}: the transpose over these.
+ *   <li>{@code arrow}: blocks in Arrow buffers, to rows by one copy; {@code arrowgpu}, {@code
+ *       arrowcpu}: the transpose over these.
  *   <li>{@code pinned}: no query, but plain pinned copies of as many bytes up and down at once.
  * </ul>
  *

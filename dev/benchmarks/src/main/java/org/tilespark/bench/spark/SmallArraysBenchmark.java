@@ -26,9 +26,9 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Operations on many small matrices and volumes, told apart by a grouping column, one block each,
- * cached, to the noop sink; in turns with numpy's on one array that holds them all. The CPU seconds
- * of both processes stand beside the elapsed ones.
+ * Operations on many small matrices and volumes of a grouping column, one block each, cached, to
+ * the noop sink; in turns with numpy's on one array that holds them all. The CPU seconds of both
+ * processes are given with the elapsed ones.
  */
 public final class SmallArraysBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =

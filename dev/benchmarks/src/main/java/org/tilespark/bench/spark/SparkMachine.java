@@ -9,7 +9,7 @@ import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobReport;
 import org.tilespark.spark.runtime.Gpu;
 
-/** What a benchmark's output says of where it ran. */
+/** The machine and software, for a benchmark's output. */
 final class SparkMachine {
   private SparkMachine() {}
 
@@ -28,7 +28,7 @@ final class SparkMachine {
         LocalDate.now(ZoneOffset.UTC));
   }
 
-  /** Says what is cached, and where it lies. */
+  /** Reports the cached blocks and their storage. */
   static void reportCache(SparkSession spark, JobReport report) {
     for (var cached : spark.sparkContext().getRDDStorageInfo()) {
       report.line(

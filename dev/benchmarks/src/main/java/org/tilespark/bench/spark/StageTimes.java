@@ -10,14 +10,15 @@ import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.SparkSession;
 
-/** Where the tasks of a query spent their time, stage by stage, as Spark counts it. */
+/** The time of a query's tasks, stage by stage, as Spark counts it. */
 final class StageTimes {
   /**
    * One stage. All but {@code wall} are sums over its tasks, in seconds.
    *
    * @param wall seconds from its submission to its completion
    * @param run in tasks
-   * @param cpu of that on a core; the rest waited, for others' cores, files, the network, a device
+   * @param cpu part of that on a core; the rest waited, for others' cores, files, the network, a
+   *     device
    * @param write into the files of a shuffle
    * @param fetch waiting for what others wrote
    * @param gc in which the collector stopped the tasks

@@ -9,8 +9,8 @@ import org.tilespark.examples.JobArguments;
 /**
  * How long the rounds of one case took.
  *
- * @param name of the case
- * @param seconds of each round, sorted
+ * @param name name of the case
+ * @param seconds seconds of each round, sorted
  * @param cores seconds that this process spent on cores in each round, sorted
  */
 record Times(String name, double[] seconds, double[] cores) {

@@ -30,8 +30,8 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * The measurements behind docs/tuning.md, in one go: the same transpose of cached FLOAT blocks to
- * the noop sink with one setting changed at a time, and a product under settings of its shuffle.
+ * The measurements of docs/tuning.md, in one go: the same transpose of cached FLOAT blocks to the
+ * noop sink with one setting changed at a time, and a product under settings of its shuffle.
  * Settings that an executor reads at its start get a Spark context of their own, in the same JVM.
  */
 public final class TuningBenchmark {
@@ -75,10 +75,10 @@ public final class TuningBenchmark {
   private final int[] shape; // rows, cols of a block
   private final JobReport report;
 
-  /** What is done with the cached blocks, to the noop sink. */
+  /** Queries of the cached blocks, to the noop sink. */
   private enum Query {
     TRANSPOSE,
-    /** The same, behind a shuffle of the blocks. */
+    /** A transpose after a shuffle of the blocks. */
     SHUFFLE,
     /** A product of two matrices. */
     MULTIPLY
@@ -87,14 +87,14 @@ public final class TuningBenchmark {
   /**
    * One row of the table.
    *
-   * @param sweep what is varied
-   * @param value of what is varied
+   * @param sweep the setting that is varied
+   * @param value value of the setting
    * @param application configuration of the context, read by executors at their start
    * @param session configuration of the query
    * @param shape rows and columns of a block
    * @param partitionsPerCore partitions of the DataFrame
-   * @param level where the cache lies
-   * @param query what is done with the blocks
+   * @param level storage level of the cache
+   * @param query query of the blocks
    * @param random true for blocks of random fractions, false for whole numbers in order
    */
   private record Setting(

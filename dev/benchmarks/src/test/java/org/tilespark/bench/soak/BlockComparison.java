@@ -18,7 +18,7 @@ final class BlockComparison {
   }
 
   /**
-   * What is wrong with blocks, or nothing.
+   * The defect of blocks, or nothing.
    *
    * @param error by how much an element may be off
    */
@@ -72,7 +72,7 @@ final class BlockComparison {
     return Optional.empty();
   }
 
-  /** What differs between two lists of blocks in any order, or nothing. */
+  /** The first difference between two lists of blocks in any order, or nothing. */
   static Optional<String> sameBlocks(int rank, List<Row> expected, List<Row> found, double error) {
     Map<List<Object>, List<Object>> byPlace = new HashMap<>();
     for (Row row : expected) {
@@ -114,7 +114,7 @@ final class BlockComparison {
     return true;
   }
 
-  /** Where the {@code index}-th element of a block lies in the array. */
+  /** The place of the {@code index}-th element of a block in the array. */
   static void place(long index, long[] offset, long[] size, long[] at) {
     long rest = index;
     for (int axis = size.length - 1; axis >= 0; axis--) {

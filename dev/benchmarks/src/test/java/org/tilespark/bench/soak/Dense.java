@@ -46,7 +46,7 @@ record Dense(long[] extents, double[] values, Optional<double[]> imag) {
     return new Dense(extents, values, Optional.of(numbers));
   }
 
-  /** The same as complex numbers. */
+  /** This array as complex numbers. */
   Dense asComplex() {
     return isComplex() ? this : new Dense(extents, values, Optional.of(new double[values.length]));
   }
@@ -125,7 +125,7 @@ record Dense(long[] extents, double[] values, Optional<double[]> imag) {
     }
   }
 
-  /** With zeros behind the last elements of each axis. */
+  /** This array with zeros after the last elements of each axis. */
   Dense padded(long... to) {
     Dense result = isComplex() ? zeros(to).asComplex() : zeros(to);
     long[] at = new long[to.length];

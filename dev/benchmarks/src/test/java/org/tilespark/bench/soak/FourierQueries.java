@@ -43,7 +43,7 @@ final class FourierQueries {
         .scaled(HostFourier.scale(options.norm().orElseThrow(), volume, axes));
   }
 
-  /** Of a volume with zeros behind its last elements. */
+  /** A transform of a volume with zeros after its last elements. */
   static Query paddedFft(Draw draw) {
     long[] padded = new long[3];
     Arrays.setAll(padded, axis -> draw.a().extents()[axis] + draw.random().nextInt(6));

@@ -18,7 +18,8 @@ import org.tilespark.spark.options.MultiplyOptions;
 /** Operators that compute with matrices. */
 final class MatrixQueries {
   /**
-   * Of a mean, beside the exact one: two roundings of numbers up to {@link Dense#LARGEST_ELEMENT}.
+   * Error of a mean, compared with the exact one: two roundings of numbers up to {@link
+   * Dense#LARGEST_ELEMENT}.
    */
   private static final double FLOAT_MEAN_ERROR = 2e-6;
 
@@ -187,7 +188,7 @@ final class MatrixQueries {
         d -> 0);
   }
 
-  /** The same blocks, as bytes on the way. */
+  /** The blocks, as bytes on the way. */
   private static Dataset<Row> throughBytes(Dataset<Row> blocks) {
     String view = "blocks_" + UUID.randomUUID().toString().replace('-', '_');
     blocks.createOrReplaceTempView(view);

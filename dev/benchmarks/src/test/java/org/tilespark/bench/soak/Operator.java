@@ -4,7 +4,7 @@ import java.util.Set;
 import java.util.function.Function;
 import org.tilespark.spark.options.Missing;
 
-/** What is called, and what plain loops make of the same arrays. */
+/** Operators and their results by plain loops on the same arrays. */
 @SuppressWarnings("ImmutableEnumChecker") // queries are made by lambdas without state
 enum Operator {
   TRANSPOSE(MatrixQueries::transpose, Trait.BLOCK_BY_BLOCK),
@@ -37,7 +37,7 @@ enum Operator {
   POINTWISE(FourierQueries::pointwise, Trait.VOLUMES),
   LOW_PASS(FourierQueries::lowPass, Trait.VOLUMES, Trait.TRANSFORM);
 
-  /** What differs between operators. */
+  /** Differences between operators. */
   enum Trait {
     /** It takes volumes, else matrices. */
     VOLUMES,

@@ -20,8 +20,8 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * Where the resident memory of this process is, told apart as far as Linux, the JVM and the C
- * library can tell. Elsewhere, and where the JVM does not track its native memory, parts are empty.
+ * The resident memory of this process, by kinds, as far as Linux, the JVM and the C library can
+ * distinguish them. Elsewhere, and where the JVM does not track its native memory, parts are empty.
  *
  * @param resident bytes by kind of mapping, as /proc/self/smaps counts them
  * @param tracked bytes that the JVM says it has committed, by its own categories; empty unless it
@@ -33,7 +33,7 @@ import javax.management.ObjectName;
 record ProcessMemory(
     Map<Kind, Long> resident, Map<String, Long> tracked, long mallocUsed, long mallocFree) {
 
-  /** What a mapping is of. */
+  /** Kinds of mappings. */
   enum Kind {
     JAVA_HEAP,
     /** Of no file: what the JVM reserves, thread stacks, arenas of the C library. */
@@ -42,7 +42,7 @@ record ProcessMemory(
     BRK,
     /** Libraries and jars. */
     FILES,
-    /** What the driver maps; pinned memory too, if it is counted as resident at all. */
+    /** Mappings of the driver; pinned memory too, if it is counted as resident at all. */
     DEVICES
   }
 
@@ -88,7 +88,7 @@ record ProcessMemory(
     return resident.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** What is resident outside the Java heap. */
+  /** Resident bytes outside the Java heap. */
   long outsideHeapBytes() {
     return residentBytes() - resident.getOrDefault(Kind.JAVA_HEAP, 0L);
   }
@@ -99,7 +99,8 @@ record ProcessMemory(
   }
 
   /**
-   * What the JVM has committed for itself outside its heap: threads, code, classes, the collector.
+   * Bytes that the JVM has committed for itself outside its heap: threads, code, classes, the
+   * collector.
    */
   long ofJvmBytes() {
     return tracked.entrySet().stream()
@@ -110,14 +111,14 @@ record ProcessMemory(
   }
 
   /**
-   * What is resident outside the heap and is not the JVM's own: our buffers, the driver's and other
-   * libraries' memory, and what the C library loses between them.
+   * Resident bytes outside the heap that are not the JVM's own: our buffers, the driver's and other
+   * libraries' memory, and the C library's losses between them.
    */
   long notOfJvmBytes() {
     return outsideHeapBytes() - ofJvmBytes();
   }
 
-  /** What changed since {@code earlier}, part by part, those of a tenth of a MiB and more. */
+  /** Changes since {@code earlier}, part by part, those of a tenth of a MiB and more. */
   String changeSince(ProcessMemory earlier) {
     List<String> parts = new ArrayList<>();
     for (Kind kind : Kind.values()) {
@@ -197,7 +198,7 @@ record ProcessMemory(
     return bytes;
   }
 
-  /** What jcmd would print. */
+  /** The output of jcmd. */
   private static String diagnose(String command, String... arguments) {
     try {
       boolean takesArguments = arguments.length > 0;
@@ -231,7 +232,7 @@ record ProcessMemory(
     }
   }
 
-  /** Used and free bytes of all arenas, which stand behind those of each. */
+  /** Used and free bytes of all arenas, which follow those of each. */
   static long[] mallocTotals(String info) {
     String totals = info.substring(Math.max(0, info.lastIndexOf("</heap>")));
     Map<String, Long> sizes = new TreeMap<>();

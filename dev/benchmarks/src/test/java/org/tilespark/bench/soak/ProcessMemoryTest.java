@@ -127,9 +127,9 @@ class ProcessMemoryTest {
   }
 
   /**
-   * What the tests of this class are for: memory that somebody forgets shows as not the JVM's. The
-   * bounds leave room for what the JVM takes and returns meanwhile (the collector's tables shrink
-   * with the heap: 17 MiB for 256 MiB of it were seen), and now and then it is more.
+   * The purpose of this class: memory that somebody forgets shows as not the JVM's. The bounds
+   * leave room for what the JVM takes and returns meanwhile (the collector's tables shrink with the
+   * heap: 17 MiB for 256 MiB of it were seen), and now and then it is more.
    */
   @Test
   @EnabledOnOs(OS.LINUX)

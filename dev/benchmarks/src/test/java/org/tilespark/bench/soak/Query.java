@@ -7,12 +7,12 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
 /**
- * What is asked of an operator.
+ * A query of an operator.
  *
  * @param inputs arrays; a frame of blocks is made of each
- * @param share of the blocks that are there; elements of the others are 0
- * @param operator of the frames
- * @param oracle of the inputs, once the frames are made
+ * @param share share of the blocks that are there; elements of the others are 0
+ * @param operator result of the frames
+ * @param oracle result of the inputs, once the frames are made
  * @param error by how much an element may be off, of the same inputs
  */
 record Query(

@@ -36,8 +36,8 @@ final class RandomFrames implements AutoCloseable {
   }
 
   /**
-   * The same blocks, one time in four as a table that they are written into gives them, and one
-   * time in four some of them from a cache.
+   * These blocks, one time in four as a table that they are written into gives them, and one time
+   * in four some of them from a cache.
    */
   Dataset<Row> maybeStored(Dataset<Row> blocks) {
     int how = random.nextInt(4);
@@ -77,8 +77,8 @@ final class RandomFrames implements AutoCloseable {
    * The array in random blocks: the first axis is cut anywhere, and each strip anywhere along the
    * others. Sets elements of blocks that are left out to 0.
    *
-   * @param share of the blocks that are there; at least one is
-   * @param key of the column {@code g}, in any of the bit patterns that are equal to it
+   * @param share share of the blocks that are there; at least one is
+   * @param key value of the column {@code g}, in any of the bit patterns that are equal to it
    */
   Dataset<Row> frame(SparkSession spark, boolean single, Dense dense, double share, double key) {
     int rank = dense.extents().length;

@@ -132,7 +132,7 @@ final class RandomQuery {
         query.error().applyAsDouble(query.inputs()));
   }
 
-  /** Three arrays at once, told apart by values that are equal but have other bits. */
+  /** Three arrays at once, distinguished by values that are equal but have other bits. */
   private Optional<String> grouped(SparkSession spark, Query query) {
     List<List<Dense>> groups = new ArrayList<>();
     List<Dataset<Row>> frames = new ArrayList<>();

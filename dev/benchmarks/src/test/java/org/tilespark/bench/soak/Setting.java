@@ -1,6 +1,6 @@
 package org.tilespark.bench.soak;
 
-/** Where the operator's input comes from, and what stands above it in the query. */
+/** The source of an operator's input, and the operators above it in the query. */
 enum Setting {
   /** Whole arrays; all rows are collected. */
   PLAIN,
@@ -8,7 +8,9 @@ enum Setting {
   FILTERED,
   /** A join with some of the places stands above. */
   JOINED,
-  /** Three arrays told apart by a DOUBLE column with 0.0, -0.0 and NaN of several bit patterns. */
+  /**
+   * Three arrays distinguished by a DOUBLE column with 0.0, -0.0 and NaN of several bit patterns.
+   */
   GROUPED,
   /** A filter below leaves no blocks. */
   EMPTY,

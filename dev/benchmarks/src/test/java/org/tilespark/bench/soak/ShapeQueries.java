@@ -120,7 +120,7 @@ final class ShapeQueries {
                 3));
   }
 
-  /** The element behind a place of an axis that goes on beyond its ends; -1 if there is none. */
+  /** The source element of a place of an axis that goes on beyond its ends; -1 if there is none. */
   private static long source(String mode, long extent, long place) {
     if (place >= 0 && place < extent) {
       return place;

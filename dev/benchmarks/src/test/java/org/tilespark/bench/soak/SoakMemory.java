@@ -13,10 +13,11 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  *
  * @param heapBytes used after a collection
  * @param process all that is resident
- * @param aliveBytes of our buffers, on the host and the device
- * @param keptBytes of host memory kept for reuse
- * @param threads of the JVM
- * @param objects of the device that are not closed, by class: the few that live as long as it
+ * @param aliveBytes bytes of our buffers, on the host and the device
+ * @param keptBytes bytes of host memory kept for reuse
+ * @param threads threads of the JVM
+ * @param objects objects of the device that are not closed, by class: the few that live as long as
+ *     it
  */
 record SoakMemory(
     long heapBytes,

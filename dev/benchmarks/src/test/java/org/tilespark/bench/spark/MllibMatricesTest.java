@@ -30,7 +30,7 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.MllibMatrices;
 import scala.Tuple2;
 
-/** Blocks there and back, beside what MLlib says of its own matrices. */
+/** Blocks there and back, compared with MLlib's view of its own matrices. */
 class MllibMatricesTest {
   private static final int ROWS = 23;
   private static final int COLS = 17;

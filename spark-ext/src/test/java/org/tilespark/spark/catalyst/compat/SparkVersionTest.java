@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which versions of Spark are said to be untested. */
+/** Versions of Spark that cause a warning. */
 @Tag("versions")
 class SparkVersionTest {
   @ParameterizedTest

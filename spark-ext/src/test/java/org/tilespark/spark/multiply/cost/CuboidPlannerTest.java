@@ -26,7 +26,7 @@ import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
-/** Which way a multiply is spread over tasks, and what it is predicted to cost. */
+/** The way that a multiply is spread over tasks, and its predicted cost. */
 class CuboidPlannerTest {
   private static final long KIB = 1L << 10;
   private static final long MIB = 1L << 20;
@@ -413,7 +413,7 @@ class CuboidPlannerTest {
         plan::toString);
   }
 
-  /** Where blocks are exchanged in memory, to broadcast one operand saves less. */
+  /** If blocks are exchanged in memory, to broadcast one operand saves less. */
   @Test
   void exchangesInMemoryAreCheaper() {
     MultiplyShape shape =
@@ -441,7 +441,9 @@ class CuboidPlannerTest {
     assertEquals(List.of("BROADCAST_RIGHT", "CUBOID"), chosen);
   }
 
-  /** Operands that lie in partitions already: which stay, and what is shuffled still. */
+  /**
+   * Operands that are in partitions already: those that stay, and those that are shuffled still.
+   */
   @ParameterizedTest(name = "{0}")
   @CsvSource(
       delimiter = '|',
@@ -640,7 +642,7 @@ class CuboidPlannerTest {
     }
   }
 
-  /** As a block that is said to lie far out makes it: there are millions of cuboids to look at. */
+  /** Extents of a block that is said to be far out: there are millions of cuboids to look at. */
   @Test
   @Timeout(120) // 2 s; it was 170
   void plansForShapesThatHardlyFit() {

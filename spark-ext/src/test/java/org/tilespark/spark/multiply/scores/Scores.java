@@ -48,7 +48,7 @@ public final class Scores {
     return found;
   }
 
-  /** NaN behind every number, zeros of both signs equal, ties by place. */
+  /** The order of scores: NaN last, zeros of both signs equal, ties by place. */
   private static Comparator<Found> order(Metric metric) {
     Comparator<Found> byScore =
         (x, y) -> {

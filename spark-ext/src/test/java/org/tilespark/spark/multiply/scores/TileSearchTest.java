@@ -82,7 +82,7 @@ class TileSearchTest {
     }
   }
 
-  /** Elements whose squares are zero in double, or have few bits, beside large ones. */
+  /** Elements whose squares are zero in double, or have few bits, together with large ones. */
   @Test
   void squaresThatUnderflow() {
     for (double small : new double[] {1e-170, 3e-162, 1e-155}) {

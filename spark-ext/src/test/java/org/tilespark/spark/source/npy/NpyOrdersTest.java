@@ -20,7 +20,8 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.testing.SparkTest;
 
 /**
- * Operators on an array from a file in Fortran order, beside those on the same array in C order.
+ * Operators on an array from a file in Fortran order, compared with those on the same array in C
+ * order.
  */
 class NpyOrdersTest extends SparkTest {
   @TempDir Path dir;

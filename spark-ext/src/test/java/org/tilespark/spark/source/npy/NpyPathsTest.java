@@ -26,7 +26,7 @@ import org.tilespark.spark.source.HiddenFiles;
 import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.testing.SparkTest;
 
-/** Where .npy files may lie: names, links, files of others beside them, and places to refuse. */
+/** Paths of .npy files: names, links, files of others in their directory, and places to refuse. */
 class NpyPathsTest extends SparkTest {
   private static final NpyFixture FIRST = new NpyFixture("i4", 7, 5);
   private static final NpyFixture SECOND = new NpyFixture("f8", 4, 9);
@@ -122,7 +122,7 @@ class NpyPathsTest extends SparkTest {
   void aStaleChecksumIsIgnoredAndRemoved() throws IOException {
     Path path = dir.resolve("out.npy");
     overwrite(FIRST, path);
-    // What Hadoop's local file system keeps beside files that it writes itself.
+    // A file that Hadoop's local file system keeps next to files that it writes itself.
     Path checksum = dir.resolve(".out.npy.crc");
     byte[] stale = {'c', 'r', 'c', 0, 0, 0, 2, 0, 1, 2, 3, 4};
     Files.write(checksum, stale);

@@ -126,7 +126,7 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(volume.canonical(), Files.readAllBytes(target));
   }
 
-  /** What many processors do, on any machine. */
+  /** The way of many processors, on any machine. */
   @ParameterizedTest
   @EnumSource(NpyType.class)
   void blocksAreStoredIntoMappings(NpyType type) throws IOException {

@@ -143,7 +143,7 @@ class OptionTextsFuzzTest {
     orRefused(() -> Missing.parse("a text", text), text);
   }
 
-  /** What it gives; or null if it refuses, in words that hold the text. */
+  /** The result; or null if it refuses, in words that hold the text. */
   private static <T> T orRefused(Supplier<T> parser, String text) {
     try {
       return parser.get();

@@ -5,7 +5,7 @@ import org.tilespark.spark.source.BlockDataSource;
 import org.tilespark.spark.source.BlockFormat;
 
 /**
- * The data source {@code raw-test}: numbers without a codec behind four bytes of a mark, as the
+ * The data source {@code raw-test}: numbers without a codec after four bytes of a mark, as the
  * smallest format that CONTRIBUTING's recipe leads to.
  */
 public final class RawDataSource extends BlockDataSource {

@@ -23,11 +23,11 @@ import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.source.StorePaths;
 
 /**
- * Doubles, little-endian, in row-major order behind a mark.
+ * DOUBLE, little-endian, in row-major order after a mark.
  *
- * @param shape of the array that is read, {@code "30,40"}, or null
+ * @param shape shape of the array that is read, {@code "30,40"}, or null
  * @param blockShape elements per axis of a block, or null
- * @param extents of the array that is written, or null
+ * @param extents extents of the array that is written, or null
  */
 record RawFormat(String path, String shape, String blockShape, String extents)
     implements BlockFormat {
