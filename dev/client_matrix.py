@@ -133,7 +133,7 @@ def java_client(directory: Path) -> None:
 
 
 def script(directory: Path) -> str:
-    """All examples, each behind a row with its function."""
+    """All examples, each after a row with its function."""
     files = sorted(directory.glob("*.sql"))
     return "".join(f"SELECT '{MARKER} {file.stem}';\n{file.read_text()};\n" for file in files)
 

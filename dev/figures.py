@@ -107,7 +107,7 @@ def chart() -> Path:
 
 
 def volume(directory: Path) -> Path:
-    """The middle slice of a volume, of its spectrum and of the volume behind a low pass."""
+    """The middle slice of a volume, of its spectrum and of the volume after a low pass."""
     source = np.load(DOCS.parent / "examples" / "data" / "brain-colin27.npy", mmap_mode="r")
     lowpass = np.load(directory / "lowpass.npy", mmap_mode="r").real
     spectrum = np.load(directory / "spectrum.npy", mmap_mode="r")

@@ -112,7 +112,7 @@ def by_parts(function):
 
 
 def nanmeans(v: np.ndarray, axis) -> tuple:
-    """As nanmean, but for the parts of complex numbers apart."""
+    """As nanmean, but for each part of complex numbers."""
     if v.dtype.kind != "c":
         return accurate(np.nanmean)(v, axis)
     kept = np.where(np.isnan(v), 0, v)

@@ -23,7 +23,7 @@ random = np.random.default_rng(41)
 
 
 def floats(dtype: str, count: int) -> np.ndarray:
-    """Special values, and others of all sizes that functions tell apart."""
+    """Special values, and others of all sizes that functions distinguish."""
     info = np.finfo(dtype)
     tiny, least, most = float(info.smallest_normal), float(info.smallest_subnormal), float(info.max)
     special = [np.nan, np.inf, -np.inf, 0.0, -0.0, least, -tiny / 2, most, -most, 0.5, -0.5, 1.5, 2.5, -2.5, 1.0, -1.0]

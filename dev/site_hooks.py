@@ -1,4 +1,4 @@
-"""Hooks of mkdocs for the documentation's site: pages that lie outside of docs, and links to them.
+"""Hooks of mkdocs for the documentation's site: pages outside of docs, and links to them.
 
 Pages keep the links that work in the repository. A link from docs to a page outside of it leads to that page of the site,
 and a link to another file outside of docs, or to a folder, becomes its path as text.
@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 LOG = logging.getLogger("mkdocs.site_hooks")
 ROOT = Path(__file__).resolve().parent.parent
 
-# Pages of the site that lie outside of docs, by their places in the repository.
+# Pages of the site that are outside of docs, by their places in the repository.
 PAGES = {
     "README.md": "index.md",
     "python/README.md": "python.md",

@@ -23,7 +23,7 @@ tilespark_classes() {
   local module
   for module; do printf '%s:' "$tilespark_root/$module/target/classes" "$tilespark_root/$module/target/test-classes"; done
 }
-# Never base's jars beside Spark's: they have another Netty.
+# Never base's jars together with Spark's: they have another Netty.
 KCP="$(tilespark_classes gpu-kernels arrow-bridge)$tilespark_home/base-jars/*"
 CP="$(tilespark_classes gpu-kernels arrow-bridge spark-ext examples dev/benchmarks)$tilespark_home/jars/*:$tilespark_home/test-jars/*:$tilespark_root/examples/target/dependency/*"
 export JAVA_OPTS KCP CP

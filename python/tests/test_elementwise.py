@@ -1,4 +1,4 @@
-"""Python's operators, and numpy's functions of elements, beside numpy's own."""
+"""Python's operators, and numpy's functions of elements, compared with numpy's own."""
 
 import operator
 from typing import Any

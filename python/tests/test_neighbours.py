@@ -1,4 +1,4 @@
-"""Neighbours and pairs, beside numpy."""
+"""Neighbours and pairs, compared with numpy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Reductions, statistics and elementwise expressions beside numpy's."""
+"""Reductions, statistics and elementwise expressions, compared with numpy's."""
 
 import inspect
 from typing import Any

@@ -1,4 +1,4 @@
-"""Padded, rolled and reshaped arrays, and halos, beside numpy's."""
+"""Padded, rolled and reshaped arrays, and halos, compared with numpy's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Slices, flips and arrays behind each other, against numpy."""
+"""Slices, flips and concatenated arrays, compared with numpy."""
 
 import numpy as np
 import pytest

@@ -67,7 +67,7 @@ class BlockArray:
 
         Args:
             df: blocks, with the columns of matrix or of volume blocks.
-            batch: the column that tells the matrices of a batch apart.
+            batch: the column that distinguishes the matrices of a batch.
             count: of the matrices of a batch, if it is known.
             numbered: whether ``batch`` has the numbers from 0 on; else its values are numbered in their order.
             dropped: axes of extent 1 of the stored matrix that the array does not have: a vector has one.
@@ -142,7 +142,7 @@ class BlockArray:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The numpy type of the elements. Unsigned types and bool lie in wider columns and come back as they were."""
+        """The numpy type of the elements. Unsigned types and bool are in wider columns and come back as they were."""
         return _blocks.dtype_of(self._df.schema)
 
     @property
@@ -299,7 +299,7 @@ class BlockArray:
 
         Raises:
             InvalidInputError: if nothing is left: there are no empty arrays here.
-            IndexError: if a number lies outside its axis.
+            IndexError: if a number is outside its axis.
             UnsupportedError: for masks, arrays of places and new axes, and for some of the matrices of a batch.
         """
         entries = _slices.entries(key, self.shape)
@@ -351,7 +351,7 @@ class BlockArray:
         """The array with elements put before and after each axis, as by ``numpy.pad``.
 
         Args:
-            pad_width: a number for all sides, ``(before, after)`` for all axes, or such a pair for each axis.
+            pad_width: a number for all sides, ``(before, after)`` for all axes, or a pair for each axis.
             mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
             constant_values: one number, for the mode ``"constant"``.
         """
@@ -551,7 +551,7 @@ class BlockArray:
     conjugate = conj
 
     def round(self, decimals: int = 0) -> BlockArray:
-        """The elements to so many decimals; halves go to the even neighbour."""
+        """The elements to ``decimals`` decimals; halves go to the even neighbour."""
         return self.map(f"round(v, {integer('decimals', decimals)})")
 
     def clip(self, min: float | None = None, max: float | None = None) -> BlockArray:
@@ -603,7 +603,7 @@ class BlockArray:
         axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
         if not axes or len(set(axes)) != len(axes):
             raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
-        if self._is_batch and (0 in axes or not keeps):  # what is left has no matrices to tell apart
+        if self._is_batch and (0 in axes or not keeps):  # what is left has no matrices to distinguish
             return self._as_volume()._reduced(name, axes, keeps, **arguments)
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
         stored = tuple(own[each - self._is_batch] for each in axes)
@@ -670,7 +670,7 @@ class BlockArray:
     def astype(self, dtype: Any) -> BlockArray:
         """The array in another dtype. A value that the dtype cannot hold fails the computation.
 
-        numpy cuts or wraps such values: 2.7 as an integer, 2 as a bool, 300 as uint8, 1e300 as float32. For that there is
+        numpy cuts or wraps values that do not fit: 2.7 as an integer, 2 as a bool, 300 as uint8, 1e300 as float32. For that there is
         ``x.map_blocks(lambda b: b.astype(dtype))``.
 
         Raises:
@@ -696,7 +696,7 @@ class BlockArray:
         )
 
     def _cast(self, wanted: np.dtype[Any]) -> BlockArray:
-        # float16 lies in a FLOAT column, which is computed with as it is.
+        # float16 is in a FLOAT column, which is computed with as it is.
         same_column = {self.dtype.name, wanted.name} <= {"float16", "float32"}
         return self if same_column else self.astype(wanted)
 
@@ -954,7 +954,7 @@ class BlockArray:
         return BlockArray(_transfer.stacked(df, batch, self.shape), keep=self._keep)
 
     def _with_keys_of(self, other: BlockArray) -> BlockArray:
-        """This numbered batch with the column that tells another one's matrices apart."""
+        """This numbered batch with the column that distinguishes another one's matrices."""
         batch = str(other._batch)
         with translated():
             df = self._df.withColumnRenamed(str(self._batch), batch)
@@ -1099,7 +1099,7 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
     """A BlockArray, a DataFrame of blocks or a numpy array as a BlockArray.
 
     Args:
-        value: of these; of three axes beside a batch, a numpy array is a batch too.
+        value: of these; of three axes in addition to a batch, a numpy array is a batch too.
         like: the other operand, if there is one.
     """
     if isinstance(value, BlockArray):
@@ -1118,7 +1118,7 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
 
 
 def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | str = 0) -> BlockArray:
-    """Arrays of one dtype behind each other along an axis, as numpy.concatenate. A union of their blocks: no block is sent.
+    """Arrays of one dtype joined along an axis, as numpy.concatenate. A union of their blocks: no block is sent.
 
     Args:
         arrays: all of the same kind, and of the same extents along the other axes.

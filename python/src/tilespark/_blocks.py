@@ -122,7 +122,7 @@ def column_of(names: Sequence[str], column: str) -> str | None:
 
 
 def further_columns(schema: StructType, kind: Kind) -> list[str]:
-    """Columns that are none of a block's own, nor the ids of its rows: they tell several arrays apart."""
+    """Columns that are none of a block's own, nor the ids of its rows: they distinguish several arrays."""
     names = schema.fieldNames()
     own = {column_of(names, column) for column in (*kind.places, "values", "imag")}
     return [field.name for field in schema if field.name not in own and _IDS not in (field.metadata or {})]

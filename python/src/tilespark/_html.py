@@ -57,7 +57,7 @@ def _bytes(count: int) -> str:
 
 
 def _cuts(extent: int, block: int, length: float) -> list[float]:
-    """Where lines between blocks lie along an axis that is drawn ``length`` pixels long, with both ends."""
+    """Places of the lines between blocks along an axis that is drawn ``length`` pixels long, with both ends."""
     count = -(-extent // max(1, block))
     step = max(1, -(-count // _LINES))
     places = [length * min(extent, at * block) / extent for at in range(0, count, step)]

@@ -41,7 +41,7 @@ def read_npy(
         spark: the session; by default the active one.
 
     Raises:
-        InvalidInputError: if the file is missing or is no such file.
+        InvalidInputError: if the file is missing or is no .npy file.
     """
     spark = session(spark)
     reader = spark.read.format("npy")
@@ -95,7 +95,7 @@ def from_dataframe(
     Args:
         df: with the columns of matrix blocks (row, col, rows, cols, values) or of volume blocks (x, y, z, nx, ny, nz,
             values), and ``imag`` if complex.
-        batch: the column that tells the matrices of a batch apart.
+        batch: the column that distinguishes the matrices of a batch.
         shape: extents of the whole array, in place of what the DataFrame states; of a batch, of each matrix.
         spacing: distance between neighbours along the axes.
         with_origin: whether the lowest place along each axis becomes 0, as after a filter on places; a small aggregate over the

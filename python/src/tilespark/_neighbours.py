@@ -20,7 +20,7 @@ def knn(a: Any, b: Any, k: int, metric: str) -> DataFrame:
     numbers.
 
     Args:
-        a: the queries, (queries, features); or a batch of such matrices.
+        a: the queries, (queries, features); or a batch of these matrices.
         b: the vectors, (vectors, features); or a batch of as many. One of the two may be a numpy array.
         k: neighbours of each query, 1 or more; there are fewer if there are fewer vectors.
         metric: ``"inner"`` (inner product), ``"cosine"`` or ``"euclidean"`` (distance, of which the least is the nearest).

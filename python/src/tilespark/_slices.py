@@ -18,7 +18,7 @@ def entries(key: Any, shape: tuple[int, ...]) -> list[slice | int]:
     Raises:
         UnsupportedError: for masks, arrays of places and new axes.
         InvalidInputError: if there are more entries than axes.
-        IndexError: if a number lies outside its axis, as numpy does: a loop over an array ends by it.
+        IndexError: if a number is outside its axis, as numpy does: a loop over an array ends by it.
     """
     given = list(key) if isinstance(key, tuple) else [key]
     dots = [at for at, entry in enumerate(given) if entry is Ellipsis]

@@ -42,7 +42,7 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 _BATCH_BYTES = 64 << 20
 # Arrays below this are collected: to write and read a file costs more than it saves.
 _SMALL = 4 << 20
-# Copied at a time where an array's elements lie scattered.
+# Copied at a time where an array's elements are scattered.
 _PIECE_BYTES = 4 << 20
 _PREFIX, _LOCK = "tilespark-", "lock"
 _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -144,7 +144,7 @@ def _has_room(nbytes: int) -> bool:
 
 
 def _write_npy(path: Path, array: NDArray) -> None:
-    """As numpy.save, and as fast where the elements lie in neither C nor Fortran order."""
+    """As numpy.save, and as fast where the elements are in neither C nor Fortran order."""
     if array.flags.forc or array.ndim == 0:
         np.save(path, array, allow_pickle=False)
         return
@@ -160,7 +160,7 @@ def shares_files(spark: SparkSession) -> bool:
     """True if the session's driver and executors are one process that reads and writes the files of this one.
 
     A server of Spark Connect in local mode may run on another machine, or as another user, so it is tried once; the JVM of a
-    classic session runs beside this Python.
+    classic session runs on the machine of this Python.
     """
     if spark not in _sharing:
         can_share = os.name == "posix" and is_local(spark)
@@ -272,7 +272,7 @@ def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[A
         dtype: the numpy type of the result.
 
     Raises:
-        TileSparkError: if blocks are missing, overlap or lie outside ``shape``, or the result is larger than Spark
+        TileSparkError: if blocks are missing, overlap or are outside ``shape``, or the result is larger than Spark
             lets a driver collect.
     """
     nbytes = math.prod(shape) * dtype.itemsize
@@ -378,7 +378,7 @@ def numbered(df: DataFrame, batch: str, *, inverse: DataFrame | None = None) -> 
     Args:
         df: with the column.
         batch: name of the column.
-        inverse: a DataFrame whose column ``batch`` has such ranks; they are replaced by the values, and this is returned.
+        inverse: a DataFrame whose column ``batch`` has these ranks; they are replaced by the values, and this is returned.
     """
     with translated():
         kind = df.schema[batch].dataType.simpleString()

@@ -60,8 +60,8 @@ def fftn(
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
         permuted: whether the axes of the result come in the order (1, 2, 0), which saves an exchange of all values;
             :func:`ifftn`, :func:`low_pass` and :func:`radial_average` take either order.
-        shift: whether the zero frequency lies in the middle, as after ``fftshift`` of the result. ``"volume"`` means that the
-            origin of ``x`` lies in the middle, as if ``ifftshift`` of it were transformed; ``"both"`` means both.
+        shift: whether the zero frequency is in the middle, as after ``fftshift`` of the result. ``"volume"`` means that the
+            origin of ``x`` is in the middle, as if ``ifftshift`` of it were transformed; ``"both"`` means both.
         window: ``"hann"``, ``"hamming"``, ``"blackman"``, or one for each transformed axis.
         detrend: ``"mean"`` or ``"linear"``: what is taken off before.
         decomposition: how tasks share the work: ``"auto"`` (default), ``"task"``, ``"slabs"``, ``"pencils"``.

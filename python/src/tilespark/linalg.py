@@ -26,7 +26,7 @@ def matmul(
     blocks: tuple[int, int] | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """The matrix product, as ``a @ b``. Transposed operands are not made: ``a @ b.T`` reads ``b`` as it lies.
+    """The matrix product, as ``a @ b``. Transposed operands are not made: ``a @ b.T`` reads ``b`` as it is stored.
 
     Args:
         a: M x K; or a vector of K; or a batch of matrices.

@@ -54,7 +54,7 @@ public final class TileSparkConf {
           1,
           Reach.SESSION,
           "Bytes of the result that one task of a multiply may add up at a time, on the GPU or, on"
-              + " the CPU, outside the Java heap; beside it a task holds panels of about"
+              + " the CPU, outside the Java heap; in addition a task holds panels of about"
               + " memory.batchSize, and on the GPU the result once more where very many panels are"
               + " added up. Results are cut into more tasks until each keeps to it, and so that as"
               + " many as gpu.concurrentTasks fit the device together.");
@@ -129,7 +129,7 @@ public final class TileSparkConf {
           CacheMode.class,
           CacheMode.AUTO,
           Reach.DRIVER,
-          "How cached blocks lie: auto keeps them outside the Java heap, where operators read them"
+          "Where cached blocks are kept: auto keeps them outside the Java heap, where operators read them"
               + " in place, and on the heap where half of memory.storeSize is full; it needs the"
               + " plugin. spark takes Spark's own cache.");
 
@@ -226,7 +226,7 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Where executors look for OpenBLAS when the system's loader does not find it: for"
               + " libopenblas.so.0 and for what numpy's wheels bring (site-packages/numpy.libs,"
-              + " which Python's tilespark.configure names by itself). Own kernels serve where it is"
+              + " which Python's tilespark.configure names). Own kernels serve where it is"
               + " not found.");
 
   public static final ConfigKey<HostEngine> CPU_ENGINE =

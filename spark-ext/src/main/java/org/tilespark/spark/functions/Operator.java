@@ -28,7 +28,7 @@ record Operator(
     String examples,
     Plan plan) {
   static final String CARRIED = " Further columns are carried through.";
-  static final String APART = " Further columns tell several arrays apart.";
+  static final String APART = " Further columns distinguish several arrays.";
 
   /** An operator whose examples are in a file. */
   Operator(

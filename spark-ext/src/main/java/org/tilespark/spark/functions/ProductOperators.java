@@ -88,7 +88,7 @@ final class ProductOperators {
       reduction(
           "(a, b, k, metric)",
           "The k nearest rows of b of each row of a: query, neighbour, rank (from 1) and score."
-              + " Equal scores are ranked by the neighbour's place, NaN behind all numbers."
+              + " Equal scores are ranked by the neighbour's place, NaN last."
               + SCORES,
           List.of(K, METRIC),
           call -> {

@@ -90,7 +90,7 @@ final class ShapeOperators {
                 .formatted(kind == BlockKind.MATRIX ? "1,-2" : "1,-2,0"));
     return new Operator(
         "(%s, shift)".formatted(kind.label().charAt(0)),
-        ("The %s with each element so many places further on, those at the end of an axis at its"
+        ("The %s with each element moved along the axes, those at the end of an axis at its"
                     + " start, as by numpy.roll.")
                 .formatted(kind.label())
             + Operator.APART,

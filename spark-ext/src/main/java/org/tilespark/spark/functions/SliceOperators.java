@@ -24,12 +24,12 @@ final class SliceOperators {
       blocks("b", MATRIX).otherwise("a volume of one plane");
 
   private static final String PARTNERS =
-      Operator.CARRIED + " Those that tell arrays apart tell the same ones apart on both sides.";
+      Operator.CARRIED + " They distinguish the same arrays on both sides.";
 
   static final Operator STACK =
       new Operator(
           "(a, b, ...)",
-          "Matrices of equal extents as the planes of a volume, behind each other along x; row"
+          "Matrices of equal extents as consecutive planes of a volume along x; row"
               + " becomes y, col becomes z. With one matrix, a volume of one plane."
               + PARTNERS,
           "none",
@@ -124,11 +124,11 @@ final class SliceOperators {
                 "a constant axis, as '" + kind.offsetColumns().get(0) + "' or 0",
                 false,
                 kind::axis),
-            "along which they lie behind each other: %s, or its number"
+            "along which they are concatenated: %s, or its number"
                 .formatted(String.join(", ", kind.offsetColumns())));
     return new Operator(
         "(axis, a, b, ...)",
-        "Two %s of one type behind each other along an axis; along the others their extents are equal."
+        "Two %s of one type, concatenated along an axis; along the others their extents are equal."
                 .formatted(kind == MATRIX ? "matrices" : "volumes")
             + PARTNERS,
         "none",

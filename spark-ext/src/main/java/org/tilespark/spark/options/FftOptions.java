@@ -205,7 +205,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("output", Require.given(word, "FftOptions.withOutput", "word"));
   }
 
-  /** The side whose origin is in the middle, if it is stated. */
+  /** The sides whose origin is in the middle, if they are stated. */
   public Optional<Shift> shift() {
     return stated("shift").map(text -> Shift.valueOf(text.toUpperCase(Locale.ROOT)));
   }

@@ -2,7 +2,7 @@ package org.tilespark.spark.options;
 
 import java.util.Locale;
 
-/** The side whose origin is in the middle rather than at the first element. */
+/** The sides of a transform whose origin is in the middle rather than at the first element. */
 public enum Shift {
   /** Nothing. */
   NONE,

@@ -47,14 +47,14 @@ record Formula(
 
   /** The type of a result, from that of the elements. */
   enum Result {
-    /** The formula without a change. */
+    /** The type of the elements. */
     SAME {
       @Override
       ValueType of(ValueType elements) {
         return elements;
       }
     },
-    /** BIGINT of integers and truth values, else the same. */
+    /** BIGINT of integers and truth values, else the type of the elements. */
     SUM {
       @Override
       ValueType of(ValueType elements) {

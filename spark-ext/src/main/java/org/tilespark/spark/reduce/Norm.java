@@ -28,7 +28,7 @@ public enum Norm {
   private final Formula real;
   private final Formula complex;
 
-  /** Constants that replace two of them. */
+  /** The formulas of two norms. */
   private static final class Constants {
     static final Formula SQUARES =
         Formula.of(BaseReduction.SUM, "CAST(v AS DOUBLE) * CAST(v AS DOUBLE)")

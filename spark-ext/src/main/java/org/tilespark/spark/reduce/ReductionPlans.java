@@ -224,7 +224,7 @@ public final class ReductionPlans {
   /**
    * An expression on the numbers of real parts with others in their place.
    *
-   * @param count number of the numbers of either part
+   * @param count count of the numbers of either part
    * @param form format of the number of the imaginary part, and of that of the real part
    */
   private static String ofImag(String text, int count, String form) {
