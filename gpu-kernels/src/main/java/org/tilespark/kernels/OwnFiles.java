@@ -12,8 +12,8 @@ import java.util.Set;
 import org.tilespark.kernels.launch.Availability;
 
 /**
- * Whether other users of a machine could have put something in place of our files. What is loaded
- * or believed is looked at by these before. Stateless; POSIX file systems only.
+ * Checks that other users of a machine could not have put something in place of our files. What is
+ * loaded or believed is looked at by these before. Stateless; POSIX file systems only.
  */
 public final class OwnFiles {
   /** Belongs to whom this process runs as, whatever names the Java properties give. */

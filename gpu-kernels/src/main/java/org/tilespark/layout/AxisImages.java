@@ -94,7 +94,7 @@ public record AxisImages(
     return Math.min(cell, Math.max(1, target)) + before + after;
   }
 
-  /** From {@code low} on, the first target element that comes from a source element. */
+  /** The first target element, from {@code low} on, that comes from a source element. */
   public long firstFrom(long low) {
     return edge == Edge.CONSTANT ? Math.max(low, shift) : low;
   }

@@ -59,13 +59,13 @@ public record AxisRange(long start, long step, long count) implements Serializab
     return start + index * step;
   }
 
-  /** Those in the places that {@code next} names. */
+  /** The places of this range that {@code next} selects. */
   public AxisRange then(AxisRange next) {
     return new AxisRange(at(next.start), Math.multiplyExact(step, next.step), next.count);
   }
 
   /**
-   * Those in a part of the axis.
+   * The places of this range in a part of the axis.
    *
    * @param from first element of the part
    * @param to end of the part, exclusive, beyond {@code from}

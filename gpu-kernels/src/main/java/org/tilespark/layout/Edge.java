@@ -6,17 +6,17 @@ import java.util.stream.Collectors;
 
 /** How an axis goes on beyond its two ends; the modes of numpy's {@code pad}, and none. */
 public enum Edge {
-  /** It does not: there are no elements. */
+  /** No continuation: there are no elements. */
   NONE,
-  /** With a constant: {@code 0 0 | a b c d | 0 0}. */
+  /** A constant: {@code 0 0 | a b c d | 0 0}. */
   CONSTANT,
-  /** With the element at the end: {@code a a | a b c d | d d}. */
+  /** The element at the end: {@code a a | a b c d | d d}. */
   EDGE,
   /** Mirrored at the element at the end: {@code c b | a b c d | c b}. */
   REFLECT,
   /** Mirrored after the element at the end: {@code b a | a b c d | d c}. */
   SYMMETRIC,
-  /** From the other end: {@code c d | a b c d | a b}. */
+  /** The elements of the other end: {@code c d | a b c d | a b}. */
   WRAP;
 
   /**

@@ -19,19 +19,19 @@ public final class Extents implements Serializable {
     this.isKnown = isKnown;
   }
 
-  /** Those of an array of a shape. */
+  /** The extents of an array of a shape. */
   public static Extents of(Shape shape) {
     return new Extents(shape, true);
   }
 
-  /** Those of an array of which only the count of axes is known. */
+  /** The extents of an array of which only the count of axes is known. */
   public static Extents unknown(int rank) {
     long[] ones = new long[rank];
     Arrays.fill(ones, 1);
     return new Extents(Shape.of(ones), false);
   }
 
-  /** Those of an array of a shape, if there is one, else of {@code rank} unknown extents. */
+  /** The extents of an array of a shape, if there is one, else of {@code rank} unknown extents. */
   public static Extents of(Optional<Shape> shape, int rank) {
     return shape.map(Extents::of).orElseGet(() -> unknown(rank));
   }
@@ -63,7 +63,7 @@ public final class Extents implements Serializable {
     return shape;
   }
 
-  /** Of {@code shape} if these are known, else of as many unknown extents. */
+  /** The extents of {@code shape} if these are known, else as many unknown extents. */
   public Extents with(Shape other) {
     return isKnown ? of(other) : unknown(other.rank());
   }

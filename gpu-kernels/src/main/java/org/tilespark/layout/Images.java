@@ -47,7 +47,7 @@ public record Images(List<AxisImages> axes, double fill) implements Serializable
     return Shape.of(axes.stream().mapToLong(extent).toArray());
   }
 
-  /** For plans: {@code "4 at 2 in 9 constant x 5 at 0 in 5 constant"}. */
+  /** The text for plans: {@code "4 at 2 in 9 constant x 5 at 0 in 5 constant"}. */
   @Override
   public String toString() {
     return axes.stream()

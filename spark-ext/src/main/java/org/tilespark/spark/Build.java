@@ -87,8 +87,8 @@ record Build(String file, String digest) {
   }
 
   /**
-   * Why an executor cannot serve a driver: their builds differ, and tasks of one would not be
-   * understood by the other. Empty if they agree, or if one of them is not known.
+   * The reason why an executor cannot serve a driver: their builds differ, and tasks of one would
+   * not be understood by the other. Empty if they agree, or if one of them is not known.
    */
   static Optional<String> whyRefused(String executor, Optional<Build> here, String ofDriver) {
     if (here.isEmpty() || ofDriver == null || ofDriver.equals(UNKNOWN)) {

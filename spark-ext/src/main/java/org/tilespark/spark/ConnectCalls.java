@@ -23,7 +23,7 @@ final class ConnectCalls {
   /**
    * The result of an operator's SQL function.
    *
-   * @param arguments by parameter, DataFrames first
+   * @param arguments arguments by parameter, DataFrames first
    */
   static Dataset<Row> call(
       TableFunctions operator, SparkSession session, Map<String, Object> arguments) {

@@ -23,8 +23,8 @@ final class OperatorCall {
   /**
    * The DataFrame that the operator makes.
    *
-   * @param arguments in the order of the operator's parameters, options in one object; what is
-   *     absent is the default
+   * @param arguments arguments in the order of the operator's parameters, options in one object; an
+   *     absent one has the default
    * @throws IllegalStateException if the session cannot plan our nodes
    * @throws IllegalArgumentException if an argument is null, the DataFrames belong to different
    *     sessions, or the operator refuses them

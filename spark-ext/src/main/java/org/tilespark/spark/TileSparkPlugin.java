@@ -64,7 +64,7 @@ public final class TileSparkPlugin implements SparkPlugin {
   /** Names the driver's build to executors, in the same map. */
   private static final String BUILD = "build";
 
-  /** Says that an executor ends since its build is another one; for the driver's log. */
+  /** News that an executor ends since its build is another one; for the driver's log. */
   private record Refusal(String why) implements Serializable {}
 
   private static final class Driver implements DriverPlugin {
@@ -101,8 +101,8 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * In local mode, where the driver is the executor too: Spark starts an executor's part before
-     * the application has its id, which names metrics.
+     * Registers metrics in local mode, where the driver is the executor too: Spark starts an
+     * executor's part before the application has its id, which names metrics.
      */
     @Override
     public void registerMetrics(String applicationId, PluginContext plugin) {

@@ -81,7 +81,7 @@ public record ArrayProgram(
     return state;
   }
 
-  /** Those of the result. */
+  /** The extents of the result. */
   public Extents outputExtents() {
     return extents.with(output().shape());
   }

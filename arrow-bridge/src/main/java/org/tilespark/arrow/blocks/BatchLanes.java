@@ -37,7 +37,7 @@ final class BatchLanes implements AutoCloseable {
   /**
    * Allocates all lanes.
    *
-   * @param pieces that go through them in turn
+   * @param pieces pieces that go through them in turn
    * @param streams one for each lane; borrowed
    */
   static BatchLanes allocate(

@@ -39,7 +39,7 @@ public interface BlockPipeline extends AutoCloseable {
       return new Part(Arrays.stream(low).boxed().toList(), Arrays.stream(size).boxed().toList());
     }
 
-    /** All of an array. */
+    /** The part that is all of an array. */
     public static Part whole(Shape shape) {
       return at(new long[shape.rank()], shape.toArray());
     }

@@ -40,7 +40,7 @@ public interface BlockStep extends ArrayStep {
   /**
    * This step and the next one as one step, if one can do both and gives the same bits.
    *
-   * @param compositions makes one elementwise program of two
+   * @param compositions composes two elementwise programs
    */
   default Optional<BlockStep> then(BlockStep next, Compositions compositions) {
     return Optional.empty();
@@ -56,7 +56,7 @@ public interface BlockStep extends ArrayStep {
     return Optional.empty();
   }
 
-  /** Says what a device does for this step. */
+  /** Adds a device's operations for this step. */
   void lower(DeviceSteps device);
 
   @Override

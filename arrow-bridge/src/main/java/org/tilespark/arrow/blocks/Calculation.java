@@ -16,7 +16,7 @@ import org.tilespark.layout.Shape;
  *
  * @param arrays all of them
  * @param result the number of the array that the step gives
- * @param passes in order
+ * @param passes passes in their order
  */
 record Calculation(List<State> arrays, int result, List<Pass> passes) {
   /** Copies the lists. */
@@ -39,7 +39,7 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
 
   /** One pass over arrays. */
   interface Pass {
-    /** Lets a twin do it. */
+    /** Runs it on a twin. */
     void on(Twin twin);
 
     /** The places that it reads and writes. */

@@ -18,7 +18,7 @@ public final class Compositions {
     }
   }
 
-  /** None yet. */
+  /** A cache without programs. */
   Compositions() {}
 
   /** Both programs as one, if that costs no more; see {@link ElementwiseProgram#behind}. */

@@ -247,8 +247,8 @@ final class DeviceBatch implements DeviceWork {
   }
 
   /**
-   * For each array, whether its room takes direct copies: those of its planes, each together with
-   * the rooms next to it in memory of arrays next to it, must pass a test.
+   * True for each array whose room takes direct copies: those of its planes, each together with the
+   * rooms next to it in memory of arrays next to it, must pass a test.
    */
   static boolean[] direct(List<List<HostMemory>> rooms, int planes, Predicate<HostMemory> test) {
     boolean[] direct = new boolean[rooms.size()];

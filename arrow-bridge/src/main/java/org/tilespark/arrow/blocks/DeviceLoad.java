@@ -56,7 +56,7 @@ final class DeviceLoad {
   }
 
   /**
-   * Nothing yet.
+   * A load without values.
    *
    * @param capacity bytes of the staging buffer
    * @param newGathered gives pinned memory of the requested bytes, which may be overwritten; asked

@@ -54,7 +54,7 @@ public final class DeviceSteps {
     private final List<Operation> all = new ArrayList<>();
     private int nextInput;
 
-    /** None yet, on the inputs of a program. */
+    /** No operations, on the inputs of a program. */
     Operations(List<State> inputs) {
       this.inputs = inputs;
     }

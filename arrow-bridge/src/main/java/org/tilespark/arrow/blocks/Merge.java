@@ -19,7 +19,7 @@ import org.tilespark.layout.Shape;
  * meets number i + half, where half is the greatest power of two below n, until one is left: the
  * order does not depend on how cells were spread over tasks.
  *
- * @param axes that are reduced, ascending, at least one
+ * @param axes reduced axes, ascending, at least one
  * @param bases bases of {@link Reduce}
  * @param finish from the numbers of the states, one input each, to the result
  */

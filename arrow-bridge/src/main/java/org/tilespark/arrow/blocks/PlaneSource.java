@@ -27,7 +27,7 @@ final class PlaneSource implements AutoCloseable {
   private long usedBytes; // of copies
 
   /**
-   * Nothing yet.
+   * A source without arrays.
    *
    * @param place borrowed
    * @param mostBytes bytes of the plane of all arrays
@@ -104,7 +104,7 @@ final class PlaneSource implements AutoCloseable {
     return range.bytes() < DeviceRun.LEAST_COPY_BYTES;
   }
 
-  /** Lets the memory go; the device must have read it. */
+  /** Releases the memory; the device must have read it. */
   @Override
   public void close() {
     Closing.emptied(held);

@@ -22,9 +22,9 @@ import org.tilespark.layout.Shape;
  * <p>Worked case: the means of the columns of a (5, 9) matrix in blocks of (2, 4) are a sum each:
  * along axis 0 there are 3 blocks, so the result is (3, 9), in blocks of (1, 4).
  *
- * @param axes that are reduced, ascending, at least one
+ * @param axes reduced axes, ascending, at least one
  * @param grid elements of a full cell along each axis
- * @param bases at least one
+ * @param bases base reductions, at least one
  * @param type element type of all states
  */
 public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementType type)

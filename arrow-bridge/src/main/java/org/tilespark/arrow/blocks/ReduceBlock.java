@@ -188,7 +188,10 @@ record ReduceBlock(
       code.map(places(), results, List.of(At.start(places)), List.of(state(first + 1)));
     }
 
-    /** From places in the cell to places in the whole array, both counted in row-major order. */
+    /**
+     * The program that makes places in the cell to places in the whole array, both counted in
+     * row-major order.
+     */
     private ElementwiseProgram places() {
       ElementwiseCode program = new ElementwiseCode();
       int left = program.input(ElementType.INT64);

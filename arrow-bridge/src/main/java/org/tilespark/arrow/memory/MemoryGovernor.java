@@ -105,8 +105,8 @@ public final class MemoryGovernor {
   /**
    * Memory of {@code wanted} bytes, or less but at least {@code least}.
    *
-   * @param allocate makes the resource for a number of bytes; throws a {@link ResourceException} if
-   *     it does not fit
+   * @param allocate allocates the resource for a number of bytes; throws a {@link
+   *     ResourceException} if it does not fit
    * @param settleOwn waits for the task's own earlier work and frees its memory
    * @throws ResourceException if not even {@code least} bytes can be had; says what was requested,
    *     the limit, what others hold, and what helps
@@ -251,7 +251,10 @@ public final class MemoryGovernor {
     boolean giveUp(long missing);
   }
 
-  /** Says who has memory of {@link #tryAcquire}; asked without this governor's lock. */
+  /**
+   * Sets the owner of the memory of {@link #tryAcquire}, which is asked without this governor's
+   * lock.
+   */
   public void reclaimsWith(Reclaimer newReclaimer) {
     reclaimer = newReclaimer;
   }

@@ -158,7 +158,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     lastB = Optional.empty();
   }
 
-  /** Nothing of the batch is on the device before its only panels are multiplied. */
+  /**
+   * Shortens the tile: nothing of the batch is on the device before its only panels are multiplied.
+   */
   @Override
   public void shorten(Tile shorter) {
     tile = shorter;
@@ -483,7 +485,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     return result;
   }
 
-  /** Says that this tile needs none of the shared panels any more. */
+  /** Tells the shared panels that this tile needs none of them any more. */
   private void tellPassed() {
     lastA.ifPresent(stage.member()::passed);
     lastB.ifPresent(stage.member()::passed);

@@ -171,7 +171,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
       return true;
     }
 
-    /** Says that a tile needs no panel of a stripe any more. */
+    /** Notes that a tile needs no panel of a stripe any more. */
     void passed(PanelId id) {
       if (id.uses() == Integer.MAX_VALUE) {
         return; // nobody knows which is the last
@@ -350,7 +350,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     }
   }
 
-  /** Lets nobody find a panel any more; it is freed now, or when it is no longer pinned. */
+  /** Hides a panel from all tasks; it is freed now, or when it is no longer pinned. */
   private void drop(Panel panel, List<Panel> freed) {
     panel.dropped = true;
     kept.remove(panel);

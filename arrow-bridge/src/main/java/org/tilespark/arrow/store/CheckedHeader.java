@@ -11,16 +11,16 @@ import java.nio.ByteOrder;
  *   | bytes: 8 | checksum: 4 | CRC32C of the 12 bytes before: 4 |
  * </pre>
  *
- * @param bytes that a reader has to expect
+ * @param bytes bytes that a reader has to expect
  * @param checksum checksum of the bytes that follow, or of those it belongs to
  */
 public record CheckedHeader(long bytes, int checksum) {
-  /** Of an encoded header. */
+  /** Bytes of an encoded header. */
   public static final int BYTES = 16;
 
   private static final int CHECKED_BYTES = 12;
 
-  /** As it is written. */
+  /** The header as it is written. */
   public byte[] encoded() {
     ByteBuffer header = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
     header.putLong(bytes).putInt(checksum);
@@ -31,7 +31,7 @@ public record CheckedHeader(long bytes, int checksum) {
    * Reads a header.
    *
    * @param encoded its {@link #BYTES} bytes
-   * @param mostBytes that can be right
+   * @param mostBytes most bytes that a valid header can state
    * @throws CorruptDataException if its checksum is wrong, or its length negative or beyond {@code
    *     mostBytes}
    */

@@ -6,7 +6,7 @@ import java.io.IOException;
 public final class CorruptDataException extends IOException {
   private static final long serialVersionUID = 1;
 
-  /** Says what was read, what was found and what was expected. */
+  /** An exception with this message: what was read, what was found and what was expected. */
   public CorruptDataException(String message) {
     super(message);
   }

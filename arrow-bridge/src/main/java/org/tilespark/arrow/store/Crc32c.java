@@ -16,17 +16,17 @@ public final class Crc32c implements RangeSink<RuntimeException> {
 
   private final CRC32C sum = new CRC32C();
 
-  /** Of no bytes yet. */
+  /** The checksum of no bytes yet. */
   public Crc32c() {}
 
-  /** Of an array. */
+  /** The checksum of a part of an array. */
   public static int of(byte[] bytes, int offset, int length) {
     CRC32C sum = new CRC32C();
     sum.update(bytes, offset, length);
     return (int) sum.getValue();
   }
 
-  /** Of {@code bytes} bytes at an address outside the heap. */
+  /** The checksum of {@code bytes} bytes at an address outside the heap. */
   public static int of(long address, long bytes) {
     Crc32c sum = new Crc32c();
     sum.update(address, bytes);

@@ -68,7 +68,7 @@ public final class MapOutput {
    * An output without rows.
    *
    * @param source source of its memory; borrowed
-   * @param budget that its memory counts against; borrowed
+   * @param budget budget that its memory counts against; borrowed
    */
   public MapOutput(
       Id id, int partitions, HostMemorySource source, StoreBudget budget, Overflow overflow) {

@@ -46,7 +46,7 @@ public final class StoreBudget {
    * A part of this budget for one kind of store. What is taken from the part is taken from the
    * whole, which may evict others for it.
    *
-   * @param mostBytes that the part may hold
+   * @param mostBytes most bytes that the part may hold
    */
   public StoreBudget part(long mostBytes) {
     return new StoreBudget(mostBytes, this);

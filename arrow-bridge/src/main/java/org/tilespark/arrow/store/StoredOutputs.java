@@ -210,12 +210,12 @@ public final class StoredOutputs implements AutoCloseable {
     return freed;
   }
 
-  /** Lets outputs go; readers that hold one go on. Files are not its business. */
+  /** Releases outputs; readers that hold one go on. Files are not its business. */
   public void remove(Predicate<Id> which) {
     release(which);
   }
 
-  /** Lets all outputs go, and takes none into memory from now on. May be called twice. */
+  /** Releases all outputs, and takes none into memory from now on. May be called twice. */
   @Override
   public void close() {
     synchronized (this) {

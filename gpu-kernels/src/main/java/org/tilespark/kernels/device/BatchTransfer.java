@@ -48,7 +48,7 @@ record BatchTransfer(RowTransfer rows, long count, long strideBytes) {
     stream.synchronize();
   }
 
-  /** From the first byte of one matrix to the end of its last row. */
+  /** The range from the first byte of one matrix to the end of its last row. */
   private HostMemory matrix(HostMemory all, long which) {
     long bytes = (rows.rows() - 1) * rows.pitchBytes() + rows.rowBytes();
     return all.slice(which * strideBytes, bytes);

@@ -29,7 +29,7 @@ import org.tilespark.layout.ElementType;
  * asks cuBLAS for them: {@link CublasEnvironment}, which is logged once per process.
  */
 final class Cublas implements AutoCloseable {
-  /** As many tasks may well queue work at one moment. */
+  /** Most handles kept for reuse: as many tasks may well queue work at one moment. */
   private static final int MOST_IDLE_HANDLES = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(Cublas.class);
@@ -79,7 +79,8 @@ final class Cublas implements AutoCloseable {
    * Queues a multiply; returns before it is done.
    *
    * @param a device address of A, and so on
-   * @param workspace at least {@code strategy.workspaceBytes()} for work on {@code stream}
+   * @param workspace work area of at least {@code strategy.workspaceBytes()} for work on {@code
+   *     stream}
    */
   void enqueue(
       MultiplyProblem problem,
@@ -251,7 +252,7 @@ final class Cublas implements AutoCloseable {
         call, status, LibCublas.statusName(status), description.text(), device.where());
   }
 
-  /** Lets go of the handles; nothing may be queued any more. */
+  /** Destroys the handles; nothing may be queued any more. */
   @Override
   public void close() {
     for (Handle handle : idle.shut()) {

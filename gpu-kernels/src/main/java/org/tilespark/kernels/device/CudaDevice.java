@@ -241,7 +241,7 @@ public final class CudaDevice implements AutoCloseable {
   }
 
   /**
-   * Lets go of the context; may be called twice. What was not closed before is named in the log and
+   * Destroys the context; may be called twice. What was not closed before is named in the log and
    * closed.
    */
   @Override

@@ -75,8 +75,8 @@ final class Cufft implements AutoCloseable {
    * Queues a pass; returns before it is done.
    *
    * @param in device address of the array that is read
-   * @param out that of the array that is written; {@code in} if both sides are complex. What real
-   *     values are made from is overwritten
+   * @param out device address of the array that is written; {@code in} if both sides are complex.
+   *     What real values are made from is overwritten
    * @param workArea device address of at least {@link #workBytes}
    */
   void enqueue(FourierPass pass, long in, long out, long workArea, CudaStream stream) {

@@ -59,7 +59,7 @@ public final class DeviceElementwise implements AutoCloseable {
   /**
    * Queues a program on one block; returns before it is done.
    *
-   * @param program that {@link #check} finds possible
+   * @param program program that {@link #check} finds possible
    * @param shape shape of the outputs, and of inputs but for the axes along which these are
    *     broadcast
    * @param origin index of the block's first element in the whole array, from which {@code Place}

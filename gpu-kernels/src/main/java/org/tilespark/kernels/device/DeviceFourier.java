@@ -26,7 +26,7 @@ public final class DeviceFourier implements AutoCloseable {
   /**
    * How a problem is done: passes, and the work area that they need.
    *
-   * @param passes in order; none if all transformed axes have extent 1
+   * @param passes passes in their order; none if all transformed axes have extent 1
    * @param workBytes bytes of the largest work area
    */
   public record Transform(List<FourierPass> passes, long workBytes) {
@@ -134,7 +134,7 @@ public final class DeviceFourier implements AutoCloseable {
     }
   }
 
-  /** Lets go of cuFFT's plans; nothing may be queued any more. */
+  /** Destroys cuFFT's plans; nothing may be queued any more. */
   @Override
   public void close() {
     cufft.close();

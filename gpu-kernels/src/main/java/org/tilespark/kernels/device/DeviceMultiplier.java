@@ -47,7 +47,7 @@ public final class DeviceMultiplier implements Multiplier {
    * @param cacheDirectory directory of the choices; empty to keep them in the process only
    */
   public record Tuning(Duration budget, Optional<Path> cacheDirectory) {
-    /** Nothing is compared. */
+    /** No comparison of ways. */
     public static final Tuning OFF = new Tuning(Duration.ZERO, Optional.empty());
   }
 
@@ -144,7 +144,8 @@ public final class DeviceMultiplier implements Multiplier {
    * @param a memory as the problem needs it, of any content; borrowed
    * @param b likewise
    * @param c likewise; what it holds is lost
-   * @param workspace at least {@link MultiplyPlanner#mostWorkspaceBytes(MultiplyProblem)}; borrowed
+   * @param workspace buffer of at least {@link
+   *     MultiplyPlanner#mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream stream of the trials; they are done when this returns
    * @return empty where the planner's rule holds, as it does for batches and where A and B have no
    *     share in C
@@ -235,8 +236,8 @@ public final class DeviceMultiplier implements Multiplier {
   /**
    * Queues a multiply in a workspace of the caller's, which may serve one plan after the other.
    *
-   * @param workspace at least {@link MultiplyPlan#workspaceBytes()}; borrowed until the work is
-   *     done, which must be on this stream
+   * @param workspace buffer of at least {@link MultiplyPlan#workspaceBytes()}; borrowed until the
+   *     work is done, which must be on this stream
    */
   public void enqueue(
       MultiplyPlan plan, Operands operands, DeviceBuffer workspace, CudaStream stream) {

@@ -12,8 +12,8 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
- * Whether this process can use a CUDA device, and if not why. Plain facts: no context is created
- * and no device is held.
+ * The result of looking for a CUDA device that this process can use, or why there is none. Plain
+ * facts: no context is created and no device is held.
  *
  * @param count devices the driver shows
  * @param description the first device and the driver, such as {@code NVIDIA H200, sm_90, driver 580

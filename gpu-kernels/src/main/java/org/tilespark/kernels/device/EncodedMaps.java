@@ -8,7 +8,9 @@ import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
  * takes longer than filling in the rest of a launch's struct. Safe for several threads.
  */
 final class EncodedMaps {
-  /** More than the buffers that the streams of some tasks take turns with. */
+  /**
+   * Most maps that are kept: more than the buffers that the streams of some tasks take turns with.
+   */
   static final int KEPT = 16;
 
   /** Spreads addresses, which are multiples of 16 and mostly of 256, over {@link #KEPT}. */

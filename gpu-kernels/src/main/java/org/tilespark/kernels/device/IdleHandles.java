@@ -23,7 +23,7 @@ final class IdleHandles<T> {
     this.most = most;
   }
 
-  /** One that is kept; empty if there is none. */
+  /** A kept handle; empty if there is none. */
   synchronized Optional<T> take() {
     return Optional.ofNullable(idle.poll());
   }
@@ -37,7 +37,7 @@ final class IdleHandles<T> {
     return true;
   }
 
-  /** All that are kept, to be destroyed; none is kept from now on. */
+  /** All kept handles, to be destroyed; none is kept from now on. */
   synchronized List<T> shut() {
     shut = true;
     List<T> all = new ArrayList<>(idle);

@@ -16,7 +16,10 @@ import sun.misc.Unsafe;
 final class LaunchArea {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** With a gap before the struct, of which the driver copies whole multiples of its alignment. */
+  /**
+   * Bytes of the area: with a gap before the struct, of which the driver copies whole multiples of
+   * its alignment.
+   */
   private static final int BYTES =
       LibCudaLaunch.CONFIG_BYTES
           + Long.BYTES

@@ -30,9 +30,9 @@ public final class FourierBoxes {
 
   /** Direction in which elements go. */
   public enum Direction {
-    /** From planes into the array. */
+    /** Copies from planes into the array. */
     PUT,
-    /** From the array into planes. */
+    /** Copies from the array into planes. */
     TAKE
   }
 

@@ -16,7 +16,7 @@ record Blocking(int tileRows, int tileCols, int blockRows) {
   private static final double WIDTH = 1.25;
 
   /**
-   * That of C of m rows and n columns, both one or more.
+   * The blocking of C of m rows and n columns, both one or more.
    *
    * @param group steps that are packed together
    */

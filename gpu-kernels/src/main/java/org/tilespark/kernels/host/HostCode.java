@@ -175,7 +175,7 @@ final class HostCode {
       }
     }
 
-    /** Lets others have a value's array if this was its last use. */
+    /** Releases a value's array to others if this was its last use. */
     private void release(int value) {
       if (lastUse[value] == now) {
         free.get(arrays[value].getClass()).push(arrays[value]);

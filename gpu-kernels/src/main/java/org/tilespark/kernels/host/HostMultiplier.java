@@ -46,8 +46,8 @@ public final class HostMultiplier implements Multiplier {
   }
 
   /**
-   * One that works as on another machine. Vectors have the width of this JVM's, or are not used
-   * where {@code profile} has none.
+   * A multiplier that works as on another machine. Vectors have the width of this JVM's, or are not
+   * used where {@code profile} has none.
    */
   HostMultiplier(HostProfile profile) {
     this.profile = profile;
@@ -60,7 +60,7 @@ public final class HostMultiplier implements Multiplier {
     private FloatPanels floatPanels;
     private DoublePanels doublePanels;
 
-    /** Those of an element type, made when they are first asked for. */
+    /** The panels of an element type, made when they are first asked for. */
     PackedPanels panels(ElementType type) {
       if (type == ElementType.FLOAT32) {
         floatPanels = floatPanels == null ? new FloatPanels(floats) : floatPanels;
@@ -112,7 +112,7 @@ public final class HostMultiplier implements Multiplier {
     return all.slice(bytes == 0 ? 0 : element * type.bytes(), bytes);
   }
 
-  /** Lets go of the arrays kept between calls; the multiplier stays usable. */
+  /** Frees the arrays kept between calls; the multiplier stays usable. */
   @Override
   public void close() {
     stages.clear();

@@ -52,7 +52,7 @@ final class HostNumbers {
     }
   }
 
-  /** From bytes or shorts to ints; nothing where both are one array. */
+  /** Converts bytes or shorts to ints; nothing where both are one array. */
   static void widen(Object from, Object to, int count) {
     if (from instanceof byte[] a) {
       int[] o = (int[]) to;
@@ -67,7 +67,7 @@ final class HostNumbers {
     }
   }
 
-  /** From ints to bytes or shorts; nothing where both are one array. */
+  /** Converts ints to bytes or shorts; nothing where both are one array. */
   static void narrow(Object from, Object to, int count) {
     if (to instanceof byte[] o) {
       int[] a = (int[]) from;

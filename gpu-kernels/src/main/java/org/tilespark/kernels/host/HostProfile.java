@@ -31,7 +31,7 @@ public record HostProfile(
     long l3Bytes,
     int cores,
     double clockHertz) {
-  /** Of a core, where the system does not say. */
+  /** First-level cache of a core, if the system does not say. */
   private static final long L1_BYTES = 32L << 10;
 
   private static final long L2_BYTES = 512L << 10;
@@ -59,7 +59,7 @@ public record HostProfile(
     }
   }
 
-  /** That of this machine and this JVM. */
+  /** The profile of this machine and this JVM. */
   public static HostProfile current() {
     return Current.PROFILE;
   }
@@ -129,7 +129,7 @@ public record HostProfile(
       return otherwise;
     }
 
-    /** Of {@code 32K} or {@code 1M}; 0 of anything else. */
+    /** The bytes of {@code 32K} or {@code 1M}; 0 of anything else. */
     private static long bytes(String size) {
       if (!size.matches("\\d{1,9}[KM]")) {
         return 0;

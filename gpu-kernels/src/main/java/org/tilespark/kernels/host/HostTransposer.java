@@ -154,7 +154,7 @@ public final class HostTransposer implements Transposer {
     return stage == null ? new long[MAX_STAGE_BYTES / Long.BYTES] : stage;
   }
 
-  /** Lets go of the staging buffers; the transposer stays usable. */
+  /** Frees the staging buffers; the transposer stays usable. */
   @Override
   public void close() {
     stages.clear();

@@ -136,7 +136,7 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
-  /** From one row of op(A) to the next, in bytes. */
+  /** The step from one row of op(A) to the next, in bytes. */
   private static long stepA(MultiplyProblem problem) {
     return (problem.a().transposed() ? 1 : problem.a().lead()) * problem.type().bytes();
   }
@@ -389,7 +389,7 @@ public final class OpenblasMultiplier implements Multiplier {
     return Math.max((long) Math.ceil(2 * Math.sqrt((double) k)), Math.min(GOOD_CHUNK, (k + 1) / 2));
   }
 
-  /** Lets go of the memory kept between calls; the multiplier stays usable. */
+  /** Frees the memory kept between calls; the multiplier stays usable. */
   @Override
   public void close() {
     copies.clear();

@@ -27,7 +27,7 @@ record SumOrder(int group, int chain) {
    */
   private static final int MOST_GROUP = 1152;
 
-  /** That of sums over {@code k} steps, one or more; groups are about equal. */
+  /** The order of sums over {@code k} steps, one or more; groups are about equal. */
   static SumOrder of(long k) {
     long groups = (k + MOST_GROUP - 1) / MOST_GROUP;
     int group = (int) ((k + groups - 1) / groups);

@@ -36,7 +36,7 @@ final class Vectors {
     return 0;
   }
 
-  /** Why there are no vectors; empty if there are. */
+  /** The reason why there are no vectors; empty if there are. */
   private static String absence() {
     if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()) {
       return "the JVM was started without --add-modules=jdk.incubator.vector";

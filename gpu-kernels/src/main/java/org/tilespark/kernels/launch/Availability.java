@@ -18,12 +18,12 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
     }
   }
 
-  /** It is there. */
+  /** An available value. */
   public static <T> Availability<T> of(T thing) {
     return new Availability<>(Optional.of(thing), "");
   }
 
-  /** It is not there. */
+  /** An absent value, with the reason. */
   public static <T> Availability<T> not(String why) {
     return new Availability<>(Optional.empty(), why);
   }

@@ -62,7 +62,7 @@ public record HostMemory(Object base, long offset, long bytes) {
   }
 
   /**
-   * All of a primitive array.
+   * The memory of a primitive array.
    *
    * @throws IllegalArgumentException if {@code array} is no array of numbers
    */
@@ -77,7 +77,7 @@ public record HostMemory(Object base, long offset, long bytes) {
         array, UNSAFE.arrayBaseOffset(array.getClass()), Array.getLength(array) * scale);
   }
 
-  /** All of a direct buffer, whatever its position. The buffer must stay reachable. */
+  /** The memory of a direct buffer, whatever its position. The buffer must stay reachable. */
   public static HostMemory ofDirectBuffer(ByteBuffer buffer) {
     if (!buffer.isDirect()) {
       throw new IllegalArgumentException("Expected a direct buffer, found " + buffer);

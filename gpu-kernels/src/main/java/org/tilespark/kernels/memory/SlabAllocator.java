@@ -218,7 +218,7 @@ public final class SlabAllocator {
    * Keeps {@code bytes} more free bytes than the constructor said; asked whenever a range is freed,
    * by a thread that holds this allocator's lock. New slabs are larger accordingly.
    *
-   * @param most that {@code bytes} will say
+   * @param most largest value of {@code bytes}
    */
   public synchronized void keepsMore(LongSupplier bytes, long most) {
     more = bytes;
@@ -236,7 +236,7 @@ public final class SlabAllocator {
     return giveBack(0);
   }
 
-  /** Lets go of unused slabs, the highest first, until at most {@code mostFree} bytes are free. */
+  /** Frees unused slabs, the highest first, until at most {@code mostFree} bytes are free. */
   private List<Slab> giveBack(long mostFree) {
     List<Slab> gone = new ArrayList<>();
     while (freeBytes() > mostFree && !unused.isEmpty()) {

@@ -34,7 +34,7 @@ public final class SlabPool {
      *
      * @param refusal exception of the last attempt
      * @param bytes requested
-     * @param freedBytes that the pool kept and gave up for it, in vain
+     * @param freedBytes bytes that the pool kept and gave up for it, in vain
      */
     RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes);
   }

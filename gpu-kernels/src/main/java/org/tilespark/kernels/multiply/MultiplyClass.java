@@ -15,8 +15,8 @@ import org.tilespark.layout.ElementType;
  *
  * @param type element type
  * @param precision how exactly they are multiplied
- * @param transposeA whether A is stored transposed
- * @param transposeB whether B is
+ * @param transposeA true if A is stored transposed
+ * @param transposeB true if B is stored transposed
  * @param extents M, K and N, each rounded up to a power of two, at most {@value #MOST_EXTENT}
  * @param uneven bit 0 if rows of A, bit 1 if those of B, bit 2 if those of C do not all begin at
  *     multiples of 16 bytes from the first, which rules out the widest accesses

@@ -58,7 +58,7 @@ public final class MultiplyPlanner {
    * A planner for one device.
    *
    * @param device its limits and the kernels of this jar
-   * @param cublas whether cuBLAS can be used
+   * @param cublas availability of cuBLAS
    * @param engine whose kernels multiply
    */
   public MultiplyPlanner(DeviceKernels device, Availability<?> cublas, MultiplyEngine engine) {

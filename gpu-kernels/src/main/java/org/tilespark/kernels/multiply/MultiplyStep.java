@@ -30,7 +30,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     C,
     /** The first byte of the workspace, a multiple of 256. */
     WORKSPACE,
-    /** Nothing: the null pointer. */
+    /** No side: the null pointer. */
     NOWHERE
   }
 
@@ -156,7 +156,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       }
     }
 
-    /** Of which L2 fetches 256 bytes at a time. */
+    /** A tensor map of which L2 fetches 256 bytes at a time. */
     public TensorMap(
         Place from,
         Element element,
@@ -167,7 +167,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       this(from, element, extents, strideBytes, box, swizzled, Fetch.BYTES_256);
     }
 
-    /** With swizzled boxes. */
+    /** A tensor map with swizzled boxes. */
     public TensorMap(
         Place from,
         Element element,

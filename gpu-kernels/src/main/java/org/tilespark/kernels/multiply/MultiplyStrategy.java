@@ -16,7 +16,7 @@ public interface MultiplyStrategy {
   /** Its name among the ways to multiply; empty where nothing is multiplied. */
   Optional<MultiplyWay> way();
 
-  /** In what order it makes sums: ways of the same order give the same bits. */
+  /** The order of its sums, by name: ways of the same order give the same bits. */
   String order();
 
   /** Device memory that is used in addition to the operands, wherever these begin. */

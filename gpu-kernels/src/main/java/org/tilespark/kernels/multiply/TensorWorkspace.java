@@ -27,7 +27,10 @@ final class TensorWorkspace {
   /** Alignment of the parts of the workspace. */
   private static final int ALIGNMENT = 256;
 
-  /** More than any device holds, and few enough to count bytes of several. */
+  /**
+   * Most numbers of a workspace: more than any device holds, and few enough to count bytes of
+   * several.
+   */
   private static final long MOST_DOUBLES = 1L << 56;
 
   private TensorWorkspace() {}

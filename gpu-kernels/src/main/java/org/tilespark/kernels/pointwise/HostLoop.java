@@ -19,7 +19,7 @@ import java.util.function.LongBinaryOperator;
 public abstract class HostLoop {
   private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
 
-  /** For copies of the classes below. */
+  /** A base for the copies of the classes below. */
   HostLoop() {}
 
   /**
@@ -73,7 +73,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** On {@code int[]}. */
+  /** A loop on {@code int[]}. */
   static final class Ints extends HostLoop {
     private static final IntBinaryOperator OPERATOR =
         operator(MethodHandles.lookup(), IntBinaryOperator.class);
@@ -89,7 +89,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** On {@code long[]}. */
+  /** A loop on {@code long[]}. */
   static final class Longs extends HostLoop {
     private static final LongBinaryOperator OPERATOR =
         operator(MethodHandles.lookup(), LongBinaryOperator.class);
@@ -105,7 +105,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** On {@code float[]}. */
+  /** A loop on {@code float[]}. */
   static final class Floats extends HostLoop {
     private static final FloatOperator OPERATOR =
         operator(MethodHandles.lookup(), FloatOperator.class);
@@ -121,7 +121,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** On {@code double[]}. */
+  /** A loop on {@code double[]}. */
   static final class Doubles extends HostLoop {
     private static final DoubleBinaryOperator OPERATOR =
         operator(MethodHandles.lookup(), DoubleBinaryOperator.class);
@@ -137,7 +137,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** From {@code int[]} to truths. */
+  /** A test of {@code int[]}, with truths as results. */
   static final class IntTests extends HostLoop {
     private static final LongTest TEST = operator(MethodHandles.lookup(), LongTest.class);
 
@@ -152,7 +152,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** From {@code long[]} to truths. */
+  /** A test of {@code long[]}, with truths as results. */
   static final class LongTests extends HostLoop {
     private static final LongTest TEST = operator(MethodHandles.lookup(), LongTest.class);
 
@@ -167,7 +167,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** From {@code float[]} to truths. */
+  /** A test of {@code float[]}, with truths as results. */
   static final class FloatTests extends HostLoop {
     private static final DoubleTest TEST = operator(MethodHandles.lookup(), DoubleTest.class);
 
@@ -182,7 +182,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** From {@code double[]} to truths. */
+  /** A test of {@code double[]}, with truths as results. */
   static final class DoubleTests extends HostLoop {
     private static final DoubleTest TEST = operator(MethodHandles.lookup(), DoubleTest.class);
 

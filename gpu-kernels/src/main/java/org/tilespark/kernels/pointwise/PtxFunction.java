@@ -39,7 +39,8 @@ record PtxFunction(String integers, String floats) {
    * The lesser or the greater of floating-point numbers; NaN if one is. Of equal numbers only zeros
    * differ in their bits.
    *
-   * @param comparison that the first one meets if it is the result: {@code lt} or {@code gt}
+   * @param comparison comparison that the first one meets if it is the result: {@code lt} or {@code
+   *     gt}
    * @param ofZeros {@code or} for -0 of unlike zeros, {@code and} for 0
    */
   static String orNan(String comparison, String ofZeros) {

@@ -94,7 +94,7 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
         || program.outputs().stream().anyMatch(ElementwiseProgram.Output::isComplex);
   }
 
-  /** Whether the kernel calls functions of a library. */
+  /** True if the kernel calls functions of a library. */
   public boolean needsLibrary() {
     return new PtxWriter(this).kernel().contains(PtxFunction.PREFIX);
   }

@@ -309,7 +309,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     }
   }
 
-  /** Of a narrow integer the low bits, sign-extended. */
+  /** Sign-extends the low bits of a narrow integer. */
   private void narrow(String register) {
     ElementType type = types.get(now);
     if (type == ElementType.INT8 || type == ElementType.INT16) {

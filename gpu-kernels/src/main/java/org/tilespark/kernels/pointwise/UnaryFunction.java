@@ -55,11 +55,11 @@ public enum UnaryFunction {
   TANH(HostFunction.inDouble(Math::tanh), PtxFunction.call("tanh")),
   /** {@code 1 / (1 + e^-x)}. */
   SIGMOID(HostFunction.inDouble(HostMath::sigmoid), PtxFunction.call("sigmoid")),
-  /** Whether it is no number: a truth. */
+  /** A truth: the value is NaN. */
   IS_NAN(
       HostFunction.test((x, y) -> Double.isNaN(x)),
       PtxFunction.of("{ .reg .pred p; setp.nan.$t p, $x, $x; selp.s32 $r, 1, 0, p; }")),
-  /** Whether a truth is 0: a truth. */
+  /** A truth: the operand is 0. */
   NOT(
       HostFunction.truth((x, y) -> x == 0),
       PtxFunction.of("{ .reg .pred p; setp.eq.$t p, $x, 0; selp.s32 $r, 1, 0, p; }"));

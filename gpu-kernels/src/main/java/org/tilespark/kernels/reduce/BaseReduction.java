@@ -114,7 +114,7 @@ public enum BaseReduction {
   /**
    * The better of two numbers with its place, the first one of equals.
    *
-   * @param beats whether the second number does
+   * @param beats index of the truth that the second number is the better one
    */
   private static int[] better(
       ElementwiseCode code, ElementType type, int[] one, int[] two, int beats) {

@@ -25,7 +25,7 @@ public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
     reduced = List.copyOf(reduced);
   }
 
-  /** Those of a problem. */
+  /** The axes of a problem. */
   public static ReducedAxes of(ReductionProblem problem) {
     List<Axis> kept = new ArrayList<>();
     List<Axis> reduced = new ArrayList<>();

@@ -6,7 +6,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
 /**
  * The launches of a device for a {@link ReductionProblem}, one after another.
  *
- * @param steps in order
+ * @param steps steps in their order
  * @param workspaceBytes bytes of device memory for results that later steps take
  */
 public record ReductionPlan(List<Step> steps, long workspaceBytes) {

@@ -61,7 +61,7 @@ public final class ReductionPlanner {
    * The numbers that are combined.
    *
    * @param what the word in the kernel's name
-   * @param element in memory
+   * @param element element type in memory
    * @param result element type of a launch's results
    */
   private record Combination(String what, ElementType element, ElementType result) {
@@ -120,7 +120,7 @@ public final class ReductionPlanner {
   /**
    * The plan of a reduction.
    *
-   * @param isAligned whether the array begins at a multiple of {@link #VECTOR_BYTES} bytes
+   * @param isAligned true if the array begins at a multiple of {@link #VECTOR_BYTES} bytes
    * @throws IllegalArgumentException if there are no elements, or more than two axes of either sort
    *     once neighbours are one
    * @throws UnsupportedOperationException if the jar has no kernel for the device

@@ -17,7 +17,7 @@ import org.tilespark.layout.Shape;
  * that is treated likewise, until one is left. FLOAT32 is added in double precision.
  *
  * @param shape shape of the array
- * @param axes that are reduced; at least one
+ * @param axes reduced axes; at least one
  * @param type element type
  * @param reduction the reduction of each sequence
  */

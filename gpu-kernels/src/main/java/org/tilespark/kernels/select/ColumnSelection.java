@@ -32,9 +32,9 @@ public record ColumnSelection(
   /**
    * The rows of a tile.
    *
-   * @param norms by row; NaN if nothing of the row may be left out
-   * @param errors by row
-   * @param least by row: what is sought is not below
+   * @param norms norms by row; NaN if nothing of the row may be left out
+   * @param errors errors by row
+   * @param least lower bounds by row: numbers below are not sought
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Rows(int count, double[] norms, double[] errors, double[] least) {}

@@ -48,7 +48,7 @@ public final class MixedLaunch {
   /**
    * The launches that together do all of {@code plans}, whose outputs must not overlap.
    *
-   * @param plans in any order
+   * @param plans plans in any order
    * @param device its limits and the kernels of this jar
    */
   public static List<OffsetLaunch> of(List<OffsetPlan> plans, DeviceKernels device) {

@@ -5,9 +5,9 @@ import java.util.Optional;
 
 /** Orders of the tiles that neighbouring thread blocks take. */
 public enum TileOrder {
-  /** Those along the rows: the output is written almost in order. */
+  /** The next tile along the rows: the output is written almost in order. */
   ROWS_FIRST("rows-first"),
-  /** Those along the columns: the input is read almost in order. */
+  /** The next tile along the columns: the input is read almost in order. */
   COLS_FIRST("cols-first");
 
   private final String label;

@@ -52,7 +52,7 @@ final class Trials<P> {
   /**
    * The best plan; empty if the time was up before all had a fair trial.
    *
-   * @param plans at least one; the first stays unless another gains enough
+   * @param plans plans, at least one; the first stays unless another gains enough
    * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
   Optional<P> fastest(List<P> plans, ToDoubleFunction<P> timer) {

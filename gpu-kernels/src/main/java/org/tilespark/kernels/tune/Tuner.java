@@ -60,7 +60,7 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
   /**
    * The fastest plan; empty if the budget was too short to compare them, which is logged.
    *
-   * @param plans at least one; the first stays unless another gains enough
+   * @param plans plans, at least one; the first stays unless another gains enough
    */
   final Optional<P> fastest(K problems, List<P> plans, ToDoubleFunction<P> timer, Object stays) {
     Optional<P> best = trials.fastest(plans, timer);

@@ -20,7 +20,8 @@ public final class BlockColumnSums extends BlockExpression {
   private final int plane;
 
   /**
-   * For Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans PointwisePlans}.
+   * A constructor for Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans
+   * PointwisePlans}.
    *
    * @param plane whose sums: 0 for {@code values}, 1 for {@code imag}
    * @param children the block

@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * it met, and 32 for each block. The child is what {@link BlockColumnSums} gives.
  */
 public final class ColumnMeans extends BlockAggregate<ColumnSums> {
-  /** Of one range: its place, the means, and what rounding took from each of them. */
+  /** The type of one range: its place, the means, and their rounding errors. */
   public static final StructType RANGE =
       new StructType()
           .add("col", DataTypes.LongType, false)
@@ -28,7 +28,8 @@ public final class ColumnMeans extends BlockAggregate<ColumnSums> {
   private final BlockArguments arguments;
 
   /**
-   * For Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans PointwisePlans}.
+   * A constructor for Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans
+   * PointwisePlans}.
    *
    * @param children the sums of a block
    */

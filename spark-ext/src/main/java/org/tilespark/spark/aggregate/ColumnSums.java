@@ -161,7 +161,7 @@ final class ColumnSums {
     return Arrays.binarySearch(cuts, range.col());
   }
 
-  /** For {@link #deserialize}: boxes, then ranges with their sums. */
+  /** The bytes for {@link #deserialize}: boxes, then ranges with their sums. */
   byte[] serialize() {
     long bytes = boxes.bytes() + Integer.BYTES;
     for (Range range : ranges.keySet()) {

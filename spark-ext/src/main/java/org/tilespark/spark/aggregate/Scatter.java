@@ -351,7 +351,7 @@ final class Scatter {
 
   // ---- bytes
 
-  /** For {@link #deserialize}: boxes, the count of rows, means, products. */
+  /** The bytes for {@link #deserialize}: boxes, the count of rows, means, products. */
   byte[] serialize() {
     fold();
     long bytes =

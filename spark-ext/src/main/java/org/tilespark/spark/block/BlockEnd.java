@@ -14,7 +14,7 @@ import scala.collection.immutable.Seq;
  * bad, in every mode of Spark's arithmetic: whoever reads the block says what is wrong with it.
  */
 public final class BlockEnd extends BlockExpression {
-  /** For Catalyst, which copies expressions through this constructor; others call {@link #of}. */
+  /** A constructor for Catalyst, which copies expressions through it; others call {@link #of}. */
   public BlockEnd(Seq<Expression> children) {
     super(children);
   }

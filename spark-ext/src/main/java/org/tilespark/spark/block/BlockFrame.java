@@ -142,7 +142,7 @@ public record BlockFrame(
    * A plan of the blocks' places, sizes and further columns, by the same ids, which computes no
    * values where these are not needed for them.
    *
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    */
   public LogicalPlan places(Function<LogicalPlan, Dataset<Row>> asDataset) {
     List<Attribute> read = new ArrayList<>(columns);

@@ -45,7 +45,7 @@ public final class BlockStatistics {
   }
 
   /**
-   * Of a node that gives blocks.
+   * Statistics of a node that gives blocks.
    *
    * @param output all of its columns
    * @param blocks ordinals of the block columns in {@code output}; their metadata states the
@@ -85,7 +85,10 @@ public final class BlockStatistics {
     return statistics(size, columns);
   }
 
-  /** Of a node that makes its blocks of several, with their columns where its child has them. */
+  /**
+   * Statistics of a node that makes its blocks of several, with their columns where its child has
+   * them.
+   */
   public static Statistics ofBlocks(Seq<Attribute> output, BlockKind kind, LogicalPlan child) {
     List<Attribute> columns = ScalaInterop.list(output);
     BlockSchema blocks = blocks(columns, kind);
@@ -94,14 +97,14 @@ public final class BlockStatistics {
     return of(columns, blocks, new Input(child, blocks, known), true);
   }
 
-  /** Of pieces of a plan's blocks: as many bytes, in rows of which nothing is known. */
+  /** Statistics of pieces of a plan's blocks: as many bytes, in rows of which nothing is known. */
   public static Statistics ofPieces(LogicalPlan plan) {
     return statistics(
         new FrameSize(plan.stats().sizeInBytes().bigInteger(), Optional.empty()), List.of());
   }
 
   /**
-   * Of marks.
+   * Statistics of marks.
    *
    * @param marks for each array
    * @param columns columns of a row

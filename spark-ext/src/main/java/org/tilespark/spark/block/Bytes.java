@@ -35,7 +35,7 @@ public final class Bytes {
     return sum;
   }
 
-  /** In the largest unit that leaves 1 or more: {@code 1.5 GiB}. */
+  /** A count of bytes in the largest unit that leaves 1 or more: {@code 1.5 GiB}. */
   public static String text(long bytes) {
     int unit = 0;
     double value = bytes;

@@ -52,7 +52,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
    * rows it counts these.
    *
    * @param missing meaning of missing blocks
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
    *     reaches as far would have {@link #TOO_MANY_ELEMENTS}, or if almost all of it is missing and

@@ -21,7 +21,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
    * now. Whoever reads the result need not find them again.
    *
    * @param missing meaning of missing blocks
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if there are no blocks of this kind, or arrays of different
    *     extents

@@ -28,7 +28,7 @@ public final class UsualShape {
   /** Smaller blocks are joined: what is larger keeps the cuts of the operands, which saves work. */
   private static final long SMALL_BYTES = BYTES / 16;
 
-  /** So few blocks are not made fewer: tasks can share them, and their count costs nothing. */
+  /** Most blocks that are not made fewer: tasks can share them, and their count costs nothing. */
   private static final long FEW_BLOCKS = 64;
 
   private UsualShape() {}

@@ -68,7 +68,10 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
     }
   }
 
-  /** Lets Spark ask the next application of this process which serializer it wants. */
+  /**
+   * Removes this serializer, so that Spark asks the next application of this process which one it
+   * wants.
+   */
   public static void uninstall() {
     forgetInstance();
   }
@@ -123,7 +126,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
 
   // ---- out of it
 
-  /** Of images every batch is read: to skip a row costs nothing where rows are views. */
+  /** Every batch of images is read: to skip a row costs nothing where rows are views. */
   @Override
   public Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> buildFilter(
       Seq<Expression> predicates, Seq<Attribute> cached) {
@@ -166,7 +169,10 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
     return isOurs(schema) || super.supportsColumnarOutput(schema);
   }
 
-  /** None: it is told of the selected columns alone, which may be those of blocks or of others. */
+  /**
+   * No types: Spark tells it of the selected columns alone, which may be those of blocks or of
+   * others.
+   */
   @Override
   public Option<Seq<String>> vectorTypes(Seq<Attribute> selected, SQLConf conf) {
     return ScalaInterop.none();

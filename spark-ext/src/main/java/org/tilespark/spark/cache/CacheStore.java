@@ -83,7 +83,7 @@ final class CacheStore implements AutoCloseable {
     return budget;
   }
 
-  /** That a batch uses memory, until it is ended. */
+  /** The use of memory by a batch, until it is ended. */
   record Usage(long counted, Cleaner.Cleanable end) {}
 
   /**

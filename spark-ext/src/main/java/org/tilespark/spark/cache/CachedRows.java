@@ -77,7 +77,7 @@ public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatc
   /**
    * Reads the batches of a partition.
    *
-   * @param columns that are read, of those that are cached
+   * @param columns columns that are read, of those that are cached
    * @param types types of these columns
    * @param rows the scan's count of rows
    */

@@ -46,7 +46,7 @@ public final class ImageBatch
   private ImageMemory memory; // of images; null if they are on the heap
   private Cleaner.Cleanable use; // of memory; the same
 
-  /** For deserialization. */
+  /** A constructor for deserialization. */
   public ImageBatch() {}
 
   /**

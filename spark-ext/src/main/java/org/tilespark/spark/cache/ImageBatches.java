@@ -26,7 +26,10 @@ import scala.runtime.AbstractFunction1;
  * its rows in the cache's memory. For the task's thread.
  */
 final class ImageBatches implements Iterator<CachedBatch> {
-  /** Of a batch of more than one row, as in Spark's own cache, which looks at 16 batches a time. */
+  /**
+   * Bytes of a batch of more than one row, as in Spark's own cache, which looks at 16 batches a
+   * time.
+   */
   private static final long BATCH_BYTES = 4 << 20;
 
   private final Iterator<InternalRow> rows;
@@ -77,7 +80,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
     return batch();
   }
 
-  /** For the rows of the node below. */
+  /** Room for the rows of the node below. */
   private final class Below implements RowSink.Room {
     @Override
     public long room(long bytes, int rowFields) {

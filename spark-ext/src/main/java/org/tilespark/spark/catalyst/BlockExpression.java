@@ -64,7 +64,7 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
     return true;
   }
 
-  /** Of several inherited forms: the one that calls {@link #eval}. */
+  /** Overrides several inherited forms by the one that calls {@link #eval}. */
   @Override
   public final ExprCode doGenCode(CodegenContext context, ExprCode code) {
     return CodegenFallback.super.doGenCode(context, code);

@@ -15,7 +15,7 @@ public final class ChildColumns {
   /**
    * The ordinal of each column, in their order.
    *
-   * @param node that reads them, for the message
+   * @param node node that reads them, for the message
    * @throws IllegalStateException if the child does not give one: a defect of ours or of a rule
    */
   public static List<Integer> ordinals(SparkPlan node, SparkPlan child, Seq<Attribute> read) {

@@ -71,7 +71,7 @@ public final class ExchangeInput<R> extends RDD<R> {
     return OPENING.get().size() == 1;
   }
 
-  /** In a task that begins to read from an exchange: the metrics of the node that reads. */
+  /** The metrics of the node that reads, in a task that begins to read from an exchange. */
   public static Optional<ExchangeMetrics> reading() {
     for (Iterator<ExchangeInput<?>> each = OPENING.get().iterator(); each.hasNext(); ) {
       ExchangeInput<?> node = each.next();
@@ -83,7 +83,7 @@ public final class ExchangeInput<R> extends RDD<R> {
   }
 
   /**
-   * In a task that begins to write to an exchange: the metrics of the node whose rows these are.
+   * The metrics of the node whose rows these are, in a task that begins to write to an exchange.
    */
   public static Optional<ExchangeMetrics> writing() {
     return Optional.ofNullable(LAST.get());

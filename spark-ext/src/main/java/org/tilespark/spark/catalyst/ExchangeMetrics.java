@@ -25,7 +25,7 @@ public final class ExchangeMetrics implements Serializable {
   private final SQLMetric readLocally;
   private final SQLMetric readRemotely;
 
-  /** Those of a node that has them among its metrics. */
+  /** Metrics of a node that has them among its own. */
   ExchangeMetrics(scala.collection.immutable.Map<String, SQLMetric> metrics) {
     this.inMemory = metrics.apply(IN_MEMORY);
     this.inPlace = metrics.apply(IN_PLACE);

@@ -20,7 +20,7 @@ public interface PartitionsTask<R> extends Serializable {
   /**
    * The results of all partitions, each after a {@link PartitionBoundary}.
    *
-   * @param children at least one, all of as many partitions
+   * @param children children, at least one, all of as many partitions
    * @param type type of the results
    */
   default RDD<R> over(List<? extends RDD<?>> children, Class<R> type) {

@@ -40,7 +40,7 @@ public interface TileSparkThrowable extends SparkThrowable {
     return "<reason>";
   }
 
-  /** None: reasons name blocks, files and options, and not places in SQL texts. */
+  /** No contexts: reasons name blocks, files and options, and not places in SQL texts. */
   @Override
   default QueryContext[] getQueryContext() {
     return new QueryContext[0];

@@ -69,7 +69,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     return Optional.of(BlockPartitioning.by(place, Exchange.partitions(context, spec())));
   }
 
-  /** Those of the marks, one for each block. */
+  /** The places of the marks, one for each block. */
   @Override
   public Optional<LogicalPlan> places() {
     if (!(child() instanceof PieceUnion union) || !(union.marks() instanceof MarkCells marks)) {

@@ -44,7 +44,7 @@ public record BlockPartitioning(HashPartitioning hash) {
     return Attributes.usedBy(hash);
   }
 
-  /** In terms of other columns; empty if one of the columns has no other name. */
+  /** This partitioning in terms of other columns; empty if one of the columns has no other name. */
   public Optional<BlockPartitioning> renamed(
       Function<Attribute, Optional<? extends Expression>> names) {
     return Attributes.renamed(hash, names)
@@ -53,7 +53,7 @@ public record BlockPartitioning(HashPartitioning hash) {
   }
 
   /**
-   * In terms of positions in a list of columns.
+   * This partitioning in terms of positions in a list of columns.
    *
    * @throws IllegalArgumentException if others decide too
    */

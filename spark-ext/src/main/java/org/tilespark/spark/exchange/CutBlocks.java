@@ -27,7 +27,7 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
 
   private final Seq<Attribute> keys;
 
-  /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
+  /** A constructor for Catalyst, which copies nodes through it; others call {@link #of}. */
   public CutBlocks(
       CutSpec spec,
       Seq<Attribute> inputs,

@@ -20,7 +20,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 /**
  * Each task reads the rows of all partitions, and takes those that are its own.
  *
- * @param plans that give the rows
+ * @param plans plans that give the rows
  * @param tasks how many there are
  */
 record GatheredByTasks(

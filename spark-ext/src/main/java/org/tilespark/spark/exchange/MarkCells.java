@@ -8,8 +8,8 @@ import org.tilespark.spark.catalyst.MadeAnewNode;
 import scala.collection.immutable.Seq;
 
 /**
- * For each array, one row without values for every cell of the target tiling: where the cell's
- * block begins and ends. Without these marks nobody would notice a block of which no piece exists.
+ * One row without values for every cell of each array's target tiling: the bounds of the cell's
+ * block. Without these marks nobody would notice a block of which no piece exists.
  */
 public final class MarkCells extends MadeAnewNode<AssembleSpec> {
   private static final long serialVersionUID = 1;

@@ -18,7 +18,7 @@ import org.tilespark.layout.Cuts;
  * a plan are columns in which rows agree that belong together, in the same order in each plan.
  */
 public sealed interface Meeting permits GatheredByTasks, ScansAlike {
-  /** Why there need be no exchange, for EXPLAIN. */
+  /** The reason why there need be no exchange, for EXPLAIN. */
   String reason();
 
   /**

@@ -100,7 +100,10 @@ record PartitionPlanner(int cores) {
     return spread(seconds, 1);
   }
 
-  /** As many as make the driver's time and a task's time equal, if that leaves no core idle. */
+  /**
+   * The count of tasks that makes the driver's time and a task's time equal, if that leaves no core
+   * idle.
+   */
   private int spread(double work, long least) {
     long wanted =
         Math.min((long) TASKS_PER_CORE * cores, (long) Math.ceil(Math.sqrt(work / TASK_SECONDS)));

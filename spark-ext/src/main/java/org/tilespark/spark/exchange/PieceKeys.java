@@ -28,7 +28,7 @@ public interface PieceKeys extends Serializable {
   List<Column> columns();
 
   /**
-   * To how many places a piece goes.
+   * The number of places that a piece goes to.
    *
    * @param part number of its cell along each axis
    */

@@ -106,7 +106,7 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
    * The rows of each task.
    *
    * @param expected count of {@code rows}' partitions
-   * @param partitions that each task reads, one after another, task by task
+   * @param partitions partitions that each task reads, one after another, task by task
    */
   public static <T> RDD<T> of(RDD<T> rows, int expected, List<List<Integer>> partitions) {
     return rows.coalesce(

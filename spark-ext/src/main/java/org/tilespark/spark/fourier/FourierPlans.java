@@ -50,9 +50,9 @@ public final class FourierPlans {
   /**
    * Facts other than its input that a plan may depend on.
    *
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
-   * @param tasks that can run at once
+   * @param tasks tasks that can run at once
    * @param taskBytes bytes of a volume that one task may transform alone
    * @param operator operator's name, for messages
    */
@@ -253,7 +253,9 @@ public final class FourierPlans {
     return comesBack ? inSlabsOfInput(at, extents, planner) : at;
   }
 
-  /** In x-slabs again, as thick as the input's, as far as blocks do not become too large. */
+  /**
+   * The volume in x-slabs again, as thick as the input's, as far as blocks do not become too large.
+   */
   private LogicalPlan inSlabsOfInput(LogicalPlan plan, Shape extents, FourierStages planner) {
     long[] shape = planner.shape(List.of(0), extents);
     if (known.isSlabs(0)) {

@@ -22,7 +22,7 @@ import org.tilespark.spark.options.FftOptions.Decomposition;
  *
  * @param known the volume
  * @param complexBytes bytes of a complex number
- * @param tasks that can run at once
+ * @param tasks tasks that can run at once
  * @param taskBytes bytes of a volume's complex numbers, up to which one task transforms all of it
  */
 record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
@@ -43,8 +43,8 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   /**
    * A transform to be planned.
    *
-   * @param axes in order, the halved one last
-   * @param halved that axis, or -1
+   * @param axes axes in their order, the halved one last
+   * @param halved number of that axis, or -1
    * @param permutation order of the axes in the end
    * @param padTo extents to which zeros are added before an axis is transformed, by axis
    */
@@ -61,7 +61,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
       return Shape.of(padded);
     }
 
-    /** Those of {@code some} that are transformed, the halved one last. */
+    /** The axes of {@code some} that are transformed, the halved one last. */
     List<Integer> only(Set<Integer> some) {
       return axes.stream().filter(some::contains).toList();
     }

@@ -308,7 +308,7 @@ record FourierVolume(
     return options.axes().filter(stated -> stated.length() == RANK).orElse(LETTERS);
   }
 
-  /** Those of all transforms: each axis has the frequencies of its own. */
+  /** The frequencies by all transforms: each axis has its own. */
   Map<Integer, AxisFrequencies> frequencies() {
     List<Spectrum> transforms =
         metadata

@@ -20,7 +20,10 @@ import scala.collection.immutable.Seq;
  * summed, of real ones, which are powers already, the values.
  */
 public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
-  /** Of one ring: the frequency in its middle, the mean power, and how many elements it is of. */
+  /**
+   * The type of one ring: the frequency in its middle, the mean power, and the count of its
+   * elements.
+   */
   public static final StructType RING =
       new StructType()
           .add("frequency", DataTypes.DoubleType, false)
@@ -97,7 +100,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
 
   private final Spec spec;
 
-  /** For Catalyst and plans; the children are the block. */
+  /** A constructor for Catalyst and plans; the children are the block. */
   public RadialPower(
       BlockArguments arguments,
       Spec spec,

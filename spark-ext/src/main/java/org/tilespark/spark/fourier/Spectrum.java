@@ -150,10 +150,10 @@ public record Spectrum(
   }
 
   /**
-   * Why two spectra must not be combined at equal places: their elements there belong to different
-   * frequencies, or no single inverse undoes both. Empty if they may be. One transform over several
-   * axes equals several transforms over one axis each. Axes are compared by their current places,
-   * and named by the letters of these.
+   * The reason why two spectra must not be combined at equal places: their elements there belong to
+   * different frequencies, or no single inverse undoes both. Empty if they may be. One transform
+   * over several axes equals several transforms over one axis each. Axes are compared by their
+   * current places, and named by the letters of these.
    *
    * @return the first difference: {@code "norm: 'backward' of the first, 'ortho' of the second"}
    */

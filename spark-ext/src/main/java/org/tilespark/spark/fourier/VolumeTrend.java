@@ -26,7 +26,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
   private final boolean isLinear;
 
   /**
-   * For Catalyst and plans.
+   * A constructor for Catalyst and plans.
    *
    * @param isLinear false for the mean alone
    * @param children the block

@@ -20,7 +20,7 @@ import org.tilespark.spark.options.Parameter;
  * A call of an operator: what its plan is made of.
  *
  * @param operator operator's name, for messages
- * @param values by parameter, each of its parameter's type
+ * @param values values by parameter, each of its parameter's type
  * @param given the session of the DataFrames; empty in a query, which the active session analyzes
  */
 record Call(

@@ -12,7 +12,7 @@ import org.tilespark.spark.options.Parameter;
  *     facade does not have it
  * @param doc description of the result, in sentences
  * @param moves data that tasks send to each other, a phrase
- * @param arguments in positional order; those that may be left out come last
+ * @param arguments parameters in positional order; those that may be left out come last
  * @param options parameters that Java takes as one object
  * @param extents statements about the tables' arrays
  * @param examples as {@link Example} has them in files, with {@code %s} for the function's name;

@@ -127,7 +127,7 @@ final class ProductOperators {
 
   private ProductOperators() {}
 
-  /** Says what the tiles of a product are reduced to. */
+  /** The reduction of a product's tiles. */
   private interface ReductionOf {
     Reduction of(Call call);
   }

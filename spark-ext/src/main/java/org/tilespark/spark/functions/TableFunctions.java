@@ -218,8 +218,8 @@ public enum TableFunctions {
   /**
    * The arguments of a call from Java or Scala by parameter.
    *
-   * @param arguments in positional order; in place of the parameters of options one object that
-   *     holds them, named {@code options}
+   * @param arguments values in positional order; in place of the parameters of options one object
+   *     that holds them, named {@code options}
    * @throws IllegalArgumentException if one is null
    */
   public Map<String, Object> named(Object... arguments) {

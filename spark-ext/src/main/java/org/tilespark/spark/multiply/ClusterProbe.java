@@ -56,7 +56,7 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
    * Device memory that tasks leave to panels that they share, of the one device of one executor;
    * the most there is if no executor has said how much it has.
    *
-   * @param tasks at a time
+   * @param tasks number of tasks at a time
    * @param tile bytes of one tile, at most
    * @param panels bytes of one task's panels
    */

@@ -65,7 +65,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
   private final Seq<LogicalPlan> places;
 
   /**
-   * For Catalyst, which copies nodes through this constructor, and for rules.
+   * A constructor for Catalyst, which copies nodes through this constructor, and for rules.
    *
    * @param inputs columns of the left operand, then of the right one if there is one
    * @param produced the output

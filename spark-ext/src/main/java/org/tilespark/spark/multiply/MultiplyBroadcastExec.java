@@ -44,7 +44,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
    *
    * @param depth extent of panels along K, at most
    * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
-   * @param matrices that are multiplied at once, at most
+   * @param matrices most matrices that are multiplied at once
    * @param prediction the planner's prediction, for EXPLAIN and metrics
    * @param backend backend that computes
    * @param smallIsRight true if B is broadcast

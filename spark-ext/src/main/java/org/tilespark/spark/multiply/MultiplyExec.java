@@ -19,7 +19,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
   /**
    * A product.
    *
-   * @param matrices that a task multiplies at once, at most
+   * @param matrices most matrices that a task multiplies at once
    * @param prediction the planner's prediction, for EXPLAIN and metrics
    * @param backend backend that computes
    * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}

@@ -29,7 +29,7 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   /**
    * The products of shuffled and sorted pieces.
    *
-   * @param matrices that a task multiplies at once, at most
+   * @param matrices most matrices that a task multiplies at once
    * @param prediction the planner's prediction, for EXPLAIN and metrics
    * @param backend backend that computes
    * @param partitioning how the output is partitioned, if that is known, by positions in {@code

@@ -53,7 +53,7 @@ public final class MultiplyPlans {
   /**
    * {@code op(A) op(B)}.
    *
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if an operand has no blocks of FLOAT or DOUBLE, or the two do

@@ -80,7 +80,7 @@ public record MultiplySpec(
    * Programs on each element of C when its sum is done.
    *
    * @param programs first to last, each of one element of C's type, which becomes another one of it
-   * @param text in words
+   * @param text description in words
    */
   public record Epilogue(List<ElementwiseProgram> programs, String text) implements Serializable {
     /** C as it is. */

@@ -16,7 +16,7 @@ final class OperandDefects {
    * No block holds an element.
    *
    * @param right true if the operand is B
-   * @param group in words, or ""
+   * @param group name of the group in words, or ""
    * @param advice more of it, or ""
    * @param row row of the element, as stored
    */

@@ -83,7 +83,7 @@ final class PanelPair {
    * Begins a tile, all zero, or the tiles of several matrices at the same place.
    *
    * @param allSteps steps of K that its panels have together
-   * @param depthOfPanels at most
+   * @param depthOfPanels depth of its panels, at most
    * @param oneSide true if A's panels are B's too
    * @param newStripeA empty if no other tile has A's panels
    * @param newStripeB likewise B's

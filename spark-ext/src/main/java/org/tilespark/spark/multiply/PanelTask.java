@@ -36,7 +36,7 @@ final class PanelTask extends CuboidTask {
    * @param partial true if the blocks are parts of sums and say which
    * @param groupTypes types of the grouping columns
    * @param outputTypes types of the output columns before the grouping ones
-   * @param matrices that are multiplied at once, at most
+   * @param matrices most matrices that are multiplied at once
    */
   record Job(
       MultiplySpec spec,

@@ -73,7 +73,7 @@ public final class PieceColumns {
       return piece.getInt(sideAt);
     }
 
-    /** By cuboid, place along K and side. */
+    /** The order by cuboid, place along K and side. */
     Comparator<InternalRow> order() {
       return Comparator.<InternalRow>comparingInt(this::key)
           .thenComparingLong(piece -> piece.getLong(INNER))
@@ -81,7 +81,9 @@ public final class PieceColumns {
     }
   }
 
-  /** In place of the beginning of a range of K: the row has no values, it marks a block of C. */
+  /**
+   * Value in place of the beginning of a range of K: the row has no values, it marks a block of C.
+   */
   static final long MARK = -1;
 
   private PieceColumns() {}

@@ -23,7 +23,7 @@ final class TileBudget {
    * @param batchBytes bytes of a batch; a tile gets that much even if then fewer tasks fit, since a
    *     smaller one would be all transfers
    * @param deviceBytes bytes that tasks may hold of a device together; 0 if it is not known
-   * @param tasks that may use it at a time
+   * @param tasks tasks that may use it at a time
    */
   static long bytes(long configured, long batchBytes, long deviceBytes, int tasks) {
     if (deviceBytes == 0) {

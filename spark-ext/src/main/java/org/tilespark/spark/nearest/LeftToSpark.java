@@ -4,7 +4,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.catalyst.SameRows;
 
-/** Says above a join of nearest vectors that Spark plans why we do not. Gives its child's rows. */
+/** Shows above a join of nearest vectors that Spark plans why we do not. Gives its child's rows. */
 public final class LeftToSpark extends SameRows {
   private final String reason;
 
@@ -14,7 +14,7 @@ public final class LeftToSpark extends SameRows {
     this.reason = reason;
   }
 
-  /** Why Spark plans the join. */
+  /** The reason why Spark plans the join. */
   public String reason() {
     return reason;
   }

@@ -17,7 +17,7 @@ record Match(long number, UnsafeRow left, Winners winners) {
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Winners(double[] grades, UnsafeRow[] rows) {
-    /** Of no row. */
+    /** Winners of no row. */
     static final Winners NONE = new Winners(new double[0], new UnsafeRow[0]);
 
     /**

@@ -284,7 +284,7 @@ public final class NearestExec extends PhysicalBlockNode {
             type));
   }
 
-  /** All of the side that is sent, with each partition of the other one. */
+  /** Pairs all rows of the side that is sent with each partition of the other one. */
   private Shared besidesSent() {
     boolean sendsRight = sides.sent() == SentSide.RIGHT;
     Broadcast<InternalRow[]> sent =

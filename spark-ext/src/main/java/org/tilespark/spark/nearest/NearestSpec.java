@@ -8,7 +8,7 @@ import org.tilespark.spark.options.Metric;
  * A join of nearest vectors.
  *
  * @param k rows of the right side for each row of the left one, at most
- * @param metric by which vectors are near
+ * @param metric metric of the distance of vectors
  * @param function its name in SQL
  * @param outer true if rows of the left side without a match stay
  */

@@ -76,7 +76,7 @@ public final class PlanNearest extends Rule<LogicalPlan> {
         join.right());
   }
 
-  /** Why Spark plans a join; empty if we do. */
+  /** The reason why Spark plans a join; empty if we do. */
   private static Optional<String> whyNot(
       NearestJoins.Join join, Optional<NearestJoins.Score> score) {
     if (join.type() != Inner$.MODULE$ && join.type() != LeftOuter$.MODULE$) {

@@ -35,7 +35,7 @@ final class StripTask
   /**
    * @param vector ordinal of the vectors in the rows
    * @param kept columns that the rows of strips have
-   * @param keys that send a strip to each partition
+   * @param keys keys that send a strip to each partition
    */
   StripTask(StripSpec spec, int vector, Seq<BoundReference> kept, int[] keys) {
     this.spec = spec;

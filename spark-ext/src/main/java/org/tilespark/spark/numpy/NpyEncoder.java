@@ -202,7 +202,8 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
   }
 
   /**
-   * Says of a value that {@link #encode} did not take what it is, where, and what would do.
+   * The message about a value that {@link #encode} did not take: the value, its place, and what
+   * would take it.
    *
    * @param numbers numbers of the whole block
    * @param index index of the value among them

@@ -105,7 +105,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
 
   /** How the work is spread over tasks. */
   public enum Decomposition {
-    /** As it costs least. */
+    /** The cheapest order. */
     AUTO,
     /** One task for each volume. */
     TASK,
@@ -141,14 +141,15 @@ public final class FftOptions extends TextOptions<FftOptions> {
   /**
    * Options from texts.
    *
-   * @param texts by option name; names and words in any case, what is absent is the default
+   * @param texts texts by option name; names and words in any case, an absent option has the
+   *     default
    * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static FftOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "FftOptions.of");
   }
 
-  /** Those options as texts that were set; {@link #of} makes the same options of them. */
+  /** The options that were set, as texts; {@link #of} makes the same options of them. */
   @Override
   public Map<String, String> toMap() {
     return texts();

@@ -15,7 +15,7 @@ public enum Missing {
    */
   ZERO;
 
-  /** For the end of a message that names a hole: not every operator has the option. */
+  /** Advice for the end of a message that names a hole: not every operator has the option. */
   public static final String HELP =
       "with missing=zero this operator, or a re-block before it if it has no such option, takes them"
           + " for zeros";

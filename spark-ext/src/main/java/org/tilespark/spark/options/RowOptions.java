@@ -94,7 +94,8 @@ public final class RowOptions extends TextOptions<RowOptions> {
   /**
    * Options from texts.
    *
-   * @param texts by option name; names and words in any case, what is absent is the default
+   * @param texts texts by option name; names and words in any case, an absent option has the
+   *     default
    * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static RowOptions of(Map<String, String> texts) {

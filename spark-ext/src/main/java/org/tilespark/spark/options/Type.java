@@ -204,7 +204,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
         });
   }
 
-  /** In lower case, without blanks. */
+  /** The text in lower case, without blanks. */
   static String plain(String text) {
     return text.replaceAll("\\s", "").toLowerCase(Locale.ROOT);
   }

@@ -25,7 +25,7 @@ public record Broadcasting(Shape extents, List<Set<Integer>> repeated) {
    *
    * @param kind kind of the arrays, for the names of axes
    * @param names names of the arrays, for the message
-   * @param arrays at least one, of the kind's rank
+   * @param arrays shapes, at least one, of the kind's rank
    * @throws IllegalArgumentException if the extents along an axis differ and none of two is 1
    */
   public static Broadcasting of(BlockKind kind, List<String> names, List<Shape> arrays) {

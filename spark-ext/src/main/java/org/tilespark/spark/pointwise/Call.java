@@ -10,7 +10,7 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
  *
  * @param name name of the function or operator, for messages
  * @param found the call in the text
- * @param arguments in the order of the text
+ * @param arguments terms in the order of the text
  */
 record Call(String name, Found found, List<Term> arguments) {
   Call {

@@ -37,7 +37,7 @@ public final class ElementExpression {
   /**
    * An array that an expression may name.
    *
-   * @param name in the expression, in any case
+   * @param name name in the expression, in any case
    * @param type element type
    * @param broadcast axes along which it has extent 1 and the result may have more
    */
@@ -77,7 +77,7 @@ public final class ElementExpression {
     }
   }
 
-  /** All that it names, in lower case. */
+  /** All names in the expression, in lower case. */
   Set<String> names() {
     Set<String> names = new HashSet<>();
     tree.foreach(

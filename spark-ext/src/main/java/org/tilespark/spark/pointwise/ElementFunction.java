@@ -7,7 +7,7 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
 /**
  * A function of elementwise expressions: what it takes, and the values that it becomes.
  *
- * @param name in lower case
+ * @param name name in lower case
  * @param fewest arguments that it takes
  * @param most arguments that it takes
  * @param lowering makes the result of a call with this number of arguments, and refuses those of

@@ -86,7 +86,7 @@ public final class ExpressionPlans {
    *
    * @param asked an expression of {@code a} and {@code b}
    * @param missing value of an element that an array has in no block
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if one has no blocks of this kind, the expression does not go
    *     with their types, or they differ in extents or further columns, or are spectra that do not
    *     fit each other

@@ -65,7 +65,7 @@ public final class PointwisePlans {
    * The sums of two arrays.
    *
    * @param missing value of an element that an array has in no block
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if one has no blocks of FLOAT or DOUBLE, or they differ in
    *     type, stated extents or further columns, or are spectra that do not fit each other
    */
@@ -85,7 +85,7 @@ public final class PointwisePlans {
   /**
    * The products of the elements of two volumes at equal places.
    *
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if one has no volume blocks of FLOAT or DOUBLE, or they differ
    *     in type, stated extents, the transforms that made them, or further columns
    */

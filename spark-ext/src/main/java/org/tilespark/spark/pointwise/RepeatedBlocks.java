@@ -63,7 +63,7 @@ record RepeatedBlocks(
   /**
    * One of the two.
    *
-   * @param name in an expression
+   * @param name name in an expression
    * @param frame its blocks, cut as the result but for the axes that it repeats
    * @param repeated these axes
    */

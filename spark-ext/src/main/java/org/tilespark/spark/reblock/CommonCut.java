@@ -57,7 +57,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
    * @param second with the further columns of the first, in any order, and equal extents if both
    *     state them
    * @param missing value of an element in no block
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if blocks of the first one's shape would be too large
    */
   public static CommonCut of(

@@ -29,7 +29,7 @@ public final class CutSummary extends BoxAggregate {
   private final BlockKind kind;
   private final Option<Shape> extents;
 
-  /** For Catalyst and plans. */
+  /** A constructor for Catalyst and plans. */
   public CutSummary(
       BlockKind kind,
       Option<Shape> extents,

@@ -25,7 +25,7 @@ public final class HasPartner extends BlockExpression {
   private final String operator;
 
   /**
-   * For Catalyst and plans.
+   * A constructor for Catalyst and plans.
    *
    * @param names names of the further columns
    * @param label matrix or volume

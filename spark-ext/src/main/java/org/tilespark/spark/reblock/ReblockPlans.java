@@ -236,8 +236,8 @@ public final class ReblockPlans {
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
    *     already, or the most that keeps a block below {@value UsualShape#LARGE_BYTES} bytes and
    *     gives every task a slab
-   * @param tasks that can run at once
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param tasks tasks that can run at once
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @throws IllegalArgumentException as {@link #reblock}
    */
@@ -263,7 +263,7 @@ public final class ReblockPlans {
    * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
    *     pencils that are there already, or the volume is halved across its longest other axis until
    *     blocks are below {@value UsualShape#LARGE_BYTES} bytes and every task has one
-   * @param tasks that can run at once
+   * @param tasks tasks that can run at once
    * @param asDataset as for {@link #slabs}
    * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as
    *     other axes

@@ -12,7 +12,7 @@ import org.tilespark.spark.pointwise.ValueType;
  * one base reduction after those of the one before (see {@link BaseReduction}), and the count of
  * elements {@code n}. Immutable.
  *
- * @param bases at least one
+ * @param bases base reductions, at least one
  * @param finish the result
  * @param result its type
  * @param complex complex elements that it takes
@@ -35,7 +35,7 @@ record Formula(
 
   /** Complex elements that a formula takes. */
   enum Complex {
-    /** None. */
+    /** No complex elements. */
     REFUSED,
     /** All; expressions say what they do with them. */
     TAKEN,
@@ -108,24 +108,24 @@ record Formula(
         List.of(new Base(reduction, expression)), "r0", Result.SAME, Complex.REFUSED, true);
   }
 
-  /** With one more base reduction. */
+  /** This formula with one more base reduction. */
   Formula and(BaseReduction reduction, String expression) {
     List<Base> all = new ArrayList<>(bases);
     all.add(new Base(reduction, expression));
     return new Formula(all, finish, result, complex, takesTruth);
   }
 
-  /** With another last expression, and a result of a type. */
+  /** This formula with another last expression, and a result of a type. */
   Formula giving(String expression, Result type) {
     return new Formula(bases, expression, type, complex, takesTruth);
   }
 
-  /** For complex elements too. */
+  /** This formula for complex elements too. */
   Formula taking(Complex elements) {
     return new Formula(bases, finish, result, elements, takesTruth);
   }
 
-  /** For numbers only: not for truth values. */
+  /** This formula for numbers only: not for truth values. */
   Formula ofNumbers() {
     return new Formula(bases, finish, result, complex, false);
   }

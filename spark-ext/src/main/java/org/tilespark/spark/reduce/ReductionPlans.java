@@ -72,9 +72,9 @@ public final class ReductionPlans {
   /**
    * The request of a reduction.
    *
-   * @param axes that are reduced; empty for all, and then the result is a row for each array
-   * @param scalars that the formula names besides {@code n}
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param axes reduced axes; empty for all, and then the result is a row for each array
+   * @param scalars names of the formula besides {@code n}
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param operator operator's name, for messages
    */

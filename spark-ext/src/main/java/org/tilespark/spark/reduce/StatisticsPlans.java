@@ -38,7 +38,7 @@ public final class StatisticsPlans {
   /**
    * Plans over a matrix.
    *
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if there are no matrix blocks

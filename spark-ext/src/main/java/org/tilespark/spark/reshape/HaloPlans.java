@@ -39,7 +39,7 @@ public final class HaloPlans {
    * The array in blocks that have elements of their neighbours around their own.
    *
    * @param edge contents of the halo beyond the array
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
    *     different extents; or if blocks are to end where the array does, and are so small that

@@ -27,7 +27,7 @@ public final class PadPlans {
   /**
    * The array with elements put before and after each axis.
    *
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
    *     different extents; if its type does not hold the value; or if an axis without elements is
@@ -86,7 +86,7 @@ public final class PadPlans {
    * come back at its start.
    *
    * @param by places along each axis, of any sign
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
    *     different extents

@@ -192,7 +192,9 @@ record ReshapeCut(Shape from, Shape to) {
     return isFirst ? 0 : behind(extents, axis) * extents[axis];
   }
 
-  /** Of two lengths, the second of which may be too long, that with the smaller ratio. */
+  /**
+   * The better of two lengths, the second of which may be too long: the one with the smaller ratio.
+   */
   private static long closer(long best, long other, long wanted, long most) {
     if (other > most) {
       return best;

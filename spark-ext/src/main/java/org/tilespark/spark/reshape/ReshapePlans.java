@@ -37,7 +37,7 @@ public final class ReshapePlans {
    *
    * @param shape two extents for a matrix or three for a volume; one may be -1, which is then what
    *     is left
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
    *     different extents; if the shape has another count of elements; if a further column has the

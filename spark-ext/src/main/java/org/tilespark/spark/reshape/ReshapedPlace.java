@@ -19,7 +19,7 @@ public final class ReshapedPlace extends BlockExpression {
   private final int number;
 
   /**
-   * For Catalyst and {@link ReshapePlans}.
+   * A constructor for Catalyst and {@link ReshapePlans}.
    *
    * @param source extents of the array as it is
    * @param target its other extents

@@ -23,7 +23,7 @@ public final class TrimBlock extends BlockExpression {
   private final int plane;
 
   /**
-   * For Catalyst and {@link HaloPlans}.
+   * A constructor for Catalyst and {@link HaloPlans}.
    *
    * @param arguments with the halo
    * @param plane number of the array: 0 for {@code values}, 1 for {@code imag}

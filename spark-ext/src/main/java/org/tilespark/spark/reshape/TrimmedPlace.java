@@ -18,7 +18,7 @@ public final class TrimmedPlace extends BlockExpression {
   private final int axis;
   private final boolean isSize;
 
-  /** For Catalyst and {@link HaloPlans}. */
+  /** A constructor for Catalyst and {@link HaloPlans}. */
   public TrimmedPlace(Halo halo, int axis, boolean isSize, Seq<Expression> children) {
     super(children);
     this.halo = halo;

@@ -57,7 +57,7 @@ public record BlockArguments(
       return kind.describe(offset.stream().mapToLong(Long::longValue).toArray());
     }
 
-    /** In words: {@code 4 x 3}. */
+    /** The sizes in words: {@code 4 x 3}. */
     public String sizeText() {
       return size.stream().map(String::valueOf).collect(Collectors.joining(" x "));
     }

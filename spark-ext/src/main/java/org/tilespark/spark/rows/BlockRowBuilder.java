@@ -90,8 +90,8 @@ public final class BlockRowBuilder {
   }
 
   /**
-   * Says whether rows to come stay as they are once they are handed out; they do at first. Rows of
-   * which a number is {@link #set} again, and that are handed out again, do not.
+   * States whether rows to come stay as they are once they are handed out; they do at first. Rows
+   * of which a number is {@link #set} again, and that are handed out again, do not.
    */
   public void rowsAreFinal(boolean areFinal) {
     isFinal = areFinal;

@@ -36,7 +36,7 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
    * A node over a child.
    *
    * @param output the child's columns in their order, under what they are called here
-   * @param partitioning in terms of those
+   * @param partitioning partitioning in terms of those
    * @param ordering the same
    */
   public RenamedBlocksExec(

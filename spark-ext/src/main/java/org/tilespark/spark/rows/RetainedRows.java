@@ -28,7 +28,7 @@ public final class RetainedRows implements AutoCloseable {
     return lastStays;
   }
 
-  /** Lets the memory go. */
+  /** Frees the memory. */
   @Override
   public void close() {
     try {

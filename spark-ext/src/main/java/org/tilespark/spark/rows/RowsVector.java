@@ -161,7 +161,7 @@ public abstract class RowsVector extends ColumnVector {
     return true;
   }
 
-  /** Not known; Spark's readers ask {@link #isNullAt}. */
+  /** No count, since it is not known; Spark's readers ask {@link #isNullAt}. */
   @Override
   public final int numNulls() {
     throw new UnsupportedOperationException("the rows' nulls are not counted");

@@ -14,8 +14,9 @@ import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * Says, on the driver, who will compute. In local mode that is known; on a cluster each executor
- * acts on the configuration by what it finds, and the plugin's reports say what that will be.
+ * Predicts on the driver which backend will compute. In local mode that is known; on a cluster each
+ * executor acts on the configuration by what it finds, and the plugin's reports say what that will
+ * be.
  *
  * <p>The width of vectors is that of the driver's CPU and JVM. Executors may have another.
  */

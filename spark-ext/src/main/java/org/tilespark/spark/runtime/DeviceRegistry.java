@@ -55,7 +55,7 @@ final class DeviceRegistry implements AutoCloseable {
    * The devices of an executor; opens none.
    *
    * @param local true in local mode
-   * @param gpuAddresses that Spark assigned to the executor; none if they are not known
+   * @param gpuAddresses addresses that Spark assigned to the executor; none if they are not known
    */
   DeviceRegistry(
       String executorId, SparkConf conf, boolean local, Optional<List<String>> gpuAddresses) {
@@ -205,7 +205,7 @@ final class DeviceRegistry implements AutoCloseable {
   }
 
   /**
-   * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
+   * Notes that the device is lost to this process: from now on {@link #gpu} does not give it.
    *
    * @param failure the CUDA error of a task; {@link CudaFailure#isSticky() sticky}
    */
@@ -220,7 +220,9 @@ final class DeviceRegistry implements AutoCloseable {
     return Optional.ofNullable(lost.get());
   }
 
-  /** Why tasks that asked for no particular place computed on the CPU; empty if none did. */
+  /**
+   * The reason why tasks that asked for no particular place computed on the CPU; empty if none did.
+   */
   Optional<String> whyCpu(Backend backend) {
     return whyCpu
         .get()

@@ -10,7 +10,7 @@ import org.tilespark.kernels.device.CudaFailure;
  * Results of a task, watched: tells the executor when the device is lost.
  *
  * @param results results of the task
- * @param handedOut is called with each result before it leaves
+ * @param handedOut receives each result before it leaves
  */
 record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> handedOut)
     implements Iterator<T> {

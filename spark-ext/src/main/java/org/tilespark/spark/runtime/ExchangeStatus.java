@@ -13,8 +13,8 @@ import java.io.Serializable;
  * @param inPlaceBytes bytes of map outputs that were made where they are kept, so that nobody
  *     copied them
  * @param inFilesBytes bytes of map outputs that were written to files, at once or to make room
- * @param readLocallyBytes that tasks read from outputs of this executor
- * @param readRemotelyBytes that tasks fetched from other executors
+ * @param readLocallyBytes bytes that tasks read from outputs of this executor
+ * @param readRemotelyBytes bytes that tasks fetched from other executors
  */
 public record ExchangeStatus(
     long storeHeldBytes,

@@ -55,8 +55,8 @@ public final class ExecutorReports {
   }
 
   /**
-   * In words: {@code 2 of 2 executors have a GPU (NVIDIA H200 ...)}, or {@code 4 GPUs in 2 of 2
-   * executors (NVIDIA H200 ...)}.
+   * The reports in words: {@code 2 of 2 executors have a GPU (NVIDIA H200 ...)}, or {@code 4 GPUs
+   * in 2 of 2 executors (NVIDIA H200 ...)}.
    */
   String summary() {
     long withGpu = byExecutor.values().stream().filter(ExecutorReport::hasGpu).count();

@@ -40,7 +40,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.StoppedException;
 
 /**
- * All that one executor keeps outside the heap: its Arrow memory, its devices with pinned memory
+ * The resources of one executor outside the heap: its Arrow memory, its devices with pinned memory
  * and turns, and what is {@link #kept} between tasks. Made at first use (or by the plugin when the
  * executor starts), belonging to the executor's {@link SparkEnv}, closed with it. Thread-safe.
  *
@@ -233,7 +233,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
+   * Notes that the device is lost to this process: from now on {@link #gpu} does not give it.
    *
    * @param failure the CUDA error of a task; {@link CudaFailure#isSticky() sticky}
    */
@@ -453,7 +453,7 @@ public final class ExecutorRuntime implements AutoCloseable {
    * store of blocks: made at first use, and closed before the memory that it uses.
    *
    * @param owner whose it is; a class if there is one for the executor
-   * @param making makes it, without effects on others; called while no lock is held
+   * @param making makes the resource, without effects on others; called while no lock is held
    * @throws StoppedException if the application has stopped
    */
   @SuppressWarnings("unchecked") // an owner has things of one type

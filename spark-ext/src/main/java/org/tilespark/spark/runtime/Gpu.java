@@ -24,7 +24,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 /**
  * One device of an executor with what belongs to it.
  *
- * @param panels that tasks of this executor share, in memory of {@code governor}
+ * @param panels panels that tasks of this executor share, in memory of {@code governor}
  * @param totalBytes all of its memory
  */
 public record Gpu(

@@ -12,7 +12,7 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.pipeline.DeviceTask;
 
 /**
- * Lets a limited number of tasks use a device at a time. A task attempt takes one turn, however
+ * Bounds the number of tasks that use a device at a time. A task attempt takes one turn, however
  * many of its operators ask, and gives it back when it ends, whatever that end is. Thread-safe.
  *
  * <p>A task that waits for its input loses its turn to a task that waits for one: the input may be
@@ -31,7 +31,7 @@ public final class GpuTurns {
   private final Map<Long, Turn> turns = new ConcurrentHashMap<>(); // by task attempt
 
   /**
-   * As many turns at a time on each device.
+   * Turns of at most {@code concurrentTasks} tasks at a time on each device.
    *
    * @param deviceOf says which device a task uses
    */

@@ -49,7 +49,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
    */
   record Machine(long memoryBytes, int cores, long heapBytes) {
     /**
-     * That of this process. Java knows the limits of control groups, version 1 and 2; {@code
+     * The machine of this process. Java knows the limits of control groups, version 1 and 2; {@code
      * -XX:MaxRAM} lowers them.
      */
     static Machine here() {
@@ -113,7 +113,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
         : 0;
   }
 
-  /** Of the Python workers of an executor, together. */
+  /** Bytes of the Python workers of an executor, together. */
   private static long pythonBytes(SparkConf conf) {
     return conf.getSizeAsMb("spark.executor.pyspark.memory", "0m") << 20;
   }

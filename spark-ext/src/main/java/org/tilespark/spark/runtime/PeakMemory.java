@@ -11,7 +11,9 @@ import org.apache.spark.util.Utils;
 public final class PeakMemory implements CustomMetric {
   private final String description;
 
-  /** For Spark, which makes one from the class's name to put the tasks' values together. */
+  /**
+   * A constructor for Spark, which calls it by the class's name to put the tasks' values together.
+   */
   public PeakMemory() {
     this("peak memory");
   }

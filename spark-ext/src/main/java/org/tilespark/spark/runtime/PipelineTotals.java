@@ -17,7 +17,7 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 public final class PipelineTotals implements PipelineListener {
   private final Map<Measure, LongAccumulator> values = new EnumMap<>(Measure.class);
 
-  /** Of nothing yet. */
+  /** Totals of no work yet. */
   public PipelineTotals() {
     for (Measure measure : Measure.values()) {
       values.put(measure, new LongAccumulator(measure.overTime(), 0));
@@ -30,10 +30,10 @@ public final class PipelineTotals implements PipelineListener {
    * @param figures each measure's value, in their order
    */
   public record Snapshot(Map<Measure, Long> figures) implements Serializable {
-    /** Of nothing. */
+    /** Totals of no work. */
     public static final Snapshot ZERO = of(measure -> 0);
 
-    /** Of each measure's value. */
+    /** Totals with each measure's value. */
     public static Snapshot of(ToLongFunction<Measure> value) {
       Map<Measure, Long> figures = new EnumMap<>(Measure.class);
       for (Measure measure : Measure.values()) {
@@ -47,7 +47,9 @@ public final class PipelineTotals implements PipelineListener {
       return figures.get(measure);
     }
 
-    /** Of this and another device together; a peak of pinned memory is the larger of the two. */
+    /**
+     * Totals of this and another device together; a peak of pinned memory is the larger of the two.
+     */
     public Snapshot plus(Snapshot other) {
       return of(m -> m.overDevices().applyAsLong(get(m), other.get(m)));
     }

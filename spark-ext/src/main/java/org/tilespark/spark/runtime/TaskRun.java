@@ -129,7 +129,7 @@ public record TaskRun(
     return DeviceWatch.during(work, runtime);
   }
 
-  /** Lets another task have the turn of this one, which has nothing on its device now. */
+  /** Gives the turn of this task, which has nothing on its device now, to another one. */
   public void passTurn() {
     if (gpu.isPresent()) {
       runtime.turns().pass(task);

@@ -18,7 +18,7 @@ import org.tilespark.spark.shuffle.TileShuffleReader.Block;
 final class CorruptionDiagnosis {
   private static final Logger LOG = LoggerFactory.getLogger(CorruptionDiagnosis.class);
 
-  /** Whether and how Spark's files have checksums. */
+  /** Use and algorithm of checksums in Spark's files. */
   record Settings(boolean enabled, String algorithm) {
     static final String ALGORITHM = "spark.shuffle.checksum.algorithm";
     private static final String ENABLED = "spark.shuffle.checksum.enabled";

@@ -44,7 +44,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 final class EndedShuffles extends SparkListener {
   private static final String EXECUTION_ID = "spark.sql.execution.id";
 
-  /** Lets the outputs of a shuffle go. */
+  /** Releases the outputs of a shuffle. */
   interface Release {
     /**
      * Called once for each shuffle that ended, and whenever Spark removes one.

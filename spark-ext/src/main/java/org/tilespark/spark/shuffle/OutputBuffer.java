@@ -228,7 +228,7 @@ final class OutputBuffer extends ManagedBuffer {
     }
   }
 
-  /** Of a {@link ByteBuf} Spark would not release this buffer when it is sent. */
+  /** Gives no {@link ByteBuf}, for which Spark would not release this buffer when it is sent. */
   @Override
   public Object convertToNettyForSsl() throws IOException {
     return new ChunkedStream(createInputStream(), TLS_CHUNK_BYTES);

@@ -36,7 +36,7 @@ final class ReceivedBlock extends ManagedBuffer
   private boolean freed;
   private Exception failure; // null unless it cannot be read
 
-  /** Nothing yet. */
+  /** A block without bytes yet. */
   ReceivedBlock(HostMemorySource source) {
     this.source = source;
   }
@@ -84,7 +84,7 @@ final class ReceivedBlock extends ManagedBuffer
     }
   }
 
-  /** All that was sent has come; {@link #failure} says whether it can be read. */
+  /** Ends the block: all that was sent has come; {@link #failure} says whether it can be read. */
   @Override
   public synchronized ManagedBuffer closeAndRead() {
     if (failure == null && !freed && (memory == null || filled != total)) {
@@ -93,7 +93,7 @@ final class ReceivedBlock extends ManagedBuffer
     return this;
   }
 
-  /** Why it cannot be read; empty if it can. */
+  /** The reason why it cannot be read; empty if it can. */
   synchronized Optional<Exception> failure() {
     return Optional.ofNullable(failure);
   }

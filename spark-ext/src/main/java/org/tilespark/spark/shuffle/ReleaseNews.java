@@ -35,7 +35,7 @@ final class ReleaseNews {
   private CompletableFuture<Boolean> askedByTasks = CompletableFuture.completedFuture(false);
   private long askedNanos; // when the last question of tasks began, or an answer came
 
-  /** Nothing yet; {@code release} lets the outputs of a shuffle go. */
+  /** No news yet; {@code release} releases the outputs of a shuffle. */
   ReleaseNews(Consumer<Release> release) {
     this.release = release;
   }

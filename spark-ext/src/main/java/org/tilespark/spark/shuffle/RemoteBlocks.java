@@ -125,7 +125,7 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /**
-   * From now on blocks stay until this is closed.
+   * Keeps the blocks from now on until this is closed.
    *
    * @return false if the budget has no room for all of them; all is as before then
    */

@@ -20,7 +20,7 @@ final class ServedShuffles {
     reasons[at] = whySpark.orElse(null);
   }
 
-  /** Those that are kept, the newest first. */
+  /** The kept entries, the newest first. */
   synchronized List<ServedShuffle> last() {
     List<ServedShuffle> newestFirst = new ArrayList<>();
     for (long i = count - 1; i >= Math.max(0, count - MOST_KEPT); i--) {

@@ -46,7 +46,7 @@ final class ShuffleFit {
             .allMatch(ShuffleFit::isMarked);
   }
 
-  /** Why Spark's own shuffle has to serve this one; empty if memory can. */
+  /** The reason why Spark's own shuffle has to serve this one; empty if memory can. */
   static Optional<String> whyNotInMemory(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
     if (dependency.aggregator().isDefined() || dependency.mapSideCombine()) {
       return Optional.of("it aggregates");

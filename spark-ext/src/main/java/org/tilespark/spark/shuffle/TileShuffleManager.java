@@ -142,8 +142,8 @@ public final class TileShuffleManager extends SortShuffleManager {
   // ---- shuffles that have ended
 
   /**
-   * Lets the outputs of a shuffle go. Spark still knows the shuffle, without outputs: should a plan
-   * run again, so do its map tasks.
+   * Releases the outputs of a shuffle. Spark still knows the shuffle, without outputs: should a
+   * plan run again, so do its map tasks.
    */
   private void release(int shuffle, long lastMap) {
     MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
@@ -181,7 +181,7 @@ public final class TileShuffleManager extends SortShuffleManager {
     Object ask(Object question) throws Exception;
   }
 
-  /** Lets outputs go that the driver says nobody will read; on an executor. */
+  /** Releases the outputs that the driver says nobody will read; on an executor. */
   public static void letGo(Asks driver) throws Exception {
     Optional<TileShuffleManager> manager = current();
     if (manager.isPresent()) {

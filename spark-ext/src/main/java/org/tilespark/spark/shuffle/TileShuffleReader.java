@@ -44,7 +44,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
   /**
    * One partition of one map task.
    *
-   * @param bytes about as many
+   * @param bytes bytes, about
    * @param mapIndex index of the task in the map stage
    */
   record Block(BlockManagerId at, ShuffleBlockId id, long bytes, int mapIndex) {

@@ -147,8 +147,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Lets the outputs of a shuffle go, and their files. What {@link #release} has named stays known:
-   * attempts at map tasks may end later.
+   * Releases the outputs of a shuffle, and their files. What {@link #release} has named stays
+   * known: attempts at map tasks may end later.
    */
   void forget(int shuffleId) {
     letGo(shuffleId, Long.MAX_VALUE);
@@ -156,8 +156,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Lets the outputs of a shuffle go that nobody will read, and their files: all of them, also when
-   * some cannot be let go, as {@link Closing#all}.
+   * Releases the outputs of a shuffle that nobody will read, and their files: all of them, also
+   * when some cannot be released, as {@link Closing#all}.
    */
   void release(Releases.Release release) {
     released.add(release);
@@ -181,7 +181,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return news;
   }
 
-  /** Lets all outputs go. */
+  /** Releases all outputs. */
   void close() {
     withStore(StoredOutputs::close);
   }

@@ -51,7 +51,7 @@ public final class ConcatPlans {
    * Concatenates arrays along an axis.
    *
    * @param inputs two
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @throws IllegalArgumentException if the arrays do not fit each other; says in what
    */

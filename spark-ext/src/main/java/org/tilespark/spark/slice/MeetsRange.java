@@ -24,7 +24,7 @@ public final class MeetsRange extends BlockExpression {
   private final AxisRange range;
   private final boolean isOfSeveral;
 
-  /** For Catalyst, which copies expressions through this constructor; others call {@link #of}. */
+  /** A constructor for Catalyst, which copies expressions through it; others call {@link #of}. */
   public MeetsRange(AxisRange range, boolean isOfSeveral, Seq<Expression> children) {
     super(children);
     this.range = range;

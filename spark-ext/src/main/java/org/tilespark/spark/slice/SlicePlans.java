@@ -44,7 +44,7 @@ public final class SlicePlans {
   /**
    * Some elements along each axis.
    *
-   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, its arrays have
    *     different extents, or nothing is left

@@ -20,7 +20,9 @@ import org.tilespark.kernels.memory.HostMemory;
 final class PositionedWriter extends PosixWriter {
   private static final int BUFFER_BYTES = 4 << 20;
 
-  /** From here on a call costs less than the cache loses while a piece waits for neighbours. */
+  /**
+   * Length from which a call costs less than the cache loses while a piece waits for neighbours.
+   */
   private static final int LONG_BYTES = 8 << 10;
 
   private static final int MOST_BYTES = 256 << 10;

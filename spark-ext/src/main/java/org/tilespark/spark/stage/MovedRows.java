@@ -31,7 +31,7 @@ final class MovedRows implements Iterator<InternalRow> {
   /**
    * Counters of moved rows.
    *
-   * @param blocks that were put together, or cut
+   * @param blocks blocks that were put together, or cut
    * @param whole number of the latter that are one piece
    * @param pieces number of pieces of all of them
    * @param bytes bytes of rows

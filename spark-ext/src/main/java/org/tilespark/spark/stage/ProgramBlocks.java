@@ -41,7 +41,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
 
   private final Seq<LogicalPlan> others;
 
-  /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
+  /** A constructor for Catalyst, which copies nodes through it; others call {@link #of}. */
   public ProgramBlocks(
       StageSpec spec,
       Seq<Attribute> inputs,
@@ -88,8 +88,8 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
   /**
    * The node over arrays that are cut alike.
    *
-   * @param branches at least one, in whose order the program takes its inputs: the blocks of each,
-   *     then the arrays joined to them. The result has the columns of the first
+   * @param branches branches, at least one, in whose order the program takes its inputs: the blocks
+   *     of each, then the arrays joined to them. The result has the columns of the first
    * @param metadata metadata of the values in the result
    * @param gathered shape of the result's blocks, where arrays are gathered
    */

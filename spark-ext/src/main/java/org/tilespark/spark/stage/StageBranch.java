@@ -13,7 +13,7 @@ import org.tilespark.spark.options.Missing;
 /**
  * The columns that a stage reads of one child.
  *
- * @param input by positions in {@code columns}
+ * @param input input by positions in {@code columns}
  * @param columns columns of the child that are read
  */
 public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan child) {

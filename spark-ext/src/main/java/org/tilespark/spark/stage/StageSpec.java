@@ -77,7 +77,7 @@ public record StageSpec(
   /**
    * How the first array is cut, as far as metadata says it of one array.
    *
-   * @param columns that are read of all children
+   * @param columns columns that are read of all children
    */
   Optional<Cuts> cells(List<Attribute> columns) {
     BlockSchema blocks = first().blocks();

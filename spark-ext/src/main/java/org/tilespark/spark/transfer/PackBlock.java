@@ -24,7 +24,7 @@ public final class PackBlock extends BlockExpression {
   private final boolean exact;
 
   /**
-   * For Catalyst and {@link TransferPlans}.
+   * A constructor for Catalyst and {@link TransferPlans}.
    *
    * @param exact true if a value that has to be rounded is an error
    */

@@ -40,8 +40,8 @@ public record PackedBlocks(
   }
 
   /**
-   * Of an expression whose children are a block's own columns, in {@link BlockSchema#blockColumns}'
-   * order.
+   * The facts for an expression whose children are a block's own columns, in {@link
+   * BlockSchema#blockColumns}' order.
    *
    * @param blocks ordinals of these columns in the rows that are read
    */

@@ -30,7 +30,7 @@ public final class UnpackBlock extends BlockExpression {
   private final int part;
 
   /**
-   * For Catalyst and {@link TransferPlans}.
+   * A constructor for Catalyst and {@link TransferPlans}.
    *
    * @param part number of the array: 0 for {@code values}, 1 for {@code imag}
    */

@@ -40,7 +40,7 @@ final class GpuHtml {
   }
 
   private record Executor(Entry entry, ExecutorStatus status) {
-    /** One that has not reported did nothing. */
+    /** An executor that has not reported did nothing. */
     static Executor of(Entry entry) {
       return new Executor(
           entry,
@@ -170,7 +170,7 @@ final class GpuHtml {
         .toPlainString();
   }
 
-  /** Nothing of what is unknown. */
+  /** The number in GiB; no text if it is unknown. */
   private static Object gib(long bytes) {
     return bytes < 0 ? "" : (Object) (bytes / (double) (1L << 30));
   }

@@ -96,7 +96,7 @@ public final class BlockValidator {
    * @param input blocks, and columns that distinguish several arrays
    * @param kind kind of the blocks
    * @param stated extents of the whole array in place of those that the metadata states
-   * @param asDataset makes a DataFrame of a plan
+   * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @return columns code, block, found, expected; no rows if the input is good
    * @throws IllegalArgumentException if the input is streaming

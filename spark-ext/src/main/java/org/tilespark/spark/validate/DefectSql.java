@@ -21,7 +21,7 @@ final class DefectSql {
   /**
    * Expressions for one DataFrame.
    *
-   * @param extents that the column metadata states
+   * @param extents extents that the column metadata states
    * @param further names of the columns that distinguish arrays
    */
   DefectSql(BlockKind kind, Optional<Shape> extents, List<String> further) {
@@ -71,7 +71,7 @@ final class DefectSql {
    * The defects of an array of a block.
    *
    * @param part 0 for {@code values}, 1 for {@code imag}
-   * @param column that name
+   * @param column its name
    */
   List<String> arrayChecks(int part, String column) {
     String length = "length" + part;

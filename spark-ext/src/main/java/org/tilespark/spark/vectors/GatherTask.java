@@ -273,7 +273,7 @@ final class GatherTask<T>
       return id instanceof UnsafeRow struct ? struct.getSizeInBytes() : 0;
     }
 
-    /** All that were added since the last call; null without ids. */
+    /** All ids that were added since the last call; null without ids. */
     private UnsafeArrayData taken() {
       if (!spec.hasIds()) {
         return null;

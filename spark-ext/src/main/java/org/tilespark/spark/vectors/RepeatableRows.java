@@ -47,11 +47,11 @@ import org.tilespark.spark.rows.BlockScan;
 import scala.collection.immutable.Seq;
 
 /**
- * Whether a plan gives the same rows in the same order of the same partitions whenever it is run: a
- * place in that order then means the same row in the pass that counts and in the one that gathers,
- * and in two uses of a result. Files, ranges, local and cached rows do, and operators on them row
- * by row; a global sort of rows that are the same ones does, if its columns distinguish them. A
- * shuffle brings rows in no fixed order, and of other nodes it is not known.
+ * Decides whether a plan gives the same rows in the same order of the same partitions whenever it
+ * is run: a place in that order then means the same row in the pass that counts and in the one that
+ * gathers, and in two uses of a result. Files, ranges, local and cached rows do, and operators on
+ * them row by row; a global sort of rows that are the same ones does, if its columns distinguish
+ * them. A shuffle brings rows in no fixed order, and of other nodes it is not known.
  */
 final class RepeatableRows {
   /** Advice for the user. */
@@ -93,8 +93,8 @@ final class RepeatableRows {
   }
 
   /**
-   * Why the rows of an optimized plan may come in another order, or be others, when it is run
-   * again; empty if they do not.
+   * The reason why the rows of an optimized plan may come in another order, or be others, when it
+   * is run again; empty if they do not.
    */
   static Optional<String> doubt(LogicalPlan plan) {
     if (plan instanceof LogicalQueryStage stage) {
@@ -126,8 +126,8 @@ final class RepeatableRows {
   }
 
   /**
-   * Why the rows of a plan may be others when it is run again, whatever their order; empty if they
-   * are not.
+   * The reason why the rows of a plan may be others when it is run again, whatever their order;
+   * empty if they are not.
    *
    * @param columns columns that must be the same in each run; others may have other values, as
    *     lists whose elements come in no fixed order

@@ -55,7 +55,7 @@ public final class SpreadPlans {
    * re-blocked first.
    *
    * @param name name of the column of arrays
-   * @param asDataset makes a DataFrame of a plan; a query over the places of the blocks runs now
+   * @param asDataset turns a plan into a DataFrame; a query over the places of the blocks runs now
    *     where metadata does not say how they are cut
    * @throws IllegalArgumentException if the blocks are complex, or columns would have the same name
    */

@@ -16,7 +16,7 @@ public final class VectorLength extends BlockExpression {
   private final Boolean isVector;
 
   /**
-   * For Catalyst and {@link VectorPlans}.
+   * A constructor for Catalyst and {@link VectorPlans}.
    *
    * @param isVector true for a Vector of spark.ml or spark.mllib, false for an array
    */

@@ -92,8 +92,8 @@ public final class VectorPlans {
    * Blocks of the matrix whose rows are the vectors of a table.
    *
    * @param names one column of arrays or of Vectors, or one or more columns of numbers
-   * @param asDataset makes a DataFrame of a plan: the first vector tells their length where nothing
-   *     else does, and rows are counted where that is cheap; both run now
+   * @param asDataset turns a plan into a DataFrame: the first vector tells their length where
+   *     nothing else does, and rows are counted where that is cheap; both run now
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if a column is missing or of another type, the table has no
    *     rows, or its rows come in no fixed order and nothing orders them

@@ -156,7 +156,7 @@ public final class NativeLibraries {
   /**
    * Checks that what will be loaded is what the jar holds, and that no other user can change it.
    *
-   * @param directory that {@link #unpack} made
+   * @param directory directory that {@link #unpack} made
    * @throws IOException if it is not, or one can
    */
   static void verify(Path directory) throws IOException {

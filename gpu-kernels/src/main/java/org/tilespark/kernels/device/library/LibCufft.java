@@ -23,7 +23,7 @@ public final class LibCufft {
   public static final int CUFFT_FORWARD = -1;
   public static final int CUFFT_INVERSE = 1;
 
-  /** Those of CUDA 13 and 12, whose interface this is. */
+  /** The libraries of CUDA 13 and 12, whose interface this is. */
   private static final LibraryFinder FINDER =
       new LibraryFinder(
           "cuFFT",

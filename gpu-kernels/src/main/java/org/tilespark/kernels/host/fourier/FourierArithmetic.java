@@ -17,7 +17,8 @@ interface FourierArithmetic<A> {
   int multiply(A w, int rows, int from, Rows<A> x, Rows<A> y);
 
   /**
-   * From transforms of x(2 j) + i x(2 j + 1) to the frequencies 0 to {@code rows} of x, times two.
+   * Converts transforms of x(2 j) + i x(2 j + 1) to the frequencies 0 to {@code rows} of x, times
+   * two.
    *
    * @param w the roots exp(-2 pi i k / (2 rows)), k from 0 to rows / 2
    */
@@ -27,7 +28,8 @@ interface FourierArithmetic<A> {
   int pick(int[] rows, int from, Rows<A> x, Rows<A> y);
 
   /**
-   * From the frequencies 0 to {@code rows} to what is then transformed to x(2 j) + i x(2 j + 1).
+   * Converts the frequencies 0 to {@code rows} to the input of the transform that gives x(2 j) + i
+   * x(2 j + 1).
    */
   int fromHalf(A w, int rows, int from, Rows<A> x, Rows<A> y);
 

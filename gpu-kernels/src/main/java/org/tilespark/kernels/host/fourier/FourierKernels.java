@@ -16,7 +16,7 @@ final class FourierKernels<A> {
 
   private static final boolean VECTORS = HostProfile.current().vectorBits() > 0;
 
-  /** Those of floats. */
+  /** Kernels in float. */
   static final FourierKernels<float[]> FLOAT =
       new FourierKernels<>(
           VECTORS ? new FloatVectorArithmetic() : null,

@@ -33,7 +33,7 @@ public final class HostFourier {
   private final Lines<float[]> floats;
   private final Lines<double[]> doubles;
 
-  /** With vectors where the JVM has them. */
+  /** A transformer with vectors where the JVM has them. */
   public HostFourier() {
     this(FourierKernels.FLOAT, FourierKernels.DOUBLE);
   }

@@ -43,7 +43,7 @@ final class LaneTiles {
     }
   }
 
-  /** From pairs of numbers of the lines, {@code first} and the next on, to rows. */
+  /** Moves pairs of numbers of the lines, {@code first} and the next on, to rows. */
   static <A> void gather(
       Stage<A> lines, int first, int pairs, Target<A> firsts, Target<A> seconds) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {
@@ -57,7 +57,7 @@ final class LaneTiles {
     }
   }
 
-  /** From rows to pairs of numbers of the lines, {@code first} and the next on. */
+  /** Moves rows to pairs of numbers of the lines, {@code first} and the next on. */
   static <A> void scatter(
       Target<A> firsts, Target<A> seconds, Stage<A> lines, int first, int pairs) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {

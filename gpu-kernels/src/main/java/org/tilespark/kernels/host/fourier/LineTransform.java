@@ -83,7 +83,7 @@ final class LineTransform<A> {
     return odd;
   }
 
-  /** For each row of what follows where it comes from; complemented if as a conjugate. */
+  /** The source row of each row that follows; complemented if it is a conjugate. */
   private int[] order() {
     if (way == Way.PRIME && kind == Kind.HALF_TO_REAL) {
       int[] rows = new int[n];

@@ -128,7 +128,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    *
    * @param traffic bytes moved
    * @param flops floating-point operations, 2 M K N
-   * @param tasks that multiply
+   * @param tasks number of tasks that multiply
    * @param seconds estimated time of all of it, by {@link ClusterResources.Rates}
    */
   public record Cost(Traffic traffic, double flops, int tasks, double seconds) {

@@ -3,7 +3,7 @@ package org.tilespark.spark.multiply.cost;
 import java.util.Optional;
 import org.tilespark.spark.block.Bytes;
 
-/** Whether a task's memory holds what a plan asks of it, and why not. */
+/** Checks that a task's memory holds a plan, and says why not. */
 final class TaskMemory {
   /** Inner extent of the panels that must at least fit twice in addition to the tile of C. */
   static final int PANEL_DEPTH = 256;
@@ -17,8 +17,8 @@ final class TaskMemory {
   }
 
   /**
-   * Why a task's memory does not hold a cuboid with a tile of m x n; empty if it does. The extent
-   * along K plays no part.
+   * The reason why a task's memory does not hold a cuboid with a tile of m x n; empty if it does.
+   * The extent along K plays no part.
    */
   Optional<String> refusal(long m, long n) {
     if (shape.reduced().isPresent()) {
@@ -43,7 +43,10 @@ final class TaskMemory {
         : both <= resources.hostBytes();
   }
 
-  /** Why A, or else B, of at most {@code most} bytes, cannot be broadcast; empty if it can. */
+  /**
+   * The reason why A, or else B, of at most {@code most} bytes, cannot be broadcast; empty if it
+   * can.
+   */
   Optional<String> refusalOfBroadcast(boolean left, long most) {
     long small = (left ? shape.a() : shape.b()).bytes();
     if (small > most) {
@@ -74,7 +77,7 @@ final class TaskMemory {
         .map(vectors -> needs(vectors, "host", resources.hostBytes()));
   }
 
-  /** Why blocks of {@code large} cannot be reduced where they are; empty if they can. */
+  /** The reason why blocks of {@code large} cannot be reduced where they are; empty if they can. */
   private static Optional<String> refusalOfReduced(
       boolean left, MultiplyShape.Operand large, long candidates, long most) {
     if (!large.whole()) {

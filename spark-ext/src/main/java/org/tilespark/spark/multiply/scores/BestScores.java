@@ -12,7 +12,9 @@ public final class BestScores {
   private final long[] places; // likewise
   private final int[] counts; // by query
 
-  /** None for {@code queries} queries of at most {@code most} candidates each, 1 or more. */
+  /**
+   * No candidates for {@code queries} queries of at most {@code most} candidates each, 1 or more.
+   */
   public BestScores(int queries, int most) {
     this.most = most;
     this.keys = new double[Math.multiplyExact(queries, most)];

@@ -103,7 +103,7 @@ final class TileScores {
   /**
    * The vectors from {@code first} on become the columns.
    *
-   * @param leastKey by row: a smaller key is not sought
+   * @param leastKey least key by row: a smaller one is not sought
    * @param wanted how many keys of a row are, at most; 0 if all are
    * @return the columns whose keys may be large enough, by a tile of {@code A B^T}; borrowed until
    *     the next call

@@ -27,7 +27,9 @@ public record NpyHeader(
   /** Bytes from the start of a file that hold the magic, the version and every form of length. */
   static final int PREFIX_BYTES = 12;
 
-  /** More than any header of a dense numeric array needs; numpy's own limit is 10,000 bytes. */
+  /**
+   * Limit that is above the header of any dense numeric array; numpy's own limit is 10,000 bytes.
+   */
   static final int MAX_HEADER_BYTES = 1 << 20;
 
   /** numpy aligns the data to this many bytes. */

@@ -17,7 +17,7 @@ final class NpyHeaderParser {
   private int at;
 
   /**
-   * @param longSuffix whether numbers may end in {@code L}: in the formats that Python 2 wrote
+   * @param longSuffix true if numbers may end in {@code L}: in the formats that Python 2 wrote
    */
   NpyHeaderParser(String text, boolean longSuffix) {
     this.text = text;

@@ -22,9 +22,9 @@ interface NpyInput extends Closeable {
   /**
    * Reads exactly {@code bytes} bytes.
    *
-   * @param position in the file
+   * @param position position in the file
    * @param target borrowed
-   * @param offset in {@code target}, in bytes
+   * @param offset offset in {@code target}, in bytes
    * @throws EOFException if the file ends before
    */
   void read(long position, ArrowBuf target, long offset, long bytes) throws IOException;

@@ -118,7 +118,7 @@ record NpyLayout(
     return type.elementBytes();
   }
 
-  /** From the box's first element to its last. */
+  /** The range from the box's first element to its last. */
   @Override
   public List<Chunk> chunks(long[] offset, long[] size) {
     long[] last = new long[offset.length];

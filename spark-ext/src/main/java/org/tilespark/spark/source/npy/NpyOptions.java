@@ -47,7 +47,7 @@ import org.tilespark.spark.source.StorePaths;
  * @param as the type to convert to while reading, if given
  * @param dtype the type to write, if given
  * @param extents the extents to write, if given
- * @param durable whether a write waits for the disk
+ * @param durable true if a write waits for the disk
  */
 public record NpyOptions(
     String path,

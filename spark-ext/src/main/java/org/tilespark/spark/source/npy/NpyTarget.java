@@ -33,7 +33,7 @@ final class NpyTarget implements BlockSink.Target {
    * @param header header of that file
    * @param restored true if the type is that of a file that was read, so that values must be exact
    * @param extentsSource source of the extents, for messages
-   * @param durable whether what is written must be on the disk before the file gets its name
+   * @param durable true if the bytes must be on the disk before the file gets its name
    * @param schema ordinals of the blocks' columns
    */
   NpyTarget(
@@ -78,7 +78,7 @@ final class NpyTarget implements BlockSink.Target {
     return encoder;
   }
 
-  /** Whether what is written must be on the disk before the file gets its name. */
+  /** True if the bytes must be on the disk before the file gets its name. */
   boolean isDurable() {
     return durable;
   }
