@@ -30,6 +30,12 @@ PYTHON_API = """# Python API
 {modules}
 """
 
+JAVA_API = """# Java and Scala API
+
+{link}: `MatrixBlocks`, `VolumeBlocks` and `MllibMatrices`, the options, and the exceptions. Scala calls the same methods.
+"""
+APIDOCS = ROOT / "target" / "apidocs"
+
 # Sphinx's roles, with which docstrings name each other.
 ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc):(?=<code>)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -43,12 +49,17 @@ def on_files(files: Files, config) -> Files:
     modules = ["tilespark", "tilespark.fft", "tilespark.linalg"]
     text = "\n\n".join(f"## {module}\n\n::: {module}" for module in modules)
     files.append(File.generated(config, "python-api.md", content=PYTHON_API.format(modules=text)))
+    link = "[Javadoc](apidocs/index.html)" if APIDOCS.exists() else "Javadoc (`dev/site` after a build)"
+    files.append(File.generated(config, "java-api.md", content=JAVA_API.format(link=link)))
+    for path in sorted(path for path in APIDOCS.rglob("*") if path.is_file()):
+        place = path.relative_to(APIDOCS.parent).as_posix()
+        files.append(File(place, str(APIDOCS.parent), config.site_dir, use_directory_urls=False))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config, files: Files) -> str:
     place = page.file.src_uri
-    if place in PAGES.values() or place == "python-api.md":
+    if place in PAGES.values() or place in ("python-api.md", "java-api.md"):
         return markdown
     return rewritten(markdown, f"docs/{place}", place)
 
