@@ -12,9 +12,9 @@ import org.tilespark.layout.Shape;
  * Transforms need their axes whole, so the array is whole along those; along others it may be a
  * part of a larger one.
  *
- * @param shape of the array as it comes, 1 to 3 axes and one along which equal arrays lie behind
- *     each other, all extents at least 1
- * @param type of the elements, of the parts of complex numbers too; steps say which they take
+ * @param shape shape of the input array, 1 to 3 axes and one that counts consecutive equal arrays,
+ *     all extents at least 1
+ * @param type element type, or the type of the parts of complex numbers; steps say which they take
  * @param isComplex true if it comes as complex numbers
  * @param steps first to last; may be empty
  */
@@ -91,7 +91,9 @@ public record BlockProgram(
     return states;
   }
 
-  /** True if planes may go by themselves, or in slices; see {@link BlockStep#isPlanewise}. */
+  /**
+   * True if planes may be processed separately, or in slices; see {@link BlockStep#isPlanewise}.
+   */
   boolean isPlanewise() {
     return steps.stream().allMatch(BlockStep::isPlanewise);
   }

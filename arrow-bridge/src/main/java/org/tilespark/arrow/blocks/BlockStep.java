@@ -24,14 +24,14 @@ public interface BlockStep extends ArrayStep {
   HostStep onHost(State before);
 
   /**
-   * This step on {@code count} arrays that lie behind each other, as one step on one array with a
-   * leading axis of that extent; empty if it takes vectors, which hardly two arrays share.
+   * This step on {@code count} consecutive arrays, as one step on one array with a leading axis of
+   * that extent; empty if it takes vectors, which hardly two arrays share.
    */
   Optional<BlockStep> repeated(long count);
 
   /**
-   * True if it treats each plane of complex numbers by itself, or takes and gives real numbers, and
-   * takes any slice of an array.
+   * True if it treats each plane of complex numbers separately, or takes and gives real numbers,
+   * and takes any slice of an array.
    */
   default boolean isPlanewise() {
     return false;

@@ -19,15 +19,15 @@ import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
 
 /**
- * The pipeline of an executor with a GPU. Arrays that come and leave whole, in programs that move
- * elements or compute each real number by itself, share trips: equal small ones go together, in one
- * copy up, one launch a step and one copy down; large ones from where they lie, or slice by slice
- * ({@link DeviceBatch}). In other programs equal small arrays are one array with a leading axis,
- * and a large one goes alone, with those that its program takes besides ({@link DeviceRun}); if the
- * program transforms, it needs cuFFT. Parts go up through two small buffers of the device in turn,
- * from which a kernel puts them into the array; what a {@link DeviceProgram} says happens to the
- * array; and parts come down the same way. Copies are contiguous and have streams of their own, so
- * a copy up, a copy down and the work between overlap: the parts of an array go up while the one
+ * The pipeline of an executor with a GPU. Arrays that come and leave whole share trips if their
+ * programs move elements or compute each real number separately: equal small ones go together, in
+ * one copy up, one launch a step and one copy down; large ones directly from their memory, or slice
+ * by slice ({@link DeviceBatch}). In other programs equal small arrays are one array with a leading
+ * axis, and a large one goes alone, with those that its program takes besides ({@link DeviceRun});
+ * if the program transforms, it needs cuFFT. Parts go up through two small buffers of the device in
+ * turn, from which a kernel puts them into the array; what a {@link DeviceProgram} says happens to
+ * the array; and parts come down the same way. Copies are contiguous and have streams of their own,
+ * so a copy up, a copy down and the work between overlap: the parts of an array go up while the one
  * before comes down.
  *
  * <pre>
@@ -174,7 +174,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     }
   }
 
-  /** Where the parts of the array being started go: behind equal ones, or alone. */
+  /** The run that takes the parts of the array being started: with equal ones, or alone. */
   private DeviceRun array() {
     if (!isInParts) {
       if (joined == null || !joined.takes(known.program())) {

@@ -65,9 +65,9 @@ final class DeviceRun implements DeviceWork {
    * A part of a result that will be taken.
    *
    * @param part in all arrays
-   * @param rooms of its array
+   * @param rooms rooms of its array
    * @param number among the parts of its array
-   * @param isLast of these
+   * @param isLast true for the last one of these
    */
   private record Output(Part part, Rooms rooms, int number, boolean isLast) {
     List<HostMemory> room() {
@@ -126,8 +126,8 @@ final class DeviceRun implements DeviceWork {
    * The number of arrays of a program that go together: 1 if they are large, or have no step in
    * common.
    *
-   * @param usualBytes of a batch
-   * @param limitBytes of device memory
+   * @param usualBytes bytes of a usual batch
+   * @param limitBytes most bytes of device memory
    */
   static int together(BlockProgram program, long usualBytes, long limitBytes) {
     List<State> inputs = program.inputs();
@@ -225,8 +225,8 @@ final class DeviceRun implements DeviceWork {
   }
 
   /**
-   * Sends what was put last if it was gathered, since the next parts need that memory. What is read
-   * where it lies is kept until there is enough for a turn: so nobody has a turn and waits for
+   * Sends what was put last if it was gathered, since the next parts need that memory. Parts that
+   * are read in place are kept until there is enough for a turn: so nobody has a turn and waits for
    * parts.
    */
   private void flush() {

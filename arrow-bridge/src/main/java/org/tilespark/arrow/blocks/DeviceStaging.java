@@ -14,7 +14,7 @@ final class DeviceStaging {
   /** Fewer bytes go up without a turn: their copy takes no longer than a thread's wait for it. */
   static final long LEAST_TURN_BYTES = 16L << 20;
 
-  /** What gaps between small parts may take of a staging buffer. */
+  /** Bytes of a staging buffer that gaps between small parts may take. */
   private static final long SLACK_BYTES = 64 << 10;
 
   /** How much smaller than the array work areas are where device memory is scarce. */

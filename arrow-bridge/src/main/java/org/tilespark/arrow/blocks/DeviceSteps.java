@@ -199,7 +199,7 @@ public final class DeviceSteps {
     }
   }
 
-  /** True if cuFFT would be called for each of many small slices: axes lie between others. */
+  /** True if cuFFT would be called for each of many small slices: axes are between others. */
   private boolean isManySlices(List<Integer> axes) {
     Shape shape = state.shape();
     for (int last : axes) {
@@ -266,7 +266,7 @@ public final class DeviceSteps {
     permute(back);
   }
 
-  /** The axes behind all others, in their order here. */
+  /** The axes after all others, in their order here. */
   private Permutation bringToTheEnd(List<Integer> last) {
     return Permutation.of(
         Stream.concat(

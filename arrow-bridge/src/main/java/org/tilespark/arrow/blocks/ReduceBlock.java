@@ -25,7 +25,7 @@ import org.tilespark.layout.Shape;
  * @param bases as there
  * @param type as there
  * @param low the cell's first element along each of the axes; 0 where no result is a place
- * @param extents of the whole array
+ * @param extents extents of the whole array
  */
 record ReduceBlock(
     List<Integer> axes, List<Base> bases, ElementType type, List<Long> low, Shape extents)

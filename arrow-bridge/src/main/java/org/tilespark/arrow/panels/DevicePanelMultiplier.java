@@ -79,8 +79,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
    * Memory for finished tiles.
    *
    * @param plain allocator of any memory, for large tiles
-   * @param mostPinnedBytes of a finished tile, or of what is fetched of it at a time, that is to be
-   *     pinned; pinning is slow, so no more than its share of a pool
+   * @param mostPinnedBytes most bytes of a finished tile, or of a piece that is fetched at a time,
+   *     that are to be pinned; pinning is slow, so no more than its share of a pool
    */
   public record Results(BufferAllocator plain, long mostPinnedBytes) {}
 
@@ -448,8 +448,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * The tile on the device, behind what is queued on the kernels' stream; its sums are whole, and
-   * the epilogue is computed.
+   * The tile on the device, once the queued kernels have run; its sums are whole, and the epilogue
+   * is computed.
    */
   private DeviceBuffer finished(DeviceClock clock, List<ElementwiseProgram> epilogue) {
     OnDevice memories = granted.resource();

@@ -221,8 +221,8 @@ public interface PanelMultiplier extends AutoCloseable {
    *
    * @param start first byte of the first row in the tile
    * @param rowBytes length of each row
-   * @param to where the rows go, one behind the other: memory outside the heap of exactly their
-   *     bytes, pinned for full speed
+   * @param to memory for the rows, one after the other: outside the heap, of exactly their bytes,
+   *     pinned for full speed
    */
   record Rectangle(long start, long rowBytes, long rows, HostMemory to) {}
 

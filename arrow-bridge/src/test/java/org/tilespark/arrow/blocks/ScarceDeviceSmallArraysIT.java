@@ -1,6 +1,6 @@
 package org.tilespark.arrow.blocks;
 
-/** The same where device memory is scarce. */
+/** {@link DeviceSmallArraysIT} with scarce device memory. */
 class ScarceDeviceSmallArraysIT extends DeviceSmallArraysIT {
   @Override
   Twin openTwin() {

@@ -222,7 +222,7 @@ abstract class PanelMultiplierContract {
     return false;
   }
 
-  /** What another operator of the task does that finds no device memory. */
+  /** The work of another operator of the task that finds no device memory. */
   void settle(PanelMultiplier multiplier) {}
 
   /** Columns are selected of the finished tile: of few, and of more than a device has room for. */

@@ -150,8 +150,8 @@ public record ElementwiseProgram(
   }
 
   /**
-   * This program on equal arrays that lie behind each other, with a leading axis along which they
-   * do. It reads places along the other axes, which are those of any of the arrays.
+   * This program on consecutive equal arrays, with a leading axis that counts them. It reads places
+   * along the other axes, which are those of any of the arrays.
    *
    * @throws IllegalArgumentException if it reads vectors
    */

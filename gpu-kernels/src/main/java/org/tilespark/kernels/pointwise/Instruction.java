@@ -39,7 +39,7 @@ public sealed interface Instruction extends Serializable {
     return this;
   }
 
-  /** The same with 0 in place of a constant. */
+  /** This instruction with 0 in place of a constant. */
   default Instruction withoutConstant() {
     return this;
   }

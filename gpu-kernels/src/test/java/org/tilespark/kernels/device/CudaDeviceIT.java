@@ -94,7 +94,7 @@ class CudaDeviceIT {
     new SplittableRandom(4).nextBytes(in);
     byte[] together = new byte[rows * rowBytes];
     byte[] apart = new byte[span];
-    Arrays.fill(apart, (byte) 0x55); // what lies between rows stays
+    Arrays.fill(apart, (byte) 0x55); // the gaps between rows stay
     for (int row = 0; row < rows; row++) {
       System.arraycopy(in, row * pitch, together, row * rowBytes, rowBytes);
       System.arraycopy(in, row * pitch, apart, row * pitch, rowBytes);

@@ -21,7 +21,7 @@ class UploadTurnsIT {
   @Test
   void copiesOfAllThreadsGoUpInTurns() throws Exception {
     CudaDevice device = CudaDevice.open(0);
-    // Guarded by the turns: an event behind the copies of each turn.
+    // Guarded by the turns: an event after the copies of each turn.
     List<CudaEvent> behind = new ArrayList<>();
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try {

@@ -13,7 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Who waits for whom, with marks that the test lets pass. */
+/** The order in which tasks wait for each other, with marks that the test lets pass. */
 class UploadTurnsTest {
   private final UploadTurns turns = new UploadTurns();
 

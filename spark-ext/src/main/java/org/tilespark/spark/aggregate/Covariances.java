@@ -36,7 +36,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
   /**
    * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
    *
-   * @param ddof of covariances: what is taken off the count of rows before the division by it; none
+   * @param ddof number that is subtracted from the count of rows before the division by it; none
    *     for correlations
    * @param backend backend that multiplies columns
    * @param children the block

@@ -49,7 +49,7 @@ final class Scatter {
   private double[] shift; // what was subtracted from these rows; null if nothing was
 
   /**
-   * @param backend where columns are multiplied
+   * @param backend backend that multiplies columns
    */
   Scatter(ElementType type, Covariances.Rows matrix, Backend backend) {
     this.type = type;
@@ -156,7 +156,7 @@ final class Scatter {
    * subtracted, about which rows scatter at most twice as much as about the means of them all.
    */
   private double[] ownMeans(HostMemory values) {
-    // Apart from the first row, so that of equal numbers nothing is left.
+    // The first row is the reference, so that of equal numbers nothing is left.
     double[] first = new double[cols];
     double[] row = new double[cols];
     double[] sums = new double[cols];

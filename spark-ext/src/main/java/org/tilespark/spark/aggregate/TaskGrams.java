@@ -63,8 +63,8 @@ final class TaskGrams {
   }
 
   /**
-   * The product of the transpose of the matrix that was begun and the matrix, (cols, cols), of
-   * which what lies below the diagonal is not defined; valid until the next matrix.
+   * The product of the transpose of the matrix that was begun and the matrix, (cols, cols), whose
+   * elements below the diagonal are not defined; valid until the next matrix.
    *
    * @param rows count of rows that were written
    */

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** What nodes of plans take from the list of their fields. Stateless. */
+/** Operations that nodes of plans derive from the list of their fields. Stateless. */
 public final class NodeFields {
   private NodeFields() {}
 
@@ -15,7 +15,7 @@ public final class NodeFields {
    * A copy of one of Spark's nodes, whose constructor differs between Spark's versions, with
    * another value in one field.
    *
-   * @param field of the node
+   * @param field field of the node
    * @param value in its place
    */
   public static LogicalPlan with(LogicalPlan node, Object field, Object value) {

@@ -129,9 +129,9 @@ public final class TileSparkConf {
           CacheMode.class,
           CacheMode.AUTO,
           Reach.DRIVER,
-          "Where cached blocks are kept: auto keeps them outside the Java heap, where operators read them"
-              + " in place, and on the heap where half of memory.storeSize is full; it needs the"
-              + " plugin. spark takes Spark's own cache.");
+          "Where cached blocks are kept: auto keeps them outside the Java heap, where operators"
+              + " read them in place, and on the heap where half of memory.storeSize is full;"
+              + " it needs the plugin. spark takes Spark's own cache.");
 
   public static final ConfigKey<Optional<Long>> STORE_SIZE =
       ConfigKey.ofBytesOrAuto(

@@ -34,7 +34,7 @@ public final class PieceUnion extends LogicalBlockNode {
     return pieces;
   }
 
-  /** Where each block begins and ends. */
+  /** The bounds of each block. */
   public LogicalPlan marks() {
     return marks;
   }

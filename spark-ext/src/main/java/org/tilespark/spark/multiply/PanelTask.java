@@ -168,7 +168,7 @@ final class PanelTask extends CuboidTask {
   /**
    * The products of one partition.
    *
-   * @param blocks what tiles are cut into
+   * @param blocks cuts tiles into blocks
    */
   PanelTask(
       Job job,

@@ -45,7 +45,7 @@ final class TileBlocks implements Iterator<InternalRow> {
    * @param groups grouping columns of the matrices, one or more; borrowed until the last block has
    *     been handed out
    * @param from first index along K of what was summed; written if blocks are partial
-   * @param extent of what was summed along K
+   * @param extent extent of the sum along K
    */
   record Tiles(Tile tile, List<UnsafeRow> groups, long from, long extent) {}
 
@@ -84,7 +84,7 @@ final class TileBlocks implements Iterator<InternalRow> {
    * The blocks of one task.
    *
    * @param cuboids whose ranks the places of tiles are
-   * @param memory of blocks that a device writes; borrowed
+   * @param memory memory of blocks that a device writes; borrowed
    */
   TileBlocks(
       PanelTask.Job job,
@@ -133,8 +133,8 @@ final class TileBlocks implements Iterator<InternalRow> {
   /**
    * Begins with tiles; those before have been handed out.
    *
-   * @param newValues rows x cols of each, row-major, one behind the other; borrowed until their
-   *     last block has been handed out
+   * @param newValues rows x cols of each, row-major, consecutive; borrowed until their last block
+   *     has been handed out
    * @param mirror true if the transposed tile is to follow
    */
   void begin(HostMemory newValues, Tiles newTiles, boolean mirror) {
@@ -200,7 +200,7 @@ final class TileBlocks implements Iterator<InternalRow> {
     finished.fetch(rectangles, isDone);
   }
 
-  /** What becomes of the values of a block. */
+  /** The target of a block's values. */
   private interface Values {
     void to(long row, long height, long col, long width, HostMemory values);
   }

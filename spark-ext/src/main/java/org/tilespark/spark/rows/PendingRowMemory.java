@@ -78,7 +78,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
   /**
    * The row begun last, which {@code made} points to, as one of its own.
    *
-   * @param planes where its values go
+   * @param planes memory for its values
    */
   public PendingRow begun(UnsafeRow made, List<HostMemory> planes) {
     UnsafeRow row = new UnsafeRow(made.numFields());

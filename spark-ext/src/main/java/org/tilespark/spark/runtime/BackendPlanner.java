@@ -107,7 +107,7 @@ public final class BackendPlanner {
    * so small that a core computes one before it has launched the work on a GPU and waited for it.
    *
    * @param choice for arrays of any size
-   * @param arrayBytes of one array at most; empty if the plan does not tell
+   * @param arrayBytes most bytes of one array; empty if the plan does not tell
    */
   public static BackendChoice unlessSmall(
       BackendChoice choice, OptionalLong arrayBytes, SparkContext context) {

@@ -42,8 +42,8 @@ final class WriteQuery {
   /**
    * The query, with the columns of the DataFrame.
    *
-   * @param schema of the DataFrame
-   * @param extents of the array that is stored
+   * @param schema schema of the DataFrame
+   * @param extents extents of the array that is stored
    */
   static QueryExecution of(Dataset<Row> data, BlockSchema schema, Shape extents) {
     var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;

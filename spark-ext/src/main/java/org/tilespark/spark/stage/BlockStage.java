@@ -144,7 +144,7 @@ public record BlockStage(
 
   /**
    * Bytes of an array of the first input at most, as far as the plan tells: of the whole array, or
-   * of a block where each block is taken by itself.
+   * of a block where each block is taken alone.
    */
   public OptionalLong arrayBytes() {
     StageBranch first = branches.get(0);
@@ -160,7 +160,7 @@ public record BlockStage(
         .min();
   }
 
-  /** What the branches read. */
+  /** The plans of the branches. */
   public List<LogicalPlan> children() {
     return branches.stream().map(StageBranch::child).toList();
   }

@@ -100,7 +100,7 @@ final class CachedTable {
     return made;
   }
 
-  /** The memory of a table as it lies in the cache now; empty if not all of it is there. */
+  /** The memory of a table in the cache now; empty if not all of it is there. */
   private static Optional<CachedTable> current(CachedRDDBuilder table) {
     if (!table.isCachedColumnBuffersLoaded()) {
       return Optional.empty();

@@ -28,11 +28,11 @@ public record GatherSpec(
     String operator)
     implements Serializable {
   /**
-   * What says where rows lie.
+   * The order that gives rows their places.
    *
    * @param columns that order the rows, which were sorted by them
-   * @param isKept false if the blocks of every partition begin at place 0, since nobody asks where
-   *     they lie: rows are not counted then, and need no order
+   * @param isKept false if the blocks of every partition begin at place 0, since nobody asks for
+   *     their places: rows are not counted then, and need no order
    */
   record Order(int columns, boolean isKept) implements Serializable {}
 

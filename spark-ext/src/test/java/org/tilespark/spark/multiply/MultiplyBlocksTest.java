@@ -124,7 +124,7 @@ class MultiplyBlocksTest extends SparkTest {
     }
   }
 
-  /** A device writes such blocks where they go: to rows, to an exchange of parts, to the cache. */
+  /** A device writes these blocks where they go: to rows, to an exchange of parts, to the cache. */
   @Test
   void blocksOfLongRows() {
     TestProduct a = TestProduct.random(ElementType.FLOAT64, 150, 60, 31);

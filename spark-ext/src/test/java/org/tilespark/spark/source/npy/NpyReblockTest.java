@@ -33,7 +33,7 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.Work;
 
-/** Re-blocks beside files, which are read and written in any blocks: nothing is exchanged. */
+/** Re-blocks next to files, which are read and written in any blocks: nothing is exchanged. */
 class NpyReblockTest extends SparkTest {
   private static final int ROWS = 40;
   private static final int COLS = 600;
