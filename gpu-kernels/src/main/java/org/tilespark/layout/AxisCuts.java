@@ -59,7 +59,7 @@ public final class AxisCuts implements Serializable {
   }
 
   /**
-   * As equal parts as can be.
+   * Cuts into parts that are as equal as can be.
    *
    * @param parts how many, at most {@code extent}
    * @param grain extent of blocks: cuts are moved to multiples of it, as long as no part becomes

@@ -124,7 +124,7 @@ public record AxisRange(long start, long step, long count) implements Serializab
     return distance < 0 ? -1 : distance / step;
   }
 
-  /** As numpy writes it: {@code "2:10:2"}, {@code "7::-1"}. */
+  /** The text as numpy writes it: {@code "2:10:2"}, {@code "7::-1"}. */
   @Override
   public String toString() {
     long end = start + (count - 1) * step + (step > 0 ? 1 : -1);

@@ -112,7 +112,7 @@ public final class Box implements Serializable {
     return 31 * Arrays.hashCode(low) + Arrays.hashCode(high);
   }
 
-  /** As numpy slices: {@code [0:4, 6:12]}. */
+  /** The text as numpy slices: {@code [0:4, 6:12]}. */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder("[");

@@ -83,7 +83,7 @@ public final class Extents implements Serializable {
     return shape.hashCode() + (isKnown ? 1 : 0);
   }
 
-  /** As EXPLAIN shows them: {@code "(9, 11, 5)"}, or {@code "of 3 axes"}. */
+  /** The text in EXPLAIN: {@code "(9, 11, 5)"}, or {@code "of 3 axes"}. */
   @Override
   public String toString() {
     return isKnown ? shape.toString() : "of " + rank() + " axes";

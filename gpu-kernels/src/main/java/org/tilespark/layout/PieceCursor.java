@@ -25,7 +25,7 @@ public final class PieceCursor {
     Arrays.setAll(axes, axis -> new CutWalk(cuts.axis(axis)));
   }
 
-  /** As the other one, over images. */
+  /** A cursor over images. */
   public PieceCursor(Images images) {
     this(new Walk[images.axes().size()]);
     Arrays.setAll(axes, axis -> new ImageWalk(images.axes().get(axis)));

@@ -101,7 +101,7 @@ public final class Shape implements java.io.Serializable {
     return Arrays.hashCode(extents);
   }
 
-  /** As numpy prints it: {@code (4096, 64)}. */
+  /** The text as numpy prints it: {@code (4096, 64)}. */
   @Override
   public String toString() {
     return format(extents);

@@ -478,7 +478,7 @@ public record ArrayProgram(
     return follow ? Extents.of(permutation().inverse().apply(next.extents.require())) : extents;
   }
 
-  /** As EXPLAIN shows it: {@code "transform over yz, permute yzx"}. */
+  /** The text in EXPLAIN: {@code "transform over yz, permute yzx"}. */
   @Override
   public String toString() {
     return steps.isEmpty()

@@ -67,7 +67,7 @@ public record Embed(Shape shape, List<Long> low) implements ArrayStep {
     return new Slice(Arrays.stream(part.sizes()).mapToObj(AxisRange::all).toList());
   }
 
-  /** As EXPLAIN shows it: {@code "at [0, 100] of (50, 200)"}. */
+  /** The text in EXPLAIN: {@code "at [0, 100] of (50, 200)"}. */
   @Override
   public String toString() {
     return "at " + low + " of " + shape;

@@ -160,7 +160,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     }
   }
 
-  /** As EXPLAIN shows it: {@code "slice 0:10, 7::-1"}. */
+  /** The text in EXPLAIN: {@code "slice 0:10, 7::-1"}. */
   @Override
   public String toString() {
     return ranges.stream().map(AxisRange::toString).collect(joining(", ", "slice ", ""));

@@ -11,7 +11,7 @@ import org.tilespark.arrow.store.MapOutput.RangeSink;
  * from memory once. For several threads; valid while the memory of the images is.
  */
 final class Frames {
-  /** About the bytes of a frame; it ends with the image that reaches them. */
+  /** Usual bytes of a frame; it ends with the image that reaches them. */
   static final long FRAME_BYTES = 1 << 20;
 
   private static final int MOST_RANGE_BYTES = 1 << 30;

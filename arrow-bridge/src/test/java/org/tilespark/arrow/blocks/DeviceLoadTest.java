@@ -34,7 +34,7 @@ class DeviceLoadTest {
     return HostMemory.ofArray(array);
   }
 
-  /** As {@code from+bytes>to}, with {@code from} relative to an address. */
+  /** Uploads as texts {@code from+bytes>to}, with {@code from} relative to an address. */
   private List<String> uploads(long base) {
     return load.uploads().stream()
         .map(u -> u.from().offset() - base + "+" + u.from().bytes() + ">" + u.toBytes())

@@ -16,7 +16,7 @@ class HostRangesTest {
     ranges.add(HostMemory.ofAddress(BASE + at, bytes), source);
   }
 
-  /** As {@code from+bytes>to}, rows as {@code from+row/pitch*rows>to}. */
+  /** Copies as texts {@code from+bytes>to}, rows as {@code from+row/pitch*rows>to}. */
   private List<String> copies(Region region) {
     return ranges.copies(region).stream()
         .map(

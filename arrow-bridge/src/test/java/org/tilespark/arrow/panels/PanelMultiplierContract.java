@@ -511,7 +511,7 @@ abstract class PanelMultiplierContract {
         return random.nextDouble();
       }
     },
-    /** All additions err to the same side. */
+    /** Equal numbers: all additions err to the same side. */
     CONSTANT {
       @Override
       double next(SplittableRandom random) {

@@ -114,7 +114,7 @@ class MapOutputTest {
     return values;
   }
 
-  /** As many as a row of these values can have. */
+  /** Most fields that a row of these values can have. */
   private static int fields(long[] row) {
     return row.length / 2;
   }

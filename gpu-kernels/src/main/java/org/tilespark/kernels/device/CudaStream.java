@@ -180,7 +180,7 @@ public final class CudaStream extends Owned {
   }
 
   /**
-   * As the other one, of rows that lie apart on the device too.
+   * Queues a copy as the other method does, of rows with gaps on the device too.
    *
    * @param fromPitchBytes from one row's first byte to the next one's on the device, at least
    *     {@code rowBytes}

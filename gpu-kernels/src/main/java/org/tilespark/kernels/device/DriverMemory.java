@@ -69,7 +69,7 @@ final class DriverMemory {
     }
   }
 
-  /** As {@link CudaDevice#allocate}; the address. */
+  /** Allocates as {@link CudaDevice#allocate} does; returns the address. */
   long allocate(long bytes, CudaStream stream) {
     device.enter();
     DevicePointer pointer = new DevicePointer();

@@ -64,7 +64,7 @@ public record HostProfile(
     return Current.PROFILE;
   }
 
-  /** As EXPLAIN shows it: {@code 512-bit vectors}. */
+  /** The text in EXPLAIN: {@code 512-bit vectors}. */
   public String describe() {
     return vectorBits == 0 ? "no vectors" : vectorBits + "-bit vectors";
   }

@@ -212,7 +212,8 @@ final class DoubleSteps extends TensorSteps {
   }
 
   /**
-   * As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes.
+   * Strides as {@code DoubleArguments} has them; of one matrix the stride is any that the driver
+   * takes.
    *
    * @param tile rows of a tile, or columns of a team's
    */

@@ -3,10 +3,10 @@ package org.tilespark.kernels.multiply;
 /** How exactly a product of FLOAT or DOUBLE matrices is computed. */
 public enum Precision {
   /**
-   * As the elements' type: errors of a float32 sum for FLOAT, of a float64 sum for DOUBLE. A device
-   * sums FLOAT in float32: a product or partial sum beyond 3.4e38 may make an element infinite or
-   * NaN there, although the whole sum is in range, and products below 2^-149 are lost. The host
-   * sums again in double what is not finite.
+   * Precision of the elements' type: errors of a float32 sum for FLOAT, of a float64 sum for
+   * DOUBLE. A device sums FLOAT in float32: a product or partial sum beyond 3.4e38 may make an
+   * element infinite or NaN there, although the whole sum is in range, and products below 2^-149
+   * are lost. The host sums again in double what is not finite.
    */
   FULL {
     @Override

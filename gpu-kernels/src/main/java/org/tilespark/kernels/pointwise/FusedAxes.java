@@ -50,7 +50,7 @@ public final class FusedAxes {
     return groups[axis];
   }
 
-  /** Their extents in an array of a shape. */
+  /** The axes' extents in an array of a shape. */
   public long[] extents(Shape shape) {
     long[] extents = new long[rank];
     Arrays.fill(extents, 1);

@@ -15,7 +15,7 @@ final class HostMath {
     return (x < 0 ? e : 1) / (1 + e);
   }
 
-  /** As C's and numpy's, which give 1 where Java gives NaN. */
+  /** The power by C's and numpy's rules, which give 1 where Java gives NaN. */
   static double pow(double x, double y) {
     return x == 1 || (x == -1 && Double.isInfinite(y)) ? 1 : Math.pow(x, y);
   }

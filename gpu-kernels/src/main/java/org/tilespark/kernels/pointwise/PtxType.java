@@ -41,7 +41,7 @@ enum PtxType {
     };
   }
 
-  /** As PTX calls it. */
+  /** PTX's name of the type. */
   @Override
   public String toString() {
     return name().toLowerCase(java.util.Locale.ROOT);

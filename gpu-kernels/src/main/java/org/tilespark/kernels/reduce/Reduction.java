@@ -5,8 +5,8 @@ import org.tilespark.layout.ElementType;
 /** Reductions of a sequence of numbers. */
 public enum Reduction {
   /**
-   * Their sum: of integers INT64, modulo 2^64; of floating-point numbers FLOAT64, added in the
-   * order of {@link ReductionProblem#TREE}; 0 of nothing.
+   * The sum of the numbers: of integers INT64, modulo 2^64; of floating-point numbers FLOAT64,
+   * added in the order of {@link ReductionProblem#TREE}; 0 of nothing.
    */
   SUM {
     @Override

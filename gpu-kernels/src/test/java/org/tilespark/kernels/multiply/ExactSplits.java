@@ -76,7 +76,7 @@ public enum ExactSplits {
     }
   };
 
-  /** As many products of the middle parts' numbers stay below 2^24. */
+  /** Most products of the middle parts' numbers, which keep their sum below 2^24. */
   private static final int MOST_MIDDLE = 200;
 
   abstract float inA(long step, SplittableRandom random);

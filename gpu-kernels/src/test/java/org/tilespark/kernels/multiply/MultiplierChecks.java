@@ -34,7 +34,7 @@ public abstract class MultiplierChecks {
   private static final int GUARD_ELEMENTS = 32;
   private static final double GUARD = -0x1.dp33;
 
-  /** As many elements of C are compared, all of them in smaller ones. */
+  /** Most elements of C that are compared; smaller ones are compared whole. */
   private static final int MOST_COMPARED = 20_000;
 
   /** Element types of matrices. */
@@ -68,7 +68,7 @@ public abstract class MultiplierChecks {
         return random::nextDouble;
       }
     },
-    /** All the same: every addition errs to the same side. */
+    /** Equal numbers: every addition errs to the same side. */
     CONSTANT {
       @Override
       DoubleSupplier source(SplittableRandom random) {
@@ -116,11 +116,11 @@ public abstract class MultiplierChecks {
     BEHIND,
     /** With gaps: of A whole rows, of B and C enough elements that rows begin unevenly. */
     APART,
-    /** All have the same A. */
+    /** Products with one A. */
     SAME_A,
-    /** All have the same B. */
+    /** Products with one B. */
     SAME_B,
-    /** All have the same A and B. */
+    /** Products with one A and one B. */
     SAME,
     /** Rows of all products side by side. */
     BESIDE,
@@ -169,7 +169,7 @@ public abstract class MultiplierChecks {
         shape[0], shape[1], shape[2], type, (which & 1) != 0, (which & 2) != 0, dense, random);
   }
 
-  /** As above, with extents one by one. */
+  /** A problem with extents one by one. */
   protected static MultiplyProblem problem(
       long m,
       long k,
@@ -191,7 +191,7 @@ public abstract class MultiplierChecks {
         .withFactors(factors(random));
   }
 
-  /** Plain ones more often than others, of which whole numbers make exact results. */
+  /** Factors, plain ones more often than others, of which whole numbers make exact results. */
   private static MultiplyProblem.Factors factors(SplittableRandom random) {
     double[] alphas = {-1, 0.5, 1.75, -3, 1};
     double[] betas = {0, 1, -1, 0.5, 2.25};
@@ -353,7 +353,7 @@ public abstract class MultiplierChecks {
     };
   }
 
-  /** As above; terms of scaled rows and columns are as those that are badly scaled. */
+  /** The bound for terms: those of scaled rows and columns are as those that are badly scaled. */
   protected final double allowed(MultiplyProblem problem, Terms terms) {
     return allowed(problem, terms == Terms.SCALED ? Inputs.BADLY_SCALED : Inputs.SIGNED);
   }
@@ -384,7 +384,7 @@ public abstract class MultiplierChecks {
     }
   }
 
-  /** As above for one problem, with extents of 5 and more. */
+  /** Checks one problem, with extents of 5 and more. */
   protected final void checkNanAndInfinity(Multiplier multiplier, MultiplyProblem problem) {
     long m = problem.m();
     long n = problem.n();

@@ -140,7 +140,9 @@ class MultiplyChoicesTest {
     assertThrows(IllegalArgumentException.class, () -> new MultiplyWay(""));
   }
 
-  /** All of C, of K what takes a few milliseconds, in the memory of the whole. */
+  /**
+   * Trials take all of C, and of K as much as takes a few milliseconds, in the memory of the whole.
+   */
   @Test
   void trialsAreShort() {
     MultiplyProblem tall =

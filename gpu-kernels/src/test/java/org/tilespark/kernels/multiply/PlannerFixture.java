@@ -65,7 +65,7 @@ final class PlannerFixture {
 
   static final KernelIndex HOPPER = KernelIndex.parse(UNCUT);
 
-  /** All of it. */
+  /** An index with all kernels. */
   static final KernelIndex CUTTING =
       KernelIndex.parse(
           UNCUT

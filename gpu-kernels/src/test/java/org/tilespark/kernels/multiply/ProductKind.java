@@ -36,7 +36,7 @@ public enum ProductKind {
     return precision;
   }
 
-  /** As it is written on a command line, such as {@code float16}. */
+  /** The name on a command line, for instance {@code float16}. */
   public String word() {
     return name().toLowerCase(Locale.ROOT);
   }

@@ -265,7 +265,7 @@ class TensorBatchesTest {
         new Object[] {Precision.TF32, ElementType.FLOAT32});
   }
 
-  /** All plans for a problem; how many of them cut K. */
+  /** Checks all plans for a problem; returns how many of them cut K. */
   private static int check(MultiplyProblem problem, long seed) {
     return check(problem, seed, H200);
   }

@@ -172,7 +172,7 @@ class MultiplyTunerTest {
         Files.readString(store(directory).file()).contains("= " + LARGE_TILE), "in its file");
   }
 
-  /** Both found no choice and tried; the first that wrote is right, for both. */
+  /** The first choice on disk is right for two tuners that found none and tried. */
   @Test
   void theFirstChoiceOnDiskStays(@TempDir Path directory) {
     MultiplyTuner slow = tuner(Optional.of(store(directory)), 1000);

@@ -47,9 +47,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   private static final int SPARSE = 64;
 
   /**
-   * As the metadata states it; where that states no extents, as one query over the coordinate
-   * columns finds, which runs now: it reads no values, and of blocks that are made of a table's
-   * rows it counts these.
+   * The array as the metadata states it; where that states no extents, as one query over the
+   * coordinate columns finds, which runs now: it reads no values, and of blocks that are made of a
+   * table's rows it counts these.
    *
    * @param missing meaning of missing blocks
    * @param asDataset turns a plan into a DataFrame

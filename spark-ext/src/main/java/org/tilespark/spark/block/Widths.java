@@ -89,7 +89,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
                 .formatted(rank, String.join("; ", Collections.nCopies(rank, "2,3"))));
   }
 
-  /** As {@link #ofPad} and {@link #ofHalo} read it. */
+  /** The text that {@link #ofPad} and {@link #ofHalo} read. */
   @Override
   public String toString() {
     List<String> axes = new ArrayList<>();

@@ -48,7 +48,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   /** Kryo then refuses batches of ours, which it does not know. */
   private static final String REGISTRATION_REQUIRED = "spark.kryo.registrationRequired";
 
-  /** As Spark makes it, once in each process. */
+  /** A constructor for Spark, which calls it once in each process. */
   public BlockCacheSerializer() {}
 
   // ---- who caches

@@ -116,8 +116,8 @@ public final class Attributes {
   }
 
   /**
-   * As much of an ordering as can be told in terms of other columns: what follows orders only
-   * within equal values of what is before it.
+   * The longest beginning of an ordering in terms of other columns: what follows orders only within
+   * equal values of what is before it.
    */
   public static Seq<SortOrder> renamedOrdering(
       Seq<SortOrder> ordering, Function<Attribute, Optional<? extends Expression>> names) {

@@ -95,7 +95,7 @@ public record AssembleSpec(
   }
 
   /**
-   * As EXPLAIN shows it: {@code "matrix 7 x 5, missing=error, shuffle predicted 123 bytes into 2
+   * The text in EXPLAIN: {@code "matrix 7 x 5, missing=error, shuffle predicted 123 bytes into 2
    * blocks"}.
    */
   @Override

@@ -56,7 +56,7 @@ public record CutSpec(
     return images.isEmpty() ? new PieceCursor(cuts) : new PieceCursor(images.get());
   }
 
-  /** As EXPLAIN shows it: {@code "matrix at every 4 x every 6"}. */
+  /** The text in EXPLAIN: {@code "matrix at every 4 x every 6"}. */
   @Override
   public String toString() {
     return kind.label()

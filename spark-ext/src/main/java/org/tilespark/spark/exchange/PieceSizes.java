@@ -28,7 +28,7 @@ public final class PieceSizes {
   }
 
   /**
-   * As the other one, of images.
+   * Sizes of pieces of images.
    *
    * @param images images that make the array of {@code target}; empty if it is that of {@code
    *     source}

@@ -145,7 +145,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
     return places.head();
   }
 
-  /** Their columns, in {@link PlaceColumn}'s order. */
+  /** The columns of the places, in {@link PlaceColumn}'s order. */
   public List<Attribute> placeColumns() {
     return ScalaInterop.list(placeColumns);
   }

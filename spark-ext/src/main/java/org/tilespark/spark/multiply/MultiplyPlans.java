@@ -374,7 +374,7 @@ public final class MultiplyPlans {
           said.isWhole(0) || whole.get(0) || stated && blocks.extent(0) >= rows);
     }
 
-    /** As stated by metadata, else as the blocks' coordinates say. */
+    /** The shape as stated by metadata, else as the blocks' coordinates say. */
     static MatrixShape of(
         BlockFrame frame,
         Missing missing,

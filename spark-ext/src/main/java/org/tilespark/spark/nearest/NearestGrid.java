@@ -103,7 +103,7 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
     return right.size() > 1;
   }
 
-  /** As metrics and logs show it: {@code 4 x 2}. */
+  /** The text in metrics and logs: {@code 4 x 2}. */
   @Override
   public String toString() {
     return left.size() + " x " + right.size();

@@ -19,7 +19,7 @@ public record NearestSpec(int k, Metric metric, String function, boolean outer)
     return new Reduction.Nearest(k, metric);
   }
 
-  /** As EXPLAIN shows it. */
+  /** The text in EXPLAIN. */
   @Override
   public String toString() {
     return "%s by %s%s".formatted(k, function, outer ? ", left outer" : "");

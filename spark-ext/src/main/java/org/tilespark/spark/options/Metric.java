@@ -5,11 +5,11 @@ import org.tilespark.spark.error.Require;
 
 /** Scores of two vectors. */
 public enum Metric {
-  /** Their inner product; larger is nearer. */
+  /** The inner product of two vectors; larger is nearer. */
   INNER,
   /**
-   * Their inner product over the product of their norms; larger is nearer. NaN where a vector is
-   * zero.
+   * The inner product of two vectors over the product of their norms; larger is nearer. NaN where a
+   * vector is zero.
    */
   COSINE,
   /** The norm of their difference; smaller is nearer. */
@@ -33,7 +33,7 @@ public enum Metric {
         what + " is '" + text + "'; expected inner, cosine or euclidean");
   }
 
-  /** As users write it. */
+  /** The name as users write it. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

@@ -37,7 +37,7 @@ public enum Missing {
     throw new IllegalArgumentException(what + " is '" + text + "'; expected error or zero");
   }
 
-  /** As users write it. */
+  /** The name as users write it. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

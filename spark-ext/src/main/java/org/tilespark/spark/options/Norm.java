@@ -6,7 +6,7 @@ import java.util.Locale;
 public enum Norm {
   /** The inverse. */
   BACKWARD,
-  /** Both, by the square root. */
+  /** Both transforms, by the square root. */
   ORTHO,
   /** The forward one. */
   FORWARD;

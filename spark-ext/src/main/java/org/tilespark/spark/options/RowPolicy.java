@@ -18,7 +18,7 @@ public enum RowPolicy {
     return valueOf(word.toUpperCase(Locale.ROOT));
   }
 
-  /** As users write it. */
+  /** The name as users write it. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

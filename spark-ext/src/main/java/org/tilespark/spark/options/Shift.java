@@ -10,7 +10,7 @@ public enum Shift {
   SPECTRUM,
   /** The volume. */
   VOLUME,
-  /** Both. */
+  /** Both sides. */
   BOTH;
 
   /** True if the spectrum's origin is in the middle. */

@@ -59,7 +59,7 @@ public enum Window {
     return factors;
   }
 
-  /** As users write it. */
+  /** The name as users write it. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

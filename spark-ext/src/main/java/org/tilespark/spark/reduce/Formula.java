@@ -37,11 +37,14 @@ record Formula(
   enum Complex {
     /** No complex elements. */
     REFUSED,
-    /** All; expressions say what they do with them. */
+    /** All complex elements; expressions say what they do with them. */
     TAKEN,
-    /** All: the real and the imaginary parts of the result are made of those of the elements. */
+    /**
+     * All complex elements: the real and the imaginary parts of the result are made of those of the
+     * elements.
+     */
     BY_PARTS,
-    /** All: the numbers of their real and of their imaginary parts are added. */
+    /** All complex elements: the numbers of their real and of their imaginary parts are added. */
     ADDED
   }
 
@@ -68,7 +71,7 @@ record Formula(
         return isFloating(elements) ? elements : ValueType.real(ElementType.FLOAT64);
       }
     },
-    /** As FRACTION; of complex numbers the type of their parts. */
+    /** The type of FRACTION; of complex numbers the type of their parts. */
     SIZE {
       @Override
       ValueType of(ValueType elements) {

@@ -111,7 +111,7 @@ public final class ReductionPlans {
     return new ReductionPlans(input, call).plan(reduction.formula());
   }
 
-  /** As the other one, by a formula. */
+  /** Reduces by a formula. */
   static LogicalPlan reduce(LogicalPlan input, Formula formula, Call call) {
     return new ReductionPlans(input, call).plan(formula);
   }

@@ -29,7 +29,7 @@ public final class ArrayRowWriter {
     this(columns, arrayOrdinal, type, new SingleRowAllocator());
   }
 
-  /** As the other one, of rows in {@code memory}, which is borrowed. */
+  /** A writer of rows in {@code memory}, which is borrowed. */
   public ArrayRowWriter(int columns, int arrayOrdinal, ElementType type, PendingRowMemory memory) {
     this(columns, arrayOrdinal, type, (RowAllocator) memory);
   }

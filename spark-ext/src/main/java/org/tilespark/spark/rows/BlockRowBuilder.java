@@ -49,7 +49,7 @@ public final class BlockRowBuilder {
     this(schema, blocks, keys, carried, new SingleRowAllocator());
   }
 
-  /** As the other one, of rows in memory of {@code allocator}. */
+  /** A builder of rows in memory of {@code allocator}. */
   BlockRowBuilder(
       StructType schema,
       BlockSchema blocks,

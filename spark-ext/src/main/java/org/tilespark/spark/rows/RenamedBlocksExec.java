@@ -87,7 +87,7 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
     return output;
   }
 
-  /** As the projection had it: the plan around was made with it. */
+  /** The projection's partitioning: the plan around was made with it. */
   @Override
   public Partitioning outputPartitioning() {
     return partitioning;

@@ -135,7 +135,7 @@ public final class BackendPlanner {
         : cpu + ": " + probe.whyNot();
   }
 
-  /** As in {@code cpu (512-bit vectors)}. */
+  /** The text for the CPU, as {@code cpu (512-bit vectors)}. */
   private static String cpu() {
     return "cpu (" + HostProfile.current().describe() + ")";
   }

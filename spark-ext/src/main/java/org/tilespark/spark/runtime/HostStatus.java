@@ -23,11 +23,11 @@ public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     PINNED_KEPT("pinnedKeptBytes"),
     /** {@code memory.pinnedPoolSize}; memory that stores held once is kept in addition. */
     PINNED_POOL("pinnedPoolBytes"),
-    /** Plain, alive now. */
+    /** Plain memory, alive now. */
     PLAIN_HELD("plainHeldBytes"),
-    /** Plain, most ever alive. */
+    /** Plain memory, most ever alive. */
     PLAIN_PEAK("plainPeakBytes"),
-    /** Plain, kept for reuse. */
+    /** Plain memory, kept for reuse. */
     PLAIN_KEPT("plainKeptBytes"),
     /** {@code memory.hostPoolSize}; without a device, what stores held once is kept too. */
     PLAIN_POOL("plainPoolBytes");

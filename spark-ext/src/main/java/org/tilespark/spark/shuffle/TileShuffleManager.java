@@ -45,7 +45,7 @@ public final class TileShuffleManager extends SortShuffleManager {
   private final Releases releases = new Releases();
   private final ServedShuffles served = new ServedShuffles();
 
-  /** As Spark makes it, once in each process. */
+  /** A constructor for Spark, which calls it once in each process. */
   public TileShuffleManager(SparkConf conf) {
     super(conf);
     this.conf = conf;

@@ -106,7 +106,7 @@ public final class MeetsRange extends BlockExpression {
     return List.of(range, isOfSeveral);
   }
 
-  /** As EXPLAIN shows it: {@code "row#1, rows#3 meet 0:100"}. */
+  /** The text in EXPLAIN: {@code "row#1, rows#3 meet 0:100"}. */
   @Override
   public String toString() {
     return childList().get(0) + ", " + childList().get(1) + " meet " + range;

@@ -129,7 +129,7 @@ public abstract class BlockDataSource
         "format " + shortName() + " writes one array and takes no partition columns");
   }
 
-  /** As Spark's own sources say it. */
+  /** The error that Spark's own sources throw. */
   private static RuntimeException alreadyExists(BlockSink sink) {
     throw ErrorBoundary.thrown(
         QueryCompilationErrors.outputPathAlreadyExistsError(

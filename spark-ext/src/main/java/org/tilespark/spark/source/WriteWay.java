@@ -4,10 +4,10 @@ import java.util.Set;
 
 /** How the tasks of one machine write at places inside one file. */
 enum WriteWay {
-  /** They store into mappings of the file, whose space is reserved before. */
+  /** Stores into mappings of the file, whose space is reserved before. */
   MAPPED,
 
-  /** They call the system with a position for each piece. */
+  /** Calls of the system with a position for each piece. */
   POSITIONED;
 
   /**

@@ -150,7 +150,7 @@ public record StageSpec(
         Arrays.stream(blockShape.toArray()).mapToObj(AxisCuts::every).toArray(AxisCuts[]::new));
   }
 
-  /** As EXPLAIN shows it: {@code "volume (9, 11, 5): transform over yz"}. */
+  /** The text in EXPLAIN: {@code "volume (9, 11, 5): transform over yz"}. */
   @Override
   public String toString() {
     return out.kind().label()

@@ -76,7 +76,7 @@ public record GatherSpec(
             .formatted(operator, skips() ? " that are not left out" : ""));
   }
 
-  /** As EXPLAIN shows it. */
+  /** The text in EXPLAIN. */
   @Override
   public String toString() {
     return "%s, length %s, %s rows a block%s%s%s"

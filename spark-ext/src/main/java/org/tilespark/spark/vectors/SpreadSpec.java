@@ -26,7 +26,7 @@ public record SpreadSpec(
     Option<Shape> extents,
     String operator)
     implements Serializable {
-  /** As EXPLAIN shows it. */
+  /** The text in EXPLAIN. */
   @Override
   public String toString() {
     return (isCells ? "elements" : "rows")

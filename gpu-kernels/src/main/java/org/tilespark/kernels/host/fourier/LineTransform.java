@@ -31,7 +31,7 @@ final class LineTransform<A> {
     COMPLEX,
     EVEN,
     ODD,
-    /** As complex ones without imaginary parts. */
+    /** A prime length: real lines are transformed as complex ones without imaginary parts. */
     PRIME
   }
 

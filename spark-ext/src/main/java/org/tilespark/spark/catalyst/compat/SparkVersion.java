@@ -22,7 +22,7 @@ public final class SparkVersion {
 
   private SparkVersion() {}
 
-  /** As Spark states it: {@code 4.3.0}. */
+  /** The version as Spark states it: {@code 4.3.0}. */
   public static String running() {
     return org.apache.spark.package$.MODULE$.SPARK_VERSION();
   }

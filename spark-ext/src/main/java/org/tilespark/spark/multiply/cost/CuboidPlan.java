@@ -30,13 +30,13 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
     BROADCAST_LEFT,
     /** B goes to every task whole; blocks of A stay where they are. */
     BROADCAST_RIGHT,
-    /** Both are cut and shuffled to P x Q x R cuboids. */
+    /** Cuboids: both operands are cut and shuffled to P x Q x R of them. */
     CUBOID,
-    /** As cuboids where A's blocks are already: only B is shuffled. */
+    /** Cuboids where A's blocks are already: only B is shuffled. */
     LEFT_IN_PLACE,
-    /** As cuboids where B's blocks are already: only A is shuffled. */
+    /** Cuboids where B's blocks are already: only A is shuffled. */
     RIGHT_IN_PLACE,
-    /** As cuboids where the blocks of both are already. */
+    /** Cuboids where the blocks of both are already. */
     BOTH_IN_PLACE;
 
     /** True if one operand goes to every task whole. */
@@ -156,7 +156,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    */
   public record CuboidCuts(AxisCuts m, AxisCuts k, AxisCuts n) {}
 
-  /** As EXPLAIN shows it: the choice with its cost, and the best of the rejected. */
+  /** The text in EXPLAIN: the choice with its cost, and the best of the rejected. */
   @Override
   public String toString() {
     return chosen
