@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 def knn(a: Any, b: Any, k: int, metric: str) -> DataFrame:
     """The ``k`` nearest rows of ``b`` of each row of ``a``.
 
-    Scores are computed in double, whatever the dtype. Equal scores are ranked by the neighbour's place, NaN behind all
-    numbers.
+    Scores are computed in double, whatever the dtype. Equal scores are ranked by the neighbour's place, NaN last.
 
     Args:
         a: the queries, (queries, features); or a batch of these matrices.

@@ -21,7 +21,7 @@ public interface ArrayStep extends Serializable {
    * The array after this step.
    *
    * @param before the array before this step
-   * @throws IllegalArgumentException if this step cannot be done on such an array, with the reason
+   * @throws IllegalArgumentException if this step cannot be done on that array, with the reason
    */
   State after(State before);
 

@@ -43,7 +43,7 @@ import org.tilespark.kernels.select.SelectionPlan;
  * the upload would have been. So kernels find the same bytes at the same places either way.
  *
  * <p>The finished tile comes down in rectangles to where they are wanted, or as a whole: into
- * pinned memory if it is small beside the pool, else in pieces into plain memory. Where columns of
+ * pinned memory if it is small against the pool, else in pieces into plain memory. Where columns of
  * it are selected, the tile stays, unless there are too many.
  */
 public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.Pipeline {

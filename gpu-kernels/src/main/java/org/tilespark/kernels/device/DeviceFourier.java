@@ -93,7 +93,7 @@ public final class DeviceFourier implements AutoCloseable {
           throw e;
         }
         refusal =
-            refusal == null ? e : refusal; // cuFFT has no such plan; another way may be possible
+            refusal == null ? e : refusal; // cuFFT has no plan for it; another way may be possible
         continue;
       }
       if (least == null || work < least.workBytes()) {

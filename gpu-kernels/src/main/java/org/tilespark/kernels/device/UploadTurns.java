@@ -24,7 +24,7 @@ public final class UploadTurns implements AutoCloseable {
 
   UploadTurns() {}
 
-  /** A place behind copies in a stream's queue. */
+  /** A place after copies in a stream's queue. */
   interface Mark extends AutoCloseable {
     /** Waits until the copies are done. */
     void synchronize();

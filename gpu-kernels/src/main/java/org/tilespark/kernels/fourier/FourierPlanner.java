@@ -13,7 +13,7 @@ import org.tilespark.layout.Shape;
  * Chooses plans of cuFFT that together compute a {@link FourierProblem}. Axes of extent 1 need
  * none. Adjacent transformed axes are one plan; of the axes before and after them one can be its
  * batch, and if there are both it is executed once for each step of those before (a plan over the
- * middle axis alone: a caller that has many such steps does better to permute).
+ * middle axis alone: a caller that has many of them does better to permute).
  *
  * <p>There are several ways, each with less work area and more executions than the one before:
  * {@code 0} as said, {@code 1} axis by axis, and {@code n} axis by axis with batches in 2^(n - 1)
