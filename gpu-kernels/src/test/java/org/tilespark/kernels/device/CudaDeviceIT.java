@@ -115,7 +115,7 @@ class CudaDeviceIT {
       stream.downloadRows(buffer, 5, pinned.memory(), pitch, rowBytes, rows);
       stream.synchronize();
       pinned.memory().copyTo(HostMemory.ofArray(back));
-      HostMemory everySecond = pinned.memory().slice(0, (rows / 2) * rowBytes);
+      HostMemory everySecond = pinned.memory().slice(0, (rows / 2) * (long) rowBytes);
       stream.downloadRows(buffer, 5, 2L * rowBytes, everySecond, rowBytes, rowBytes, rows / 2);
       stream.synchronize();
       byte[] halves = new byte[(rows / 2) * rowBytes];

@@ -206,7 +206,7 @@ class TileBlocksTest {
       for (int at = 0; at < values.length; at++) {
         long inRow = fromRow - TILE.row() + at / width;
         long inCol = fromCol - TILE.col() + at % width;
-        assertEquals((matrix * TILE.rows() + inRow) * TILE.cols() + inCol, values[at]);
+        assertEquals((double) ((matrix * TILE.rows() + inRow) * TILE.cols() + inCol), values[at]);
       }
       elements += values.length;
       if (partial) {
