@@ -1,14 +1,17 @@
 package org.tilespark.spark.vectors;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.columnar.CachedBatch;
 import org.apache.spark.sql.execution.ColumnarToRowExec;
 import org.apache.spark.sql.execution.InputAdapter;
@@ -17,24 +20,28 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.WholeStageCodegenExec;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
-import org.apache.spark.sql.execution.columnar.CachedRDDBuilder;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.RDDBlockId;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.rows.RenamedBlocksExec;
+import scala.collection.immutable.Seq;
 
 /**
- * A table in Spark's cache, of which the driver remembers what a job has found. The memory holds
- * while Spark keeps the table and computes no partition of it again: Spark counts the rows that go
- * into the cache, and a partition that was lost adds to that count. Thread-safe.
+ * A table in Spark's cache, of which the driver remembers what a job has found. It forgets when
+ * Spark drops the table, when it finds a partition missing, which may have other rows once it is
+ * computed again, or when the size that Spark knows of the table has changed. Thread-safe.
  */
 final class CachedTable {
   private static final Map<RDD<CachedBatch>, CachedTable> KNOWN = new WeakHashMap<>();
 
-  private final long cachedRows; // Spark's count of rows that went into the cache
+  private final List<Object> size; // of the table in the cache, as Spark says
   private final Map<Object, Object> found = new ConcurrentHashMap<>();
 
-  private CachedTable(long cachedRows) {
-    this.cachedRows = cachedRows;
+  private CachedTable(List<Object> size) {
+    this.size = size;
   }
 
   /** The cached table of which a plan has all rows in the same partitions, or none. */
@@ -87,7 +94,7 @@ final class CachedTable {
    * @param find finds the fact by a job; called if nobody has found it before
    */
   static <T> T remembered(InMemoryRelation table, Object what, Class<T> type, Supplier<T> find) {
-    Optional<CachedTable> before = current(table.cacheBuilder());
+    Optional<CachedTable> before = current(table);
     Object known = before.map(memory -> memory.found.get(what)).orElse(null);
     if (known != null) {
       return type.cast(known);
@@ -95,25 +102,41 @@ final class CachedTable {
     T made = find.get();
     // What a job found while the cache changed may be of partitions that are no longer there.
     before
-        .filter(memory -> current(table.cacheBuilder()).filter(now -> now == memory).isPresent())
+        .filter(memory -> current(table).filter(now -> now == memory).isPresent())
         .ifPresent(memory -> memory.found.put(what, made));
     return made;
   }
 
   /** The memory of a table in the cache now; empty if not all of it is there. */
-  private static Optional<CachedTable> current(CachedRDDBuilder table) {
-    if (!table.isCachedColumnBuffersLoaded()) {
+  private static Optional<CachedTable> current(InMemoryRelation table) {
+    if (!table.cacheBuilder().isCachedColumnBuffersLoaded()) {
       return Optional.empty();
     }
-    RDD<CachedBatch> batches = table.cachedColumnBuffers();
-    long rows = table.rowCountStats().value();
+    RDD<CachedBatch> batches = table.cacheBuilder().cachedColumnBuffers();
+    boolean isWhole = isWhole(batches);
+    Statistics now = table.computeStats();
+    List<Object> size = List.of(now.sizeInBytes(), now.rowCount());
     synchronized (KNOWN) {
       CachedTable known = KNOWN.get(batches);
-      if (known == null || known.cachedRows != rows) {
-        known = new CachedTable(rows);
+      if (!isWhole) {
+        KNOWN.remove(batches);
+        return Optional.empty();
+      }
+      if (known == null || !known.size.equals(size)) {
+        known = new CachedTable(size);
         KNOWN.put(batches, known);
       }
       return Optional.of(known);
     }
+  }
+
+  /** True if some executor has each partition. */
+  private static boolean isWhole(RDD<CachedBatch> batches) {
+    BlockId[] ids = new BlockId[batches.getNumPartitions()];
+    Arrays.setAll(ids, i -> new RDDBlockId(batches.id(), i));
+    return ScalaInterop.<Seq<BlockManagerId>>list(
+            SparkEnv.get().blockManager().master().getLocations(ids))
+        .stream()
+        .noneMatch(Seq::isEmpty);
   }
 }

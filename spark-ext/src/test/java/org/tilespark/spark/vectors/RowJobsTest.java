@@ -11,6 +11,8 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.storage.RDDBlockId;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +25,8 @@ import org.tilespark.spark.testing.DenseArray;
 /** The jobs that run before rows become blocks. */
 class RowJobsTest extends VectorTestBase {
   private static final List<String> EXPECTED = expected(IntStream.range(0, 50), "DOUBLE");
+
+  private static volatile int kept; // rows below this id, of a table that changes
 
   static List<Map<String, String>> modes() {
     return executionModes();
@@ -118,23 +122,48 @@ class RowJobsTest extends VectorTestBase {
   }
 
   @Test
-  void aTableThatWasComputedAgainIsCountedAgain() {
+  void aTableThatLostAPartitionIsCountedAgain() {
     Dataset<Row> cached = cached(table(50, 4, "DOUBLE"));
     try {
       Dataset<Row> blocks = MatrixBlocks.fromRows(cached, "features");
       assertEquals(1, jobsOfRows(blocks));
-      RDD<?> batches =
-          CachedTable.of(cached.queryExecution().withCachedData())
-              .orElseThrow()
-              .cacheBuilder()
-              .cachedColumnBuffers();
-      SparkEnv.get().blockManager().removeBlock(new RDDBlockId(batches.id(), 1), true);
-      assertEquals(1, jobsOfRows(blocks), "nobody has seen it yet");
+      dropLast(cached);
       assertEquals(2, jobsOfRows(blocks));
+      assertEquals(2, jobsOfRows(blocks), "the count before was of a table that changed");
       assertEquals(1, jobsOfRows(blocks));
     } finally {
       cached.unpersist(true);
     }
+  }
+
+  /** A partition that is computed again has other rows, since a function gives other results. */
+  @Test
+  void aPartitionWithOtherRows() {
+    spark.udf().register("isKept", (UDF1<Long, Boolean>) id -> id < kept, DataTypes.BooleanType);
+    kept = 50;
+    Dataset<Row> cached = cached(table(60, 4, "DOUBLE").where("isKept(id)"));
+    try {
+      Dataset<Row> blocks = MatrixBlocks.fromRows(cached, "features");
+      assertEquals(1, jobsOfRows(blocks));
+      kept = 47;
+      dropLast(cached);
+      assertFails(blocks.select("*")::collectAsList, "has 47 rows; it had 50");
+      Dataset<Row> fewer = MatrixBlocks.fromRows(cached, "features");
+      assertEquals(expected(IntStream.range(0, 47), "DOUBLE"), rows(fewer));
+    } finally {
+      cached.unpersist(true);
+    }
+  }
+
+  /** Drops the last partition of a table from the cache. */
+  private static void dropLast(Dataset<Row> cached) {
+    RDD<?> batches =
+        CachedTable.of(cached.queryExecution().withCachedData())
+            .orElseThrow()
+            .cacheBuilder()
+            .cachedColumnBuffers();
+    int last = batches.getNumPartitions() - 1;
+    SparkEnv.get().blockManager().removeBlock(new RDDBlockId(batches.id(), last), true);
   }
 
   /** A table that is cached, but not there yet, is not remembered before all of it is. */
