@@ -90,7 +90,7 @@ final class SpectrumFigure {
 
   /** Frequencies from the lower edge of the least to the upper edge of the largest. */
   private static Range frequencyRange(long extent) {
-    double least = -(double) (extent / 2);
+    long least = -(extent / 2);
     return new Range((least - 0.5) / extent, (least + extent - 0.5) / extent);
   }
 
