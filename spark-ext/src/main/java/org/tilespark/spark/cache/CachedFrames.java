@@ -1,5 +1,6 @@
 package org.tilespark.spark.cache;
 
+import java.util.Arrays;
 import java.util.Optional;
 import org.apache.spark.Dependency;
 import org.apache.spark.OneToOneDependency;
@@ -8,10 +9,14 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.columnar.CachedBatch;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.BlockStatus;
 import org.apache.spark.storage.RDDBlockId;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
+import scala.collection.immutable.Seq;
 
 /** Facts of cached frames for planners. */
 public final class CachedFrames {
@@ -38,6 +43,16 @@ public final class CachedFrames {
       areThere = isInPlace(blocks.getStatus(new RDDBlockId(batches.id(), i)));
     }
     return areThere;
+  }
+
+  /** True if each partition of a frame is in the cache of some executor. */
+  public static boolean isWhole(RDD<CachedBatch> batches) {
+    BlockId[] ids = new BlockId[batches.getNumPartitions()];
+    Arrays.setAll(ids, i -> new RDDBlockId(batches.id(), i));
+    return ScalaInterop.<Seq<BlockManagerId>>list(
+            SparkEnv.get().blockManager().master().getLocations(ids))
+        .stream()
+        .noneMatch(Seq::isEmpty);
   }
 
   /**

@@ -7,7 +7,6 @@ import java.util.Optional;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -22,12 +21,8 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
-import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.BlockManagerId;
-import org.apache.spark.storage.RDDBlockId;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.cache.CachedFrames;
 import org.tilespark.spark.rows.RenamedBlocksExec;
-import scala.collection.immutable.Seq;
 
 /**
  * A table in Spark's cache, of which the driver remembers what a job has found. It forgets when
@@ -113,7 +108,7 @@ final class CachedTable {
       return Optional.empty();
     }
     RDD<CachedBatch> batches = table.cacheBuilder().cachedColumnBuffers();
-    boolean isWhole = isWhole(batches);
+    boolean isWhole = CachedFrames.isWhole(batches);
     Statistics now = table.computeStats();
     List<Object> size = List.of(now.sizeInBytes(), now.rowCount());
     synchronized (KNOWN) {
@@ -128,15 +123,5 @@ final class CachedTable {
       }
       return Optional.of(known);
     }
-  }
-
-  /** True if some executor has each partition. */
-  private static boolean isWhole(RDD<CachedBatch> batches) {
-    BlockId[] ids = new BlockId[batches.getNumPartitions()];
-    Arrays.setAll(ids, i -> new RDDBlockId(batches.id(), i));
-    return ScalaInterop.<Seq<BlockManagerId>>list(
-            SparkEnv.get().blockManager().master().getLocations(ids))
-        .stream()
-        .noneMatch(Seq::isEmpty);
   }
 }
