@@ -21,6 +21,7 @@ import org.tilespark.spark.reblock.ReadInBlocks;
 import org.tilespark.spark.rows.BulkTransitions;
 import org.tilespark.spark.slice.PushSlices;
 import org.tilespark.spark.slice.ReadSlices;
+import org.tilespark.spark.source.ParquetBatches;
 import org.tilespark.spark.stage.PruneCarriedColumns;
 import org.tilespark.spark.stage.PushFilterThroughStage;
 import org.tilespark.spark.stage.PushThroughUnion;
@@ -60,6 +61,7 @@ public final class TileSparkExtensions
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadInBlocks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new ParquetBatches()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
