@@ -191,7 +191,7 @@ public final class PlanBlocks extends SparkStrategy {
                 TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())),
                 context)
             : BackendPlanner.choose(requested, context);
-    return program.isBatched()
+    return program.needsTransforms() && program.isBatched()
         ? choice
         : BackendPlanner.unlessSmall(choice, stage.arrayBytes(), context);
   }

@@ -19,7 +19,7 @@ class BackendPlannerTest {
     assertEquals(Backend.CPU, small.requested());
     assertTrue(
         small.expected().startsWith("cpu (")
-            && small.expected().contains("arrays of at most 131072 bytes cost a GPU more"),
+            && small.expected().contains("arrays of at most 131072 bytes cost more on their way"),
         small.expected());
     assertSame(AUTO, BackendPlanner.unlessSmall(AUTO, LARGE));
     assertSame(AUTO, BackendPlanner.unlessSmall(AUTO, OptionalLong.empty()));
