@@ -64,7 +64,7 @@ class Claim:
             return date, {row["case"]: row for row in csv.DictReader(lines)}
 
     def measure(self):
-        """Runs the commands; keeps the figures that no command gives."""
+        """Runs the commands and keeps their figures."""
         output = ""
         for command in self.commands:
             command = command.replace("{python}", sys.executable)
@@ -73,6 +73,10 @@ class Claim:
             print(run.stdout, flush=True)
             output += run.stdout
         commit = git("rev-parse", "--short=8", "HEAD") + ("+" if git("status", "--porcelain") else "")
+        self.keep(output, commit)
+
+    def keep(self, output, commit):
+        """Writes the figures of the commands' output to the CSV; those that no command gives stay."""
         for case, pattern in self.patterns.items():
             if not pattern:
                 continue
@@ -200,11 +204,14 @@ def main(arguments):
     else:
         if arguments != ["--page"]:
             claim = all_claims.get(arguments[0])
-            if claim is None or len(arguments) > 1:
+            if claim is None or len(arguments) not in (1, 3):
                 sys.exit(f"dev/reproduce: no claim '{' '.join(arguments)}'; expected one of {', '.join(all_claims)}")
             if not any(claim.patterns.values()):
                 sys.exit(f"dev/reproduce: no command writes the CSV of {claim.name} yet; look at {claim.commands}")
-            claim.measure()
+            if len(arguments) == 1:
+                claim.measure()
+            else:
+                claim.keep(pathlib.Path(arguments[1]).read_text(encoding="utf-8"), arguments[2])
         for claim in all_claims.values():
             claim.draw()
         for file, text in pages(all_claims).items():
