@@ -1,4 +1,4 @@
-package org.tilespark.spark.source;
+package org.tilespark.spark.rows;
 
 import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;

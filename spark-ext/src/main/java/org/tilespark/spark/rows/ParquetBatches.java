@@ -1,4 +1,4 @@
-package org.tilespark.spark.source;
+package org.tilespark.spark.rows;
 
 import java.util.Arrays;
 import java.util.List;
