@@ -5,7 +5,7 @@ final class DeviceStaging {
   /** Most bytes of one staging buffer of a device pipeline. */
   static final long STAGING_BYTES = 16 << 20;
 
-  /** Staging buffers of an array. */
+  /** Count of the staging buffers of an array: while one is copied, the next is filled. */
   static final int LANES = 2;
 
   /** Pinned parts of this many bytes go up together, or all of an array if it has fewer. */

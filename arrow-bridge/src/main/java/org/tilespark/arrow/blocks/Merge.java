@@ -73,7 +73,7 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     State after = after(before);
     long results = after.shape().elements();
     long states = before.shape().elements() / numbers() / results; // of each result
-    int at = apart(code, before);
+    int at = byNumber(code, before);
     int first = 0;
     for (BaseReduction base : bases) {
       merge(code, base, at, first * states * results, states, results);
@@ -89,10 +89,12 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
   }
 
   /**
-   * The array with the numbers of states outermost, then the reduced axes, then the others; the
-   * array that is taken may be it.
+   * Adds a pass that moves the states to a new array: its axes are the number within a state, then
+   * the reduced axes, then the others, so that each number of all states is one run.
+   *
+   * @return the new array
    */
-  private int apart(Calculation.Builder code, State before) {
+  private int byNumber(Calculation.Builder code, State before) {
     int rank = before.shape().rank();
     int split = axes.get(0);
     long[] extents = new long[rank + 1]; // the first reduced axis is two: states, numbers
@@ -109,9 +111,9 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     Shape shape = Shape.of(extents);
     Permutation permutation = Permutation.of(order.stream().mapToInt(Integer::intValue).toArray());
     ElementType type = before.type();
-    int apart = code.array(Shape.of(shape.elements()), type);
-    code.move(new TransposeProblem(shape, permutation, type.bytes()), At.start(0), At.start(apart));
-    return apart;
+    int moved = code.array(Shape.of(shape.elements()), type);
+    code.move(new TransposeProblem(shape, permutation, type.bytes()), At.start(0), At.start(moved));
+    return moved;
   }
 
   /** Merges the states of each result into one, in the place of the first. */

@@ -46,8 +46,8 @@ public final class HostMultiplier implements Multiplier {
   }
 
   /**
-   * A multiplier that works as on another machine. Vectors have the width of this JVM's, or are not
-   * used where {@code profile} has none.
+   * A multiplier with the tiles and panels of another machine, for tests. Caches are taken to be of
+   * {@code profile}'s sizes, but vectors stay as wide as this JVM's: a profile can only do without.
    */
   HostMultiplier(HostProfile profile) {
     this.profile = profile;

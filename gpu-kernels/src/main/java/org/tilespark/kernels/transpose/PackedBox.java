@@ -275,7 +275,9 @@ public final class PackedBox {
       sharedStrides[k] = stride;
       span += stride * (extents[k] - 1);
     }
-    // Sectors begin before the first run, and words end after the last.
+    // The first run begins a sector after the start, as its sector may begin before it, and up to a
+    // word further on, at its place in a word; its last word ends up to a word after the span.
+    // The third word is spare.
     return Ceil.div(span + SECTOR_BYTES + 3L * word, 16) * 16;
   }
 

@@ -35,7 +35,7 @@ public record Vectors(HostMemory memory, ElementType type, long extent, long pit
     return sum;
   }
 
-  /** The distance from a vector of the same type, likewise. */
+  /** The Euclidean distance from a vector of the same type, summed in the order of the elements. */
   public double distance(long index, Vectors other, long otherIndex) {
     double sum = 0;
     for (long k = 0; k < extent; k++) {
