@@ -176,11 +176,11 @@ public final class PlanBlocks extends SparkStrategy {
   }
 
   private BackendChoice backend(BlockStage stage, boolean isCut) {
+    Backend requested = TileSparkConf.BACKEND.read(TileSparkConf.session());
     if (stage.computesNothing() && (isCut || stage.isOfPieces())) {
-      return BackendPlanner.forMoves();
+      return BackendPlanner.forMoves(requested);
     }
     ArrayProgram program = stage.program();
-    Backend requested = TileSparkConf.BACKEND.read(TileSparkConf.session());
     if (program.isSelection()) {
       return BackendPlanner.chooseForSelection(requested, context);
     }

@@ -55,9 +55,9 @@ public final class TileSparkConf {
           Reach.SESSION,
           "Bytes of the result that one task of a multiply may add up at a time, on the GPU or, on"
               + " the CPU, outside the Java heap; in addition a task holds panels of about"
-              + " memory.batchSize, and on the GPU the result once more where very many panels are"
-              + " added up. Results are cut into more tasks until each keeps to it, and so that as"
-              + " many as gpu.concurrentTasks fit the device together.");
+              + " memory.batchSize, and the result once more where very many panels are added up."
+              + " Results are cut into more tasks until each keeps to it, and so that as many as"
+              + " gpu.concurrentTasks fit the device together.");
 
   public static final ConfigKey<Long> MULTIPLY_BROADCAST_SIZE =
       ConfigKey.ofBytes(
@@ -110,7 +110,8 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when"
               + " it computes on the CPU: about one batch for each of its tasks, and for each part"
-              + " of complex blocks. Count it in spark.executor.memoryOverhead. The default is"
+              + " of complex blocks; for each task of a product its tile and panels. It is no limit:"
+              + " what tasks need beyond is freed after use. Count it in spark.executor.memoryOverhead. The default is"
               + " lowered to a quarter of the budget that memory.storeSize names.");
 
   public static final ConfigKey<ExchangeMode> EXCHANGE_MODE =

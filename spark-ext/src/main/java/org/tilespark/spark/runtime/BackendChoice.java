@@ -8,12 +8,20 @@ import org.tilespark.spark.conf.Backend;
  * The backend of an operator, as far as the driver can say when it plans; part of the plan, so that
  * EXPLAIN shows it.
  *
- * @param requested backend by the configuration; each executor acts on it
+ * @param configured backend by the configuration
+ * @param requested backend that each executor acts on: the configured one, or the CPU where a GPU
+ *     would not be worth it
  * @param expected expected backend, in words: {@code "gpu: NVIDIA H200 ..."}
  */
-public record BackendChoice(Backend requested, String expected) implements Serializable {
+public record BackendChoice(Backend configured, Backend requested, String expected)
+    implements Serializable {
+  /** The choice that executors act on the configuration. */
+  BackendChoice(Backend configured, String expected) {
+    this(configured, configured, expected);
+  }
+
   @Override
   public String toString() {
-    return "backend=" + requested.name().toLowerCase(Locale.ROOT) + " -> " + expected;
+    return "backend=" + configured.name().toLowerCase(Locale.ROOT) + " -> " + expected;
   }
 }

@@ -65,8 +65,8 @@ public final class BackendPlanner {
   }
 
   /** The CPU, for blocks that are put together or cut where an exchange is. */
-  public static BackendChoice forMoves() {
-    return new BackendChoice(Backend.CPU, cpu() + ": blocks only move");
+  public static BackendChoice forMoves(Backend configured) {
+    return new BackendChoice(configured, Backend.CPU, cpu() + ": blocks only move");
   }
 
   /**
@@ -75,7 +75,7 @@ public final class BackendPlanner {
    */
   public static BackendChoice chooseForSelection(Backend requested, SparkContext context) {
     return requested == Backend.AUTO
-        ? new BackendChoice(Backend.CPU, cpu() + ": elements are only taken")
+        ? new BackendChoice(requested, Backend.CPU, cpu() + ": elements are only taken")
         : choose(requested, context);
   }
 
@@ -121,6 +121,7 @@ public final class BackendPlanner {
     boolean isSmall = arrayBytes.isPresent() && arrayBytes.getAsLong() <= SMALL_BYTES;
     return choice.requested() == Backend.AUTO && isSmall
         ? new BackendChoice(
+            choice.configured(),
             Backend.CPU,
             "%s: arrays of at most %s bytes cost more on their way to a GPU than to compute"
                 .formatted(cpu(), SMALL_BYTES))
