@@ -16,6 +16,7 @@ class BackendPlannerTest {
   @Test
   void smallArraysThatAGpuTakesOneByOneStayOnTheCpu() {
     BackendChoice small = BackendPlanner.unlessSmall(AUTO, SMALL);
+    assertTrue(small.toString().startsWith("backend=auto -> cpu ("), small::toString);
     assertEquals(Backend.CPU, small.requested());
     assertTrue(
         small.expected().startsWith("cpu (")
