@@ -21,10 +21,10 @@ PAGES = {
         """\
 # Benchmarks
 
-Each claim has a chart, its machine and commit, and a command that measures it again. That overwrites the claim's figures,
-pictures and pages; without CLAIM, `dev/reproduce` lists the commands of `dev/bench`, which write nothing, for a try in any
-size. Figures are medians; lines on bars reach from the least to the most. The figures are [CSV files](benchmarks), as are
-those of [earlier versions](benchmarks/earlier). [Kernels alone](benchmarks-kernels.md).
+Each claim has a chart, its machine and commit, and a command that measures it again and overwrites all three; to try one,
+run its `dev/bench` line, which `dev/reproduce` lists, in any size. Figures are medians; lines on bars reach from the least
+to the most. The figures are [CSV files](benchmarks), as are those of [earlier versions](benchmarks/earlier). [Kernels
+alone](benchmarks-kernels.md).
 """,
     ),
     "kernels": (
