@@ -11,7 +11,7 @@ import org.jfree.chart.renderer.PaintScale;
 /**
  * Colours for numbers between two bounds, linear or by their logarithms. Immutable.
  *
- * @param label what the numbers are, with their unit
+ * @param label the name of the numbers, with their unit
  * @param colours from the least to the largest
  * @param logarithmic true if colours follow the decimal logarithm, in which the bounds are
  * @param least the number of the first colour; smaller ones have it too

@@ -45,7 +45,8 @@ final class ComponentsFigure {
    * The components found.
    *
    * @param vectors one component each
-   * @param shares of the variance that all components explain, from 0 to 1, for each of these
+   * @param shares the part of the variance that all components explain, from 0 to 1, for each of
+   *     these
    * @param picture rows and columns of the picture that a component is, if it is one
    */
   record Components(double[][] vectors, double[] shares, Optional<int[]> picture) {}

@@ -61,8 +61,8 @@ final class Figure {
   /**
    * One chart.
    *
-   * @param width of the area inside its axes, in pixels
-   * @param height of the same
+   * @param width the width of the area inside its axes, in pixels
+   * @param height its height
    */
   private record Panel(JFreeChart chart, int width, int height) {
     /** The size of the whole chart, by trial: which words stand at its axes depends on it. */
@@ -156,7 +156,7 @@ final class Figure {
    * Adds a heat map.
    *
    * @param values by column, then by row from the bottom
-   * @param pixels of the longer side inside the axes, about
+   * @param pixels the longer side inside the axes, about
    */
   JFreeChart addHeatMap(
       String heading, double[][] values, ColourScale scale, ValueAxis x, ValueAxis y, int pixels) {
@@ -193,7 +193,7 @@ final class Figure {
    *
    * @param rows names of the rows; no axis is drawn if they are blank
    * @param columns names of the columns, likewise
-   * @param pixels of the longer side of a picture, about
+   * @param pixels the longer side of a picture, about
    */
   JFreeChart addTiles(
       String heading,
@@ -258,7 +258,7 @@ final class Figure {
     return picture;
   }
 
-  /** The same numbers by column, then by row from the bottom. */
+  /** Those numbers by column, then by row from the bottom. */
   private static double[][] upwards(double[][] values) {
     double[][] result = new double[values[0].length][values.length];
     for (int row = 0; row < values.length; row++) {

@@ -7,7 +7,7 @@ enum FigureTheme {
   LIGHT(0xFFFFFF, 0x1B1B1F, 0xD5D5DB),
   DARK(0x1E2129, 0xE8E8EC, 0x484C57);
 
-  /** Colours that tell series apart, on both themes. */
+  /** Colours that distinguish series, on both themes. */
   private static final int[] SERIES = {
     0x1F77B4, 0xFF7F0E, 0x2CA02C, 0xD62728, 0x9467BD, 0xA0685A, 0xE377C2, 0x8C8C8C, 0xBCBD22,
     0x17BECF
@@ -36,7 +36,7 @@ enum FigureTheme {
     return grid;
   }
 
-  /** The count of series that colours tell apart. */
+  /** The count of series that colours distinguish. */
   static int seriesColours() {
     return SERIES.length;
   }

@@ -217,7 +217,7 @@ public final class JobArguments {
   /**
    * The file that an option names, to be read, if the option is given.
    *
-   * @throws IllegalArgumentException if there is no such file on a path this machine mounts
+   * @throws IllegalArgumentException if the file is not on a path that this machine mounts
    */
   Optional<Path> inputFile(String option) {
     Optional<Path> file = option(option).map(JobArguments::path);

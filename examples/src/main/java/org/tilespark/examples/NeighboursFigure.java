@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import org.tilespark.spark.options.Metric;
 
-/** The figure of nearest images: each image that was looked for beside those found. Stateless. */
+/** The figure of nearest images: each image that was looked for, then those found. Stateless. */
 final class NeighboursFigure {
   private static final int PICTURE_PIXELS = 112;
 

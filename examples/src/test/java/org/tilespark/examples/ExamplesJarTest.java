@@ -33,8 +33,8 @@ import org.tilespark.spark.cluster.LocalCluster;
 /**
  * The jobs of the examples as users run them on a cluster: a standalone master and two workers with
  * Spark's jars alone, spark-submit's entry class in client mode, the jars of tilespark and
- * JFreeChart behind {@code --jars}, files in a directory that all processes share. Needs the
- * packaged jars: {@code mvn verify}.
+ * JFreeChart by {@code --jars}, files in a directory that all processes share. Needs the packaged
+ * jars: {@code mvn verify}.
  */
 class ExamplesJarTest {
   private static final Duration LIMIT = Duration.ofMinutes(15);

@@ -52,7 +52,7 @@ class FigureTest {
     Rectangle marked = bounds(image, NOT_A_NUMBER, 0, image.getWidth());
     assertEquals(zoom, marked.width, 2);
     assertEquals(zoom, marked.height, 2);
-    // The least value of the volume's and the low pass's scale: three columns beside the mark.
+    // The least value of the volume's and the low pass's scale: three columns from the mark.
     int zero = image.getRGB(marked.x - zoom / 2, marked.y + zoom / 2) & 0xFFFFFF;
     assertEquals(0x440154, zero);
     assertEquals(zero, image.getRGB(marked.x + zoom * 5 / 2, marked.y + zoom * 5 / 2) & 0xFFFFFF);

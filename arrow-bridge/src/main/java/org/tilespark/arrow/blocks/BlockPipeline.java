@@ -44,7 +44,7 @@ public interface BlockPipeline extends AutoCloseable {
       return at(new long[shape.rank()], shape.toArray());
     }
 
-    /** This part of the array with a number, of several that lie behind each other. */
+    /** This part of the array with a number, of several in one row. */
     Part behind(long number) {
       List<Long> lows = new ArrayList<>(List.of(number));
       lows.addAll(low);

@@ -24,10 +24,10 @@ import org.tilespark.kernels.memory.HostMemory;
 /**
  * Arrays that come and leave whole in {@link BlockProgram#isPlanewise planewise} programs, on their
  * way through a {@link DeviceBlockPipeline}: equal small ones together, or a large one. Each plane
- * goes by itself, behind each other on one stream: the copies up, one launch a step for all arrays,
+ * goes alone, one after the other on one stream: the copies up, one launch a step for all arrays,
  * the copies down. What does not fit the device's memory, and a large array that is not pinned,
  * goes in {@link BatchPiece pieces}, in turn on two streams, so that the copies of one overlap
- * those of the next. Such an array is not gathered first: its pieces go through two small pinned
+ * those of the next. That array is not gathered first: its pieces go through two small pinned
  * buffers.
  */
 final class DeviceBatch implements DeviceWork {

@@ -101,7 +101,7 @@ final class DeviceRun implements DeviceWork {
   /**
    * No array yet.
    *
-   * @param program of each array; elements that are not put are zero
+   * @param program the work on each array; elements that are not put are zero
    * @param most arrays that may go together, as {@link #together}
    */
   DeviceRun(BlockProgram program, int most, DeviceMachine machine, DeviceLanes lanes) {

@@ -84,7 +84,7 @@ public record ElementwiseBlock(
    * This step and the one that gives one of its inputs, as one.
    *
    * @param before the other blocks up to those of {@code first}
-   * @param behind the other blocks after those
+   * @param behind the other blocks, after those
    */
   private Optional<BlockStep> behind(
       int input,

@@ -5,9 +5,9 @@ import org.tilespark.layout.ElementType;
 
 /**
  * Subtracts a shift from the columns of rows on their way to other memory, and adds up what is left
- * of each column. Several rows are in a small array at a time, beside a copy of the shift for each
- * of them: the JVM makes vector instructions of a loop whose arrays have one index in common. Not
- * for several threads at once.
+ * of each column. Several rows are in a small array at a time, with a copy of the shift for each of
+ * them: the JVM makes vector instructions of a loop whose arrays have one index in common. Not for
+ * several threads at once.
  */
 abstract class CenteredRows {
   /** Rows at a time, and rows of FLOAT that are summed in FLOAT. */

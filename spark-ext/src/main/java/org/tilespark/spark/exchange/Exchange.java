@@ -405,7 +405,7 @@ public final class Exchange {
         : pieces;
   }
 
-  /** A shuffle by keys that adaptive execution runs by itself, so that {@link #bytes} is known. */
+  /** A shuffle by keys that adaptive execution runs alone, so that {@link #bytes} is known. */
   public static SparkPlan measured(SparkPlan child, List<Attribute> keys, int partitions) {
     return shuffle(by(keys, partitions), child);
   }

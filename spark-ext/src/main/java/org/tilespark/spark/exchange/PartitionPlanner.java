@@ -23,7 +23,7 @@ record PartitionPlanner(int cores) {
   static final double TASK_SECONDS = 0.65e-3;
 
   /**
-   * Seconds for which adaptive execution keeps the driver busy behind an exchange: 13 to 16 ms of
+   * Seconds for which adaptive execution keeps the driver busy after an exchange: 13 to 16 ms of
    * CPU time for re-blocks and products of 64 x 64 elements.
    */
   static final double ADAPTIVE_SECONDS = 13e-3;
@@ -95,7 +95,7 @@ record PartitionPlanner(int cores) {
     return (partitions - filled) * TASK_SECONDS < ADAPTIVE_SECONDS;
   }
 
-  /** Count of tasks for so many seconds of work that can be parted in any way. */
+  /** Count of tasks for some seconds of work that can be parted in any way. */
   int tasks(double seconds) {
     return spread(seconds, 1);
   }

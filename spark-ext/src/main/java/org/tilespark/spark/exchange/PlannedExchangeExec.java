@@ -19,7 +19,7 @@ import scala.collection.immutable.Seq;
  * shuffle there, or nothing if rows with equal keys are together and that is enough.
  *
  * <p>Spark makes a plan adaptive if it finds one of its own exchanges in it: then each shuffle is a
- * job, and the rest of the plan is optimized, planned and described anew behind it. Of a shuffle
+ * job, and the rest of the plan is optimized, planned and described anew after it. Of a shuffle
  * with a fixed count of partitions adaptive execution changes nothing.
  */
 public final class PlannedExchangeExec extends PhysicalBlockNode {

@@ -8,7 +8,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.RowBytes;
 
 /**
- * Writes rows that hold one array of numbers beside small columns, one at a time or several in a
+ * Writes rows that hold one array of numbers and small columns, one at a time or several in a
  * {@link PendingRowMemory}: the small columns as Spark's own projection wrote them, then the array,
  * whose elements the caller puts in place.
  */

@@ -25,7 +25,7 @@ public final class BackendPlanner {
 
   /**
    * Small arrays are copied by a core on their way to a GPU and back, which costs it more than
-   * computing them: 100,000 FLOAT arrays of 64 x 64 cost 16 cores 2.9 to 7.1 s beside an H200, and
+   * computing them: 100,000 FLOAT arrays of 64 x 64 cost 16 cores 2.9 to 7.1 s with an H200, and
    * 1.4 to 2.6 s without it. Transforms in groups are the exception (4.0 and 10.1 s); an array that
    * a GPU transforms alone costs a core 0.6 ms, in which it transforms about this much.
    */
@@ -105,7 +105,7 @@ public final class BackendPlanner {
   }
 
   /**
-   * The choice under {@code auto} for work that is light beside copies and launches: the CPU, where
+   * The choice under {@code auto} for work that costs less than copies and launches: the CPU, where
    * arrays are so small that a core computes one before it has gone to a GPU and come back.
    *
    * @param choice for arrays of any size

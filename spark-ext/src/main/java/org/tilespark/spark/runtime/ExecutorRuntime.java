@@ -194,7 +194,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         + ")";
   }
 
-  /** What tasks may hold of the first device together; 0 without one. Opens none. */
+  /** The bytes that tasks may hold of the first device together; 0 without one. Opens none. */
   public long deviceBytes() {
     return devices.limitBytes();
   }

@@ -14,8 +14,8 @@ import org.tilespark.spark.options.RowPolicy;
  * @param rows rows of the table when the query was made; -1 if they were not counted
  * @param hasIds true if ids ride along
  * @param order the order of the rows
- * @param policies what becomes of rows that cannot be taken as they are, and names for messages
- * @param operator who asks, for messages
+ * @param policies the treatment of rows that cannot be taken as they are, and names for messages
+ * @param operator the operator that asks, for messages
  */
 public record GatherSpec(
     VectorColumn vector,

@@ -186,7 +186,7 @@ class FewerTasksTest extends SparkTest {
     }
   }
 
-  /** Where Spark's nodes need exchanges, the plan is adaptive, and ours are parts of its stages. */
+  /** The plan is adaptive if Spark's nodes need exchanges, and ours are parts of its stages. */
   private static void assertPlannedShufflesInStages(Supplier<Dataset<Row>> query) {
     Dataset<Row> product = query.get();
     List<String> rows = rows(product);
