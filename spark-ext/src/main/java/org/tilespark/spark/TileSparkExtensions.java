@@ -65,6 +65,8 @@ public final class TileSparkExtensions
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
+    extensions.injectQueryStagePrepRule(
+        ScalaInterop.function(session -> PlannedExchanges.ofEqualPlaces()));
     extensions.injectColumnar(ScalaInterop.function(session -> new PlannedExchanges()));
     extensions.injectColumnar(ScalaInterop.function(session -> new BulkTransitions()));
     return BoxedUnit.UNIT;

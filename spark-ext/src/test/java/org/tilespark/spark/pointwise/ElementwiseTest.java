@@ -221,7 +221,10 @@ class ElementwiseTest extends SparkTest {
     assertElements(first, second, Double::sum, sum);
   }
 
-  /** The second moves once, to where its pieces are assembled; the first follows it there. */
+  /**
+   * The second moves once, to where its pieces are assembled; the first follows it there. A file is
+   * read in the blocks that it is to have.
+   */
   @Test
   void theSecondMovesOnceToBeCutAndAdded(@TempDir Path directory) {
     double[][] first = TestMatrix.random(23, 19, 0, new Random(17));
@@ -239,10 +242,15 @@ class ElementwiseTest extends SparkTest {
                 "spark.sql.autoBroadcastJoinThreshold",
                 broadcast),
             () -> {
-              Dataset<Row> sum = MatrixBlocks.add(read(a, "5,8"), read(b, "7,6"));
+              Dataset<Row> moved = read(b, "7,6").where("row < 100"); // no file in any blocks
+              Dataset<Row> sum = MatrixBlocks.add(read(a, "5,8"), moved);
               String plan = explained(sum); // while it has no final form next to the first
               assertElements(first, second, Double::sum, sum);
               assertEquals(2, plan.split("Exchange hashpartitioning", -1).length - 1, plan);
+
+              Dataset<Row> ofFiles = MatrixBlocks.add(read(a, "5,8"), read(b, "7,6"));
+              assertFalse(explained(ofFiles).contains("Exchange"), "read in the first's blocks");
+              assertElements(first, second, Double::sum, ofFiles);
             });
       }
     }
