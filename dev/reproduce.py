@@ -21,8 +21,8 @@ PAGES = {
         """\
 # Benchmarks
 
-Each claim has a chart, its machine and commit, and a command that measures it again and overwrites all three; to try one,
-run its `dev/bench` line, which `dev/reproduce` lists, in any size. Figures are medians; lines on bars reach from the least
+Each claim has a chart, its machine and commit, and a command that measures it again and overwrites CSV, chart and text; to
+try one, run its `dev/bench` line, which `dev/reproduce` lists, in any size. Figures are medians; lines on bars reach from the least
 to the most. The figures are [CSV files](benchmarks), as are those of [earlier versions](benchmarks/earlier). [Kernels
 alone](benchmarks-kernels.md).
 """,
@@ -117,7 +117,12 @@ class Claim:
     def section(self):
         """Its part of the page."""
         commits = ", ".join(dict.fromkeys(row["commit"] for row in self.rows.values()))
-        again = f"`dev/reproduce {self.name}`" if any(self.patterns.values()) else "no command writes its CSV again yet"
+        elsewhere = [case for case, pattern in self.patterns.items() if not pattern]
+        again = f"`dev/reproduce {self.name}`"
+        if elsewhere == list(self.patterns):
+            again = "no command writes its CSV again yet"
+        elif elsewhere:
+            again += f", without {' and '.join(elsewhere)}"
         lines = [f"## {self.title}", ""]
         lines += textwrap.wrap(self.prose(), 120, break_on_hyphens=False)
         lines += ["", f"![{self.title}, {self.unit}](benchmarks/{self.name}.svg)", ""]

@@ -67,7 +67,7 @@ public record ArrayProgram(
     return new ArrayProgram(extents, type, isComplex, List.of(new Permute(permutation)));
   }
 
-  /** The whole array as it comes; its extents are 1 if they are not known. */
+  /** The whole array as it comes; extents that are not known count as 1, which steps accept. */
   private State first() {
     return new State(extents.orOnes(), type, isComplex);
   }

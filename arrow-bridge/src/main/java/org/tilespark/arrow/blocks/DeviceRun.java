@@ -62,10 +62,10 @@ final class DeviceRun implements DeviceWork {
   private static final long SHARES = 64;
 
   /**
-   * A part of a result that will be taken.
+   * A part of a result that the caller will take.
    *
    * @param part in all arrays
-   * @param rooms rooms of its array
+   * @param rooms the rooms of its array's parts
    * @param number among the parts of its array
    * @param isLast true for the last one of these
    */
@@ -265,7 +265,7 @@ final class DeviceRun implements DeviceWork {
   }
 
   /**
-   * Queues copies and moves to their places.
+   * Queues copies to the device, and there the moves to where the parts belong.
    *
    * @param behindCopies hears of the stream when the copies are queued on it
    */

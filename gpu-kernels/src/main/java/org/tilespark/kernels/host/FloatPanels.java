@@ -127,7 +127,7 @@ final class FloatPanels extends PackedPanels {
   }
 
   /**
-   * Fills {@link #result} with the sums of a micro tile.
+   * Fills {@link #result} with the sums of a micro tile of the group and its errors.
    *
    * @return true if all are finite
    */

@@ -35,7 +35,7 @@ public final class OpenblasMultiplier implements Multiplier {
   /** Rows of FLOAT that are looked at, and made again, together. */
   private static final long ROWS = 512;
 
-  /** Elements of C that are kept at most, but for a row that is longer. */
+  /** Elements of C that are looked at together, at most; a C of longer rows is not for us. */
   private static final long MOST_COPIED = 1 << 22;
 
   private final LibOpenblas.Loaded library;

@@ -15,7 +15,8 @@ final class LocalDisks {
   private LocalDisks() {}
 
   /**
-   * Does what may write an output to files.
+   * Runs work that may write an output to files. The error of a failure says what is free, and
+   * where.
    *
    * @return what {@code body} returns
    */
