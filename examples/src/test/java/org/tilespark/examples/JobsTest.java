@@ -99,7 +99,7 @@ class JobsTest {
     assertArrayEquals(
         NpyBytes.of("<f8", false, ordered, NpyBytes.permuted(data, 8, shape, order)),
         Files.readAllBytes(output));
-    assertPrinted("of pieces", "right: 4096 elements");
+    assertPrinted("float64[5, 7, 3], blockShape [", "right: 4096 elements");
   }
 
   @ParameterizedTest
