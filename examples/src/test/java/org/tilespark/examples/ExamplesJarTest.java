@@ -93,7 +93,7 @@ class ExamplesJarTest {
     Path input = file("in.npy", NpyBytes.of("<i8", false, "(310, 170)", data));
     Path output = shared.resolve("out.npy");
 
-    String printed = submit(TransposeMatrixJob.class, input, output, "--block-shape=64,32");
+    String printed = submit(TransposeMatrixJob.class, input, output, "--block-shape=200,100");
 
     byte[] expected = NpyBytes.permuted(data, 8, new int[] {1, 310, 170}, 0, 2, 1);
     assertArrayEquals(
