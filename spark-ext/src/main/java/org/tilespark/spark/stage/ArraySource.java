@@ -84,7 +84,8 @@ abstract class ArraySource implements AutoCloseable {
   abstract void walk(Taker parts);
 
   /**
-   * Puts the parts of the array, and of the arrays joined to it; the pipeline was told to begin.
+   * Puts all parts into the pipeline: those of this array, and of arrays joined to it. Called after
+   * {@link BlockPipeline#begin}.
    *
    * @param number number of the array among the pipeline's inputs
    * @param isComplex true if the pipeline's array is
