@@ -122,6 +122,8 @@ public final class PythonPeer implements AutoCloseable {
           return timed(lambda: np.save(c, np.load(a) @ np.load(b)))
       def transform(c, a):
           return timed(lambda: np.save(c, fft.fftn(np.load(a), workers=threads)))
+      def transform_real(c, a):
+          return timed(lambda: np.save(c, fft.rfftn(np.load(a), workers=threads)))
       def transform_dask(c, a):
           import dask, dask.array as da
           def work():
@@ -148,7 +150,7 @@ public final class PythonPeer implements AutoCloseable {
       print("numpy", np.__version__, "and scipy", scipy.__version__, flush=True)
       for line in sys.stdin:
           name, *words = line.split()
-          print({"make": make, "multiply": multiply, "transform": transform, "transform_dask": transform_dask, "permute": permute, "copy": copy, "difference": difference}[name](*words), flush=True)
+          print({"make": make, "multiply": multiply, "transform": transform, "transform_real": transform_real, "transform_dask": transform_dask, "permute": permute, "copy": copy, "difference": difference}[name](*words), flush=True)
       """;
 
   /** Answers what an operation on many small arrays takes: seconds, and those on cores. */

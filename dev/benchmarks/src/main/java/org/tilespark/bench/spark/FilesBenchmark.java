@@ -35,8 +35,8 @@ public final class FilesBenchmark {
           """
           Measures products, transforms and transposes from .npy files to .npy files.
 
-            --cases A,B,...   copy, multiply-double, multiply-float, transform, permute, transform-dask (default: all but
-                              the last: the transform, in turns with dask.array)
+            --cases A,B,...   copy, multiply-double, multiply-float, transform, permute, transform-real, transform-dask
+                              (default: all but the last two; the last is the transform, in turns with dask.array)
             --matrix N        rows and columns of matrices (default: 6000)
             --matrix-blocks R,C   their blocks (default: nine)
             --volume X,Y,Z    extents of the volume that is transformed (default: 512,512,512)
@@ -135,6 +135,8 @@ public final class FilesBenchmark {
         case "multiply-float" ->
             measure(each, "multiply", inputs("f4", 2, matrix, matrix), this::product);
         case "transform" -> measure(each, "transform", inputs("f4", 1, volume), this::transform);
+        case "transform-real" ->
+            measure(each, "transform_real", inputs("f4", 1, volume), this::transformReal);
         case "transform-dask" ->
             measure(each, "transform_dask", inputs("f4", 1, volume), this::transform);
         case "permute" ->
@@ -143,8 +145,8 @@ public final class FilesBenchmark {
             throw new IllegalArgumentException(
                 "--cases "
                     + each
-                    + "; expected copy, multiply-double, multiply-float, transform, permute or"
-                    + " transform-dask");
+                    + "; expected copy, multiply-double, multiply-float, transform, permute,"
+                    + " transform-real or transform-dask");
       }
     }
   }
@@ -181,6 +183,11 @@ public final class FilesBenchmark {
 
   private Dataset<Row> transform(List<Path> inputs) {
     FftOptions natural = FftOptions.defaults().withOutput("natural");
+    return VolumeBlocks.fft(read(inputs.get(0), ""), natural);
+  }
+
+  private Dataset<Row> transformReal(List<Path> inputs) {
+    FftOptions natural = FftOptions.defaults().withOutput("natural").withReal(true);
     return VolumeBlocks.fft(read(inputs.get(0), ""), natural);
   }
 
