@@ -63,6 +63,17 @@ public final class PinnedPool extends Owned {
     return new PinnedBuffer(device, this, bytes == 0 ? 0 : slabs.take(bytes), bytes);
   }
 
+  /**
+   * Pins a slab ahead of need, if with it no more than {@code bytes} bytes are pinned.
+   *
+   * @return true if it pinned one that is kept
+   * @throws ResourceException if the machine cannot pin as much
+   */
+  public boolean pinAhead(long bytes) {
+    requireOpen();
+    return slabs.makeAhead(bytes);
+  }
+
   /** True if all of a range is in this pool's memory. */
   public boolean holds(long address, long bytes) {
     return slabs.holds(address, bytes);

@@ -142,6 +142,11 @@ public final class SlabAllocator {
     return wanted < slab / SMALL_SLAB_PART ? slab : wanted * Math.max(1, slab / wanted);
   }
 
+  /** The size of the next slab for large requests. */
+  public synchronized long nextSlabBytes() {
+    return large.slabBytes;
+  }
+
   /**
    * Takes over a slab, and allocates {@code bytes} bytes from its start.
    *

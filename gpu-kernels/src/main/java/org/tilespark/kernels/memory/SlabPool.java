@@ -69,6 +69,24 @@ public final class SlabPool {
     free(slabs.free(address, bytes));
   }
 
+  /**
+   * Makes a slab ahead of need, if with it no more than {@code bytes} bytes are in slabs.
+   *
+   * @return true if it made one that is kept
+   * @throws ResourceException if there is not enough memory
+   */
+  public boolean makeAhead(long bytes) {
+    synchronized (growing) {
+      long there = slabs.slabBytes();
+      long slabBytes = slabs.nextSlabBytes();
+      if (there + slabBytes > bytes) {
+        return false;
+      }
+      giveBack(add(slabBytes, slabBytes), slabBytes);
+      return slabs.slabBytes() > there;
+    }
+  }
+
   /** A new slab's first range; a smaller slab if memory is short. */
   private long grow(long bytes) {
     long wanted = slabs.slabBytesFor(bytes);

@@ -1,6 +1,7 @@
 package org.tilespark.kernels.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -54,6 +55,31 @@ class SlabPoolTest {
     long madeBytes() {
       return made.values().stream().mapToLong(Long::longValue).sum();
     }
+  }
+
+  @Test
+  void slabsMadeAheadServeLargeRequests() {
+    Fake fake = new Fake(64 * MIB);
+    SlabPool pool = new SlabPool(64 * MIB, 4 * MIB, fake);
+    while (pool.makeAhead(10 * MIB)) {}
+    assertEquals(List.of(4 * MIB, 4 * MIB), fake.asked);
+    assertEquals(8 * MIB, pool.freeBytes());
+    long first = pool.take(3 * MIB);
+    long second = pool.take(4 * MIB);
+    assertEquals(2, fake.asked.size());
+    assertFalse(pool.makeAhead(10 * MIB), "what is in use counts");
+    pool.giveBack(first, 3 * MIB);
+    pool.giveBack(second, 4 * MIB);
+  }
+
+  @Test
+  void nothingIsMadeAheadThatWouldNotBeKept() {
+    Fake fake = new Fake(64 * MIB);
+    SlabPool pool = new SlabPool(0, MIB, fake);
+    assertFalse(pool.makeAhead(8 * MIB), () -> fake.asked + " made");
+    assertEquals(0, fake.madeBytes());
+    SlabPool scarce = new SlabPool(64 * MIB, 4 * MIB, new Fake(MIB));
+    assertThrows(ResourceException.class, () -> scarce.makeAhead(8 * MIB));
   }
 
   @Test

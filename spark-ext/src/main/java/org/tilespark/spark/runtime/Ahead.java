@@ -2,6 +2,7 @@ package org.tilespark.spark.runtime;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.spark.error.StoppedException;
@@ -25,8 +26,19 @@ final class Ahead implements AutoCloseable {
    * One step.
    *
    * @param what it makes ready, for the log
+   * @param work a part of the step; gives true while more is left to do
    */
-  record Step(String what, Runnable work) {}
+  record Step(String what, BooleanSupplier work) {
+    /** A step that is done in one part. */
+    static Step once(String what, Runnable work) {
+      return new Step(
+          what,
+          () -> {
+            work.run();
+            return false;
+          });
+    }
+  }
 
   private Ahead(List<Step> steps) {
     this.steps = List.copyOf(steps);
@@ -43,12 +55,15 @@ final class Ahead implements AutoCloseable {
 
   private void take() {
     for (Step step : steps) {
-      if (closed) {
-        return;
-      }
       long start = System.nanoTime();
       try {
-        step.work().run();
+        boolean isMoreLeft = true;
+        while (isMoreLeft) {
+          if (closed) {
+            return;
+          }
+          isMoreLeft = step.work().getAsBoolean();
+        }
         LOG.debug(
             "{} ready after {} ms",
             step.what(),
@@ -62,7 +77,7 @@ final class Ahead implements AutoCloseable {
     }
   }
 
-  /** Takes no further step, and waits for the one under way. May be called twice. */
+  /** Takes no further step, and waits for the part under way. May be called twice. */
   @Override
   public void close() {
     closed = true;

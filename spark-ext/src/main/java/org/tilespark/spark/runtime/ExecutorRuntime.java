@@ -214,15 +214,17 @@ public final class ExecutorRuntime implements AutoCloseable {
             runtime ->
                 Ahead.begin(
                     List.of(
-                        new Ahead.Step("host memory", runtime::hostMemory),
-                        new Ahead.Step("the device", runtime::openFirst),
+                        Ahead.Step.once("host memory", runtime::hostMemory),
+                        Ahead.Step.once("the device", runtime::openFirst),
+                        Ahead.Step.once(
+                            "cuBLAS", () -> gpus().forEach(gpu -> gpu.multiplier().cublas())),
+                        Ahead.Step.once(
+                            "cuFFT", () -> gpus().forEach(gpu -> devices.fourier(gpu.device()))),
                         new Ahead.Step(
                             "pinned memory",
-                            () -> gpus().forEach(gpu -> hostMemory().pinAhead(gpu.device()))),
-                        new Ahead.Step(
-                            "cuBLAS", () -> gpus().forEach(gpu -> gpu.multiplier().cublas())),
-                        new Ahead.Step(
-                            "cuFFT", () -> gpus().forEach(gpu -> devices.fourier(gpu.device()))))));
+                            () ->
+                                gpus().stream()
+                                    .anyMatch(gpu -> hostMemory().pinAhead(gpu.device()))))));
   }
 
   private void openFirst() {

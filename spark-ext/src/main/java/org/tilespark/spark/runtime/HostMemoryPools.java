@@ -102,16 +102,19 @@ final class HostMemoryPools {
     return pinned;
   }
 
-  /** Pins the memory that the first task on {@code device} takes. */
-  void pinAhead(CudaDevice device) {
+  /**
+   * Pins a part of the memory that is kept for tasks on {@code device}: a second of work, or more,
+   * that the first tasks would wait for.
+   *
+   * @return true if more is left to pin
+   */
+  boolean pinAhead(CudaDevice device) {
     PinnedPool pool;
     synchronized (this) {
       var ignored = pinned(device);
       pool = pinnedPool;
     }
-    if (budget.pinnedPoolBytes() > 0) { // else nothing stays pinned
-      pool.take(1).close();
-    }
+    return pool.pinAhead(budget.pinnedPoolBytes());
   }
 
   /** Pinned memory, if a device is used. */

@@ -10,17 +10,22 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.launch.Availability;
 
 /**
  * Reserves the space of one file part by part, before anybody stores into a mapping of it: a full
  * disk is an error then, where a store would end the process. All tasks of a process share what is
- * reserved, so that each part is asked for once. Thread-safe.
+ * reserved, so that each part is asked for once. A thread reserves the parts in order while the
+ * tasks still compute. Thread-safe.
  *
  * <p>This is {@code fallocate} of Linux and not {@code posix_fallocate}, which writes zeros where
  * the file system reserves nothing, over what other tasks write meanwhile.
  */
 final class FileSpace implements Closeable {
+  private static final Logger LOG = LoggerFactory.getLogger(FileSpace.class);
+
   /** Large enough for few calls and long extents, short enough for those who wait. */
   private static final long PART_BYTES = 16L << 20;
 
@@ -38,6 +43,7 @@ final class FileSpace implements Closeable {
   private final AtomicIntegerArray parts; // 1: reserved; written under this
   private final int descriptor;
   private int users; // guarded by OPEN
+  private boolean closed; // guarded by this
 
   private FileSpace(Path file, long fileBytes) {
     this.file = file;
@@ -69,6 +75,7 @@ final class FileSpace implements Closeable {
           return Availability.not("the file system reserves no space: " + e.getMessage());
         }
         OPEN.put(file, space);
+        space.reserveAhead();
       }
       space.users++;
       return Availability.of(space);
@@ -89,10 +96,33 @@ final class FileSpace implements Closeable {
     }
   }
 
+  private void reserveAhead() {
+    if (parts.length() == 1) {
+      return;
+    }
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                for (int part = 0; part < parts.length(); part++) {
+                  reserve(part);
+                }
+              } catch (IOException e) {
+                LOG.debug("{}: no more space ahead of the tasks, which will say so", file, e);
+              }
+            },
+            "tilespark-file-space");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
   /** One at a time: the system has a lock for each file, and burns time at it. */
   private synchronized void reserve(int part) throws IOException {
     long start = part * partBytes;
     while (parts.get(part) == 0) {
+      if (closed) { // all tasks have written
+        return;
+      }
       try {
         LibC.fallocate(descriptor, 0, start, Math.min(partBytes, fileBytes - start));
         parts.set(part, 1);
@@ -113,9 +143,15 @@ final class FileSpace implements Closeable {
       users--;
       if (users == 0) {
         OPEN.remove(file);
-        LibC.close(descriptor);
+        closeFile();
       }
     }
+  }
+
+  /** After the part that is being reserved. */
+  private synchronized void closeFile() {
+    closed = true;
+    LibC.close(descriptor);
   }
 
   /** The C library of this process. */

@@ -16,6 +16,8 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkEnv;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A place for one file on a POSIX file system, on which it appears whole or not at all: it is made
@@ -24,6 +26,8 @@ import org.apache.spark.SparkEnv;
  * @param path path that the file will have
  */
 public record PosixTarget(Path path) {
+  private static final Logger LOG = LoggerFactory.getLogger(PosixTarget.class);
+
   /** Links that Linux follows before it takes a chain for a circle. */
   private static final int MAX_LINKS = 40;
 
@@ -186,6 +190,7 @@ public record PosixTarget(Path path) {
       // Hadoop's checksums of what was there; its readers would refuse the new file. If this ends
       // here, they read the old file without.
       Files.deleteIfExists(target.resolveSibling("." + target.getFileName() + ".crc"));
+      FileChannel replaced = replace ? opened(target) : null;
       try {
         if (replace || !linked()) {
           Files.move(file, target, StandardCopyOption.ATOMIC_MOVE);
@@ -199,6 +204,10 @@ public record PosixTarget(Path path) {
       } catch (NoSuchFileException e) {
         throw new NoSuchFileException(
             file.toString(), null, "it was removed while it was being written; write again");
+      } finally {
+        if (replaced != null) {
+          closeAside(replaced);
+        }
       }
       if (!durable) {
         return;
@@ -210,6 +219,34 @@ public record PosixTarget(Path path) {
         // Not every file system opens directories; the data itself is on the disk.
         return;
       }
+    }
+
+    /**
+     * The file that is to be replaced, open: its space is freed when the last channel to it closes,
+     * which takes 0.1 s for each GiB in memory, and nobody need wait for that. Null if it cannot be
+     * opened.
+     */
+    private static FileChannel opened(Path file) {
+      try {
+        return FileChannel.open(file, StandardOpenOption.READ);
+      } catch (IOException e) {
+        return null;
+      }
+    }
+
+    private static void closeAside(FileChannel replaced) {
+      Thread thread =
+          new Thread(
+              () -> {
+                try {
+                  replaced.close();
+                } catch (IOException e) {
+                  LOG.debug("The space of a replaced file may not be free", e);
+                }
+              },
+              "tilespark-replaced-file");
+      thread.setDaemon(true);
+      thread.start();
     }
 
     /** A rename would replace what appeared meanwhile, a link does not. */

@@ -18,11 +18,11 @@ class AheadTest {
   private final BlockingQueue<String> taken = new LinkedBlockingQueue<>();
 
   private Ahead.Step step(String name) {
-    return new Ahead.Step(name, () -> taken.add(name));
+    return Ahead.Step.once(name, () -> taken.add(name));
   }
 
   private static Ahead.Step failing(Runnable work) {
-    return new Ahead.Step("what fails", work);
+    return Ahead.Step.once("what fails", work);
   }
 
   private String next() throws InterruptedException {
@@ -33,7 +33,7 @@ class AheadTest {
   void stepsComeInOrderOnAnotherThread() throws InterruptedException {
     Thread here = Thread.currentThread();
     Ahead.Step second =
-        new Ahead.Step(
+        Ahead.Step.once(
             "second", () -> taken.add(Thread.currentThread() == here ? "here" : "second"));
     try (Ahead ahead = Ahead.begin(List.of(step("first"), second, step("third")))) {
       assertEquals(Arrays.asList("first", "second", "third"), List.of(next(), next(), next()));
@@ -41,10 +41,41 @@ class AheadTest {
   }
 
   @Test
+  void aStepOfPartsIsTakenUntilNothingIsLeft() throws InterruptedException {
+    Ahead.Step parts = new Ahead.Step("parts", () -> taken.add("part") && taken.size() < 3);
+    Ahead ahead = Ahead.begin(List.of(parts, step("last")));
+    ended();
+    ahead.close();
+    assertEquals(List.of("part", "part", "part", "last"), List.copyOf(taken));
+  }
+
+  @Test
+  void closingLeavesFurtherPartsUndone() throws InterruptedException {
+    CountDownLatch goesOn = new CountDownLatch(1);
+    Ahead.Step endless =
+        new Ahead.Step(
+            "endless",
+            () -> {
+              taken.add("part");
+              awaitQuietly(goesOn);
+              return true;
+            });
+    Ahead ahead = Ahead.begin(List.of(endless));
+    assertEquals("part", next());
+    Thread closing = new Thread(ahead::close, "closing");
+    closing.start();
+    closing.join(300);
+    goesOn.countDown();
+    closing.join(60_000);
+    assertFalse(closing.isAlive());
+    assertTrue(taken.isEmpty(), taken::toString);
+  }
+
+  @Test
   void closingWaitsForTheStepUnderWayAndTakesNoOther() throws InterruptedException {
     CountDownLatch goesOn = new CountDownLatch(1);
     Ahead.Step slow =
-        new Ahead.Step(
+        Ahead.Step.once(
             "slow",
             () -> {
               taken.add("begun");

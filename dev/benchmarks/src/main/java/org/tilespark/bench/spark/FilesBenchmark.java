@@ -38,13 +38,14 @@ public final class FilesBenchmark {
             --cases A,B,...   copy, multiply-double, multiply-float, transform, permute, transform-real, transform-dask
                               (default: all but the last two; the last is the transform, in turns with dask.array)
             --matrix N        rows and columns of matrices (default: 6000)
-            --matrix-blocks R,C   their blocks (default: nine)
+            --matrix-blocks R,C   their blocks (default: as the format cuts them)
             --volume X,Y,Z    extents of the volume that is transformed (default: 512,512,512)
             --permuted N      extents of the volume that is transposed to zyx (default: 640)
             --permuted-blocks X,Y,Z   its blocks (default: as the format cuts it)
             --directory DIR   where the files lie, for a while (default: /dev/shm)
             --python PYTHON   with numpy and scipy, and dask for its case (default: python3)
             --rounds N        turns (default: 5)
+            --peer-once       the peer makes what ours is compared with, and takes no turns
           """,
           List.of(),
           List.of(
@@ -56,7 +57,8 @@ public final class FilesBenchmark {
               Option.text("permuted-blocks"),
               Option.text("directory"),
               Option.text("python"),
-              Option.checked("rounds", Integer::parseInt)));
+              Option.checked("rounds", Integer::parseInt),
+              Option.flag("peer-once")));
 
   /** Makes the frame that is written. */
   private interface Query {
@@ -172,9 +174,7 @@ public final class FilesBenchmark {
   }
 
   private Dataset<Row> matrix(List<Path> inputs) {
-    int block = (extent("matrix", 6000) + 2) / 3;
-    String shape = arguments.option("matrix-blocks").orElse(block + "," + block);
-    return read(inputs.get(inputs.size() - 1), shape);
+    return read(inputs.get(inputs.size() - 1), arguments.option("matrix-blocks").orElse(""));
   }
 
   private Dataset<Row> product(List<Path> inputs) {
@@ -216,9 +216,14 @@ public final class FilesBenchmark {
     double[] busy = new double[rounds + 1];
     double[] theirBusy = new double[rounds + 1];
     for (int round = 0; round <= rounds; round++) {
-      String[] nanos = peer.ask(ask).split(" ", 2);
-      theirs[round] = Long.parseLong(nanos[0]) / 1e9;
-      theirBusy[round] = Long.parseLong(nanos[1]) / 1e9;
+      if (round == 0 || !arguments.flag("peer-once")) {
+        String[] nanos = peer.ask(ask).split(" ", 2);
+        theirs[round] = Long.parseLong(nanos[0]) / 1e9;
+        theirBusy[round] = Long.parseLong(nanos[1]) / 1e9;
+      } else {
+        theirs[round] = theirs[0];
+        theirBusy[round] = theirBusy[0];
+      }
       long busyBefore = MACHINE.getProcessCpuTime();
       long start = System.nanoTime();
       query
