@@ -132,8 +132,10 @@ public abstract sealed class PosixWriter implements Closeable
    * call into HotSpot itself, newer ones at its next safepoint poll. The creation of arrays of
    * arrays of a length that the compiler does not know is a call of this kind.
    */
-  private void awaitFailure() throws IOException {
-    int length = (int) Math.min(1, channel.size());
+  private void awaitFailure() {
+    // No call of the channel: one that the failure ends in the middle is never over for it, and
+    // close() would wait for it.
+    int length = (int) Math.min(1, fileBytes);
     Object made = new byte[length][length];
     Objects.requireNonNull(made);
   }
