@@ -164,15 +164,16 @@ public final class PlanBlocks extends SparkStrategy {
     LogicalPlan child = stage.children().get(branch);
     return stage
         .assembled(branch)
-        .map(spec -> pieces(child, spec))
+        .map(spec -> pieces(stage, branch, spec))
         .orElseGet(() -> planLater(child));
   }
 
   /** The plan that gives pieces; of a small array, gathered for one task. */
-  private SparkPlan pieces(LogicalPlan plan, AssembleSpec spec) {
+  private SparkPlan pieces(BlockStage stage, int branch, AssembleSpec spec) {
+    LogicalPlan plan = stage.children().get(branch);
     return Exchange.isOneTask(plan, spec)
         ? Exchange.intoOneTask(plan, this::planLater)
-        : planLater(plan);
+        : stage.piecesInPlace(context, this::planLater).orElseGet(() -> planLater(plan));
   }
 
   private BackendChoice backend(BlockStage stage, boolean isCut) {

@@ -62,8 +62,12 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
 
   /** The block columns' ordinals in {@link #produced}. */
   public BlockSchema blocks() {
-    return BlockSchema.find(
-        Attributes.schema(ScalaInterop.list(produced())), spec().kind(), spec().operator());
+    return blocks(spec(), ScalaInterop.list(produced()));
+  }
+
+  /** The block columns' ordinals in the columns of pieces after the keys. */
+  static BlockSchema blocks(CutSpec spec, List<Attribute> produced) {
+    return BlockSchema.find(Attributes.schema(produced), spec.kind(), spec.operator());
   }
 
   /** The key columns, as {@link PieceKeys#columns} names them. */

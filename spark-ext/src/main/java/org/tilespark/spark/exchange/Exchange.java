@@ -139,7 +139,8 @@ public final class Exchange {
    * then: plans in which nobody asks are not planned anew by adaptive execution.
    */
   public static boolean areGathered(List<SparkPlan> children) {
-    return children.stream().allMatch(GatherRowsExec.class::isInstance);
+    return children.stream()
+        .allMatch(each -> each instanceof GatherRowsExec || each instanceof PiecesInPlaceExec);
   }
 
   /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */
@@ -328,6 +329,31 @@ public final class Exchange {
     }
     // Where blocks may be missing, the array may have any count of zeros.
     return spec.missing() == Missing.ERROR && !isAsked() && SmallArrays.areFewCached(pieces);
+  }
+
+  /**
+   * The pieces of cached blocks, which tasks read where they are; empty if an exchange is needed.
+   *
+   * @param pieces the plan that gives them
+   * @param by columns by which an exchange would send them
+   * @param order the order in which a task assembles them
+   */
+  public static Optional<SparkPlan> inPlace(
+      SparkContext context,
+      LogicalPlan pieces,
+      List<Attribute> by,
+      Seq<SortOrder> order,
+      AssembleSpec spec,
+      Function<LogicalPlan, SparkPlan> planLater) {
+    if (spec.images().isDefined() || by.isEmpty()) {
+      return Optional.empty();
+    }
+    int partitions = partitions(context, spec);
+    return PiecesInPlaceExec.of(
+        context,
+        pieces,
+        new PiecesInPlaceExec.Readers(by, partitions, partitions, order),
+        planLater);
   }
 
   /** The rows of {@code pieces}, for which {@link #isOneTask} is true, for that task. */

@@ -93,7 +93,7 @@ record GatheredByTasks(
   }
 
   /** A cached frame is read with all of its columns: its rows are views then, and no copies. */
-  private static SparkPlan rows(LogicalPlan plan, Function<LogicalPlan, SparkPlan> planned) {
+  static SparkPlan rows(LogicalPlan plan, Function<LogicalPlan, SparkPlan> planned) {
     return plan instanceof Project project && cached(project).isPresent()
         ? new ProjectExec(project.projectList(), rows(project.child(), planned))
         : planned.apply(plan);

@@ -4,10 +4,13 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.OptionalInt;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.layout.Box;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.StaleMetadata;
+import org.tilespark.spark.rows.PieceInPlace;
 import org.tilespark.spark.rows.RetainedRows;
 
 /**
@@ -106,16 +109,27 @@ abstract class CuboidTask implements Iterator<InternalRow> {
   /** Fills one panel of each side with the pieces of a cuboid that begin at a place along K. */
   protected final void fill(int key, UnsafeRow group, long inner, PanelSide a, PanelSide b) {
     while (isOf(key, group) && piece.getLong(PieceColumns.INNER) == inner) {
+      Box values = boxOfValues();
       (labels.side(piece) == 1 ? b : a)
           .add(
-              piece.getLong(PieceColumns.ROW),
-              piece.getLong(PieceColumns.COL),
-              piece.getInt(PieceColumns.ROWS),
-              piece.getInt(PieceColumns.COLS),
+              values.low(0),
+              values.low(1),
+              values.size(0),
+              values.size(1),
               ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()),
               retained.retains(piece));
       piece = pieces.hasNext() ? pieces.next() : null;
     }
+  }
+
+  /** What the next piece has values of: of itself, or of all of its block. */
+  private Box boxOfValues() {
+    InternalRow own = piece instanceof JoinedRow labelled ? labelled.getLeft() : piece;
+    return own instanceof PieceInPlace inPlace
+        ? inPlace.block()
+        : Box.at(
+            new long[] {piece.getLong(PieceColumns.ROW), piece.getLong(PieceColumns.COL)},
+            new long[] {piece.getInt(PieceColumns.ROWS), piece.getInt(PieceColumns.COLS)});
   }
 
   /** Fails if a piece of a cuboid is left when all of its panels are done. */

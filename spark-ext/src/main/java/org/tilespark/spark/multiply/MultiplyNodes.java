@@ -11,6 +11,7 @@ import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.RowBytes;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.CutBlocks;
@@ -19,6 +20,7 @@ import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnionExec;
+import org.tilespark.spark.exchange.PiecesInPlaceExec;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
@@ -73,15 +75,14 @@ public final class MultiplyNodes {
     }
     boolean inPlace = plan.chosen().strategy().isInPlace();
     Cuboids cuboids = inPlace ? cuboidsInPlace(plan) : cuboids(plan);
-    Prediction prediction = prediction(plan, cuboids);
-
     List<Attribute> groups = product.groups();
-    List<SparkPlan> pieces = new ArrayList<>();
+    List<SparkPlan> pieces = inPlace ? new ArrayList<>() : cachedPieces(cuboids, groups);
+    Prediction prediction = prediction(plan, cuboids, !pieces.isEmpty());
     if (inPlace) {
       for (int i = 0; i < product.operands().size(); i++) {
         pieces.add(kept(plan.chosen().strategy(), cuboids, i, groups));
       }
-    } else {
+    } else if (pieces.isEmpty()) {
       pieces.add(shuffledPieces(cuboids, groups));
     }
     boolean partial = plan.chosen().cost().traffic().partial() > 0;
@@ -124,6 +125,25 @@ public final class MultiplyNodes {
   private long candidateBytes(int parts) {
     long row = row(NeighbourRows.candidates(List.of())).withoutValues();
     return Bytes.product(parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
+  }
+
+  /** The pieces of each operand, read where blocks are cached; none if one of them is not so. */
+  private List<SparkPlan> cachedPieces(Cuboids cuboids, List<Attribute> groups) {
+    List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
+    List<SparkPlan> all = new ArrayList<>();
+    PiecesInPlaceExec.Readers readers =
+        new PiecesInPlaceExec.Readers(
+            PieceColumns.pieceKey(pieces),
+            cuboids.shufflePartitions(),
+            Math.max(cuboids.count(), cuboids.shufflePartitions()),
+            Attributes.ascending(PieceColumns.pieceOrder(pieces)));
+    if (!isOneTask(cuboids)) {
+      for (int i = 0; i < product.operands().size(); i++) {
+        CutBlocks cut = cutOf(PieceColumns.cut(spec, cuboids, i == 1), i, pieces);
+        PiecesInPlaceExec.of(context, cut, readers, planLater).ifPresent(all::add);
+      }
+    }
+    return all.size() == product.operands().size() ? all : new ArrayList<>();
   }
 
   /** The pieces of both operands, where their cuboids are. */
@@ -225,14 +245,17 @@ public final class MultiplyNodes {
 
   /** The pieces of an operand's blocks, by what they are shuffled to. */
   private SparkPlan cut(CutSpec cut, int operand, List<Attribute> pieces) {
+    return cutting.apply(cutOf(cut, operand, pieces));
+  }
+
+  private CutBlocks cutOf(CutSpec cut, int operand, List<Attribute> pieces) {
     int keys = PieceColumns.keys(pieces).size();
-    return cutting.apply(
-        new CutBlocks(
-            cut,
-            ScalaInterop.seq(product.inputs(operand)),
-            ScalaInterop.seq(pieces.subList(0, keys)),
-            ScalaInterop.seq(pieces.subList(keys, pieces.size())),
-            product.operands().get(operand)));
+    return new CutBlocks(
+        cut,
+        ScalaInterop.seq(product.inputs(operand)),
+        ScalaInterop.seq(pieces.subList(0, keys)),
+        ScalaInterop.seq(pieces.subList(keys, pieces.size())),
+        product.operands().get(operand));
   }
 
   private Cuboids cuboidsInPlace(CuboidPlan plan) {
@@ -320,9 +343,9 @@ public final class MultiplyNodes {
 
   // ---- the prediction
 
-  private Prediction prediction(CuboidPlan plan, Cuboids cuboids) {
+  private Prediction prediction(CuboidPlan plan, Cuboids cuboids, boolean areRead) {
     Strategy strategy = plan.chosen().strategy();
-    boolean isGathered = strategy == Strategy.CUBOID && isOneTask(cuboids);
+    boolean isGathered = areRead || strategy == Strategy.CUBOID && isOneTask(cuboids);
     long operands = 0;
     if (!isGathered && (strategy == Strategy.CUBOID || strategy == Strategy.RIGHT_IN_PLACE)) {
       operands = Bytes.product(cuboids.isShared() ? 1 : cuboids.q(), pieceBytes(cuboids, false));

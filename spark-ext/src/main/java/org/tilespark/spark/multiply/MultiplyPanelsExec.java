@@ -11,6 +11,7 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.PiecesInPlaceExec;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -35,9 +36,9 @@ public final class MultiplyPanelsExec extends MultiplyExec {
    * @param partitioning how the output is partitioned, if that is known, by positions in {@code
    *     produced}
    * @param produced the output: blocks of C, or partial ones if K is cut
-   * @param pieces pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids
-   *     are in place, those of each side, which this node then asks Spark to shuffle and sort if
-   *     they must be
+   * @param pieces pieces of both sides, shuffled to parts or cuboids and sorted; or those of each
+   *     side, read where blocks are cached; or, where cuboids are in place, those of each side,
+   *     which this node then asks Spark to shuffle and sort if they must be
    */
   public MultiplyPanelsExec(
       MultiplySpec spec,
@@ -117,7 +118,7 @@ public final class MultiplyPanelsExec extends MultiplyExec {
           .parts(first, false)
           .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
           .zipPartitions(
-              cuboids.parts(first, true),
+              cuboids.parts(pieces.size() == 1 ? first : sorted(pieces.apply(1)), true),
               false,
               new NumberedRows.Zipped(task, cuboids, labels),
               rows,
@@ -137,7 +138,11 @@ public final class MultiplyPanelsExec extends MultiplyExec {
 
   @Override
   String explainedExchange() {
-    return Exchange.explained(sparkContext());
+    boolean areRead =
+        ScalaInterop.<SparkPlan>list(pieces).stream().allMatch(PiecesInPlaceExec.class::isInstance);
+    return areRead
+        ? "\nNo exchange: " + PiecesInPlaceExec.REASON
+        : Exchange.explained(sparkContext());
   }
 
   @Override

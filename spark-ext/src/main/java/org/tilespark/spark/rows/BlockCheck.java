@@ -66,7 +66,7 @@ public final class BlockCheck implements Serializable {
   }
 
   /** Reads and checks a row's place and sizes alone; returns the count of elements they ask for. */
-  long checkBox(InternalRow row) {
+  public long checkBox(InternalRow row) {
     BlockKind kind = blocks.kind();
     for (int axis = 0; axis < kind.rank(); axis++) {
       offset[axis] = notNull(row, blocks.offsets().get(axis), kind.offsetColumns().get(axis));

@@ -3,7 +3,9 @@ package org.tilespark.spark.stage;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,6 +16,7 @@ import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.Plane;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
@@ -23,11 +26,13 @@ import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.StaleMetadata;
+import org.tilespark.spark.exchange.BoxCopy;
 import org.tilespark.spark.exchange.PieceGroups;
 import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.PieceInPlace;
 import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.runtime.StayingMemory;
 import org.tilespark.spark.stage.StageInput.Beside;
@@ -71,9 +76,10 @@ abstract class ArraySource implements AutoCloseable {
     /**
      * One part.
      *
-     * @param low its first element in the array
+     * @param part its elements in the array
+     * @param held the elements that the planes have: those of the part, or of a block that it is in
      */
-    void take(long[] low, long[] size, List<Plane> planes);
+    void take(Box part, Box held, List<Plane> planes);
   }
 
   /**
@@ -93,7 +99,7 @@ abstract class ArraySource implements AutoCloseable {
    */
   final void put(BlockPipeline pipeline, int number, boolean isComplex) {
     List<List<Plane>> beside = beside();
-    walk((low, size, planes) -> put(pipeline, number, isComplex, low, size, planes));
+    walk((part, held, planes) -> put(pipeline, number, isComplex, part, held, planes));
     for (int i = 0; i < beside.size(); i++) {
       pipeline.putWhole(number + 1 + i, beside.get(i));
     }
@@ -110,7 +116,7 @@ abstract class ArraySource implements AutoCloseable {
    * @throws IllegalArgumentException as {@link #walk}
    */
   final void check() {
-    walk((low, size, planes) -> {});
+    walk((part, held, planes) -> {});
   }
 
   /** True if an array is one part, which stays valid until the next array is asked for. */
@@ -132,18 +138,56 @@ abstract class ArraySource implements AutoCloseable {
       BlockPipeline pipeline,
       int number,
       boolean isComplex,
-      long[] low,
-      long[] size,
+      Box part,
+      Box held,
       List<Plane> planes) {
-    List<Plane> all = planes;
-    if (isComplex && planes.size() == 1) {
-      all = List.of(planes.get(0), zeros(planes.get(0).values().bytes()));
+    try (TaskScope copies = new TaskScope()) {
+      List<Plane> all = new ArrayList<>();
+      for (Plane plane : planes) {
+        all.add(part.equals(held) ? plane : taken(plane, part, held, copies));
+      }
+      if (isComplex && all.size() == 1) {
+        all.add(zeros(all.get(0).values().bytes()));
+      }
+      if (staysUntilRun()) {
+        pipeline.putWhole(number, all);
+      } else {
+        pipeline.put(number, Part.at(part.offset(), part.sizes()), all);
+      }
     }
-    if (staysUntilRun()) {
-      pipeline.putWhole(number, all);
-    } else {
-      pipeline.put(number, Part.at(low, size), all);
+  }
+
+  /** The part of a plane: in place if it is one range of memory, else a copy. */
+  private Plane taken(Plane plane, Box part, Box held, TaskScope copies) {
+    int width = Math.toIntExact(plane.values().bytes() / held.volume());
+    long bytes = part.volume() * width;
+    OptionalLong first = contiguous(part, held);
+    if (first.isPresent()) {
+      return new Plane(plane.values().slice(first.getAsLong() * width, bytes), plane.owner());
     }
+    ArrowBuf copy = copies.own(allocator.buffer(bytes));
+    HostMemory values = HostMemory.ofAddress(copy.memoryAddress(), bytes);
+    BoxCopy.copy(
+        new BoxCopy.Block(plane.values(), held.offset(), held.sizes()),
+        new BoxCopy.Block(values, part.offset(), part.sizes()),
+        part.offset(),
+        IntStream.range(0, part.rank()).mapToLong(part::high).toArray(),
+        width);
+    return new Plane(values, Optional.of(copy));
+  }
+
+  /** The position of a part's first element among those of {@code held}, if they follow it. */
+  private static OptionalLong contiguous(Box part, Box held) {
+    boolean isInside = false; // an axis along which the part is not one element thick
+    long first = 0;
+    for (int axis = 0; axis < part.rank(); axis++) {
+      if (isInside && part.size(axis) < held.size(axis)) {
+        return OptionalLong.empty();
+      }
+      isInside |= part.size(axis) > 1;
+      first = first * held.size(axis) + part.low(axis) - held.low(axis);
+    }
+    return OptionalLong.of(first);
   }
 
   private Plane zeros(long bytes) {
@@ -278,7 +322,8 @@ abstract class ArraySource implements AutoCloseable {
 
     @Override
     void walk(Taker parts) {
-      parts.take(new long[in.kind().rank()], check.size(), planes(blocks, in));
+      Box all = Box.at(new long[in.kind().rank()], check.size());
+      parts.take(all, all, planes(blocks, in));
     }
   }
 
@@ -353,7 +398,8 @@ abstract class ArraySource implements AutoCloseable {
       while (pending && groups.compare(group, groups.of(blocks.row())) == 0) {
         check.check(blocks);
         boxes.add(check.offset(), check.size());
-        parts.take(check.offset(), check.size(), planes(blocks, in));
+        Box part = Box.at(check.offset(), check.size());
+        parts.take(part, part, planes(blocks, in));
         pending = blocks.advance();
       }
       boxes.check(
@@ -406,21 +452,30 @@ abstract class ArraySource implements AutoCloseable {
 
     @Override
     void walk(Taker parts) {
-      int rank = in.kind().rank();
       long[] low = groups.low();
-      long[] local = new long[rank];
       while (groups.nextPiece()) {
-        for (int axis = 0; axis < rank; axis++) {
-          local[axis] = groups.pieceLow()[axis] - low[axis];
-        }
+        Box part = local(groups.pieceLow(), groups.pieceSize(), low);
+        Box held =
+            groups.row() instanceof PieceInPlace piece
+                ? local(piece.block().offset(), piece.block().sizes(), low)
+                : part;
         List<Plane> planes = new ArrayList<>();
         boolean stays = retained.retains(groups.row());
         for (int ordinal : in.planes()) {
           HostMemory values = ArrayValues.memory(groups.row().getArray(ordinal), in.elementType());
           planes.add(new Plane(values, stays ? staying.owner(values) : Optional.empty()));
         }
-        parts.take(local, groups.pieceSize(), planes);
+        parts.take(part, held, planes);
       }
+    }
+
+    /** A box from the first element of the array on. */
+    private static Box local(long[] offset, long[] size, long[] first) {
+      long[] local = new long[first.length];
+      for (int axis = 0; axis < first.length; axis++) {
+        local[axis] = offset[axis] - first[axis];
+      }
+      return Box.at(local, size);
     }
   }
 }

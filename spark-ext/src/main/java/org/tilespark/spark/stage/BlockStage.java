@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.spark.SparkContext;
@@ -205,6 +206,24 @@ public record BlockStage(
     return keys.get(0).isEmpty()
         ? Optional.empty()
         : Meeting.of(context, children(), keys, spec.cells(columns), spec.bytes());
+  }
+
+  /**
+   * The pieces that the stage puts together, of cached blocks that its tasks read where they are;
+   * empty if an exchange must bring them.
+   *
+   * @param planLater plans what gives the blocks
+   */
+  public Optional<SparkPlan> piecesInPlace(
+      SparkContext context, Function<LogicalPlan, SparkPlan> planLater) {
+    if (branches.size() > 1 || assembled(0).isEmpty()) {
+      return Optional.empty();
+    }
+    List<Attribute> columns = StageBranch.columns(branches);
+    StageSpec spec = spec(branches.get(0).input().blocks());
+    List<Attribute> keys = spec.keys(0).stream().map(columns::get).toList();
+    return Exchange.inPlace(
+        context, children().get(0), keys, spec.order(0, columns), assembled(0).get(), planLater);
   }
 
   /**

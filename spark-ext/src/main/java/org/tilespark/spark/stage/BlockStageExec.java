@@ -224,16 +224,9 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             .toList());
   }
 
-  /** The order in which the task needs an input; of pieces the mark first, then by their places. */
+  /** The order in which the task needs an input. */
   private Seq<SortOrder> order(int input) {
-    StageInput columns = spec.inputs().get(input);
-    if (columns.assembled().isDefined()) {
-      return Exchange.pieceOrder(
-          keys(input),
-          inputs.apply(columns.blocks().values()),
-          columns.blocks().offsets().stream().map(inputs::apply).toList());
-    }
-    return others.isEmpty() ? ScalaInterop.emptySeq() : Attributes.ascending(keys(input));
+    return spec.order(input, ScalaInterop.list(inputs));
   }
 
   /** Columns of an input in which rows agree that belong together. */

@@ -147,15 +147,14 @@ final class MovedRows implements Iterator<InternalRow> {
       counts.whole().add(1);
     }
     arrays.walk(
-        (low, size, planes) -> {
+        (part, held, planes) -> {
           if (assembled.isDefined()) {
             counts.pieces().add(1);
           }
-          Box part = Box.at(low, size);
           for (int plane = 0; plane < room.length; plane++) {
             HostMemory values = planes.get(plane).values();
             if (pieces == null) {
-              put(values, part, room[plane]);
+              put(values, part, held, room[plane]);
             } else {
               cut(values, room[plane]);
             }
@@ -168,10 +167,10 @@ final class MovedRows implements Iterator<InternalRow> {
     return IntStream.range(0, box.rank()).mapToLong(box::high).toArray();
   }
 
-  /** Puts a part into the block. */
-  private void put(HostMemory values, Box part, HostMemory room) {
+  /** Puts a part of what {@code values} hold into the block. */
+  private void put(HostMemory values, Box part, Box held, HostMemory room) {
     BoxCopy.copy(
-        new BoxCopy.Block(values, part.offset(), part.sizes()),
+        new BoxCopy.Block(values, held.offset(), held.sizes()),
         new BoxCopy.Block(room, new long[part.rank()], box.sizes()),
         part.offset(),
         high(part),

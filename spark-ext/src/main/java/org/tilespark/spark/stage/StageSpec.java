@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
@@ -14,7 +15,11 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.Exchange;
 import scala.Option;
+import scala.collection.immutable.Seq;
 
 /**
  * The program on the blocks of one or several arrays between two exchanges, and the positions of
@@ -72,6 +77,23 @@ public record StageSpec(
     }
     boolean isAlone = inputs.size() == 1 && columns.assembled().isEmpty();
     return isAlone ? List.of() : columns.keys(program.meetings().get(number(input)));
+  }
+
+  /**
+   * The order in which a task needs an input; of pieces the mark first, then by their places.
+   *
+   * @param columns columns that are read of all children
+   */
+  Seq<SortOrder> order(int input, List<Attribute> columns) {
+    StageInput in = inputs.get(input);
+    List<Attribute> keys = keys(input).stream().map(columns::get).toList();
+    if (in.assembled().isDefined()) {
+      return Exchange.pieceOrder(
+          keys,
+          columns.get(in.blocks().values()),
+          in.blocks().offsets().stream().map(columns::get).toList());
+    }
+    return inputs.size() == 1 ? ScalaInterop.emptySeq() : Attributes.ascending(keys);
   }
 
   /**

@@ -97,11 +97,20 @@ class FewerTasksTest extends SparkTest {
     assertEquals(0, gathers(MatrixBlocks.reblock(source, 16, 24)), "nobody knows how large it is");
   }
 
+  /** In as many partitions as are asked for, whoever brings the pieces. */
   private static void assertExchanged(List<String> rows, Dataset<Row> blocks) {
-    Dataset<Row> asked = MatrixBlocks.reblock(blocks, 16, 24);
-    assertEquals(rows, rows(asked));
-    assertEquals(0, gathers(asked));
-    assertEquals(List.of(3), exchanges(asked));
+    for (boolean isInPlace : new boolean[] {false, true}) {
+      Dataset<Row> asked = MatrixBlocks.reblock(isInPlace ? blocks : hidden(blocks), 16, 24);
+      assertEquals(rows, rows(asked));
+      assertEquals(0, gathers(asked));
+      assertEquals(isInPlace ? List.of() : List.of(3), exchanges(asked));
+      assertEquals(3, asked.rdd().getNumPartitions());
+    }
+  }
+
+  /** Cached blocks that no task finds in place, since a filter may hide some. */
+  private static Dataset<Row> hidden(Dataset<Row> blocks) {
+    return saying(blocks.where("rows > 0"), blocks);
   }
 
   @Test
@@ -165,7 +174,8 @@ class FewerTasksTest extends SparkTest {
   /** Adaptive execution would run each shuffle as a job, and plan the rest of the query anew. */
   @Test
   void aPlannedShuffleIsInTheJobOfItsReader() {
-    Dataset<Row> blocks = cached(MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48));
+    Dataset<Row> source = cached(MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48));
+    Dataset<Row> blocks = hidden(source);
     Supplier<Dataset<Row>> product =
         () -> MatrixBlocks.multiply(blocks, MatrixBlocks.transpose(blocks));
     try {
@@ -182,7 +192,7 @@ class FewerTasksTest extends SparkTest {
       }
       asked("3", () -> assertPlannedShufflesInStages(product));
     } finally {
-      blocks.unpersist(true);
+      source.unpersist(true);
     }
   }
 
@@ -355,8 +365,11 @@ class FewerTasksTest extends SparkTest {
     Dataset<Row> blocks = MatrixBlocks.withExtents(matrix(extent, extent, 320), extent, extent);
     Dataset<Row> cached = cached(blocks.repartition(64));
     try {
-      Dataset<Row> other = MatrixBlocks.reblock(cached, 512, 640);
+      Dataset<Row> other = MatrixBlocks.reblock(MatrixBlocks.scale(cached, 2), 512, 640);
       assertTrue(tasks(() -> other.collectAsList()) <= 16 + exchanges(other).get(0));
+      Dataset<Row> inPlace = MatrixBlocks.reblock(cached, 512, 640);
+      assertEquals(List.of(), exchanges(inPlace));
+      assertTrue(tasks(() -> inPlace.collectAsList()) <= 20);
     } finally {
       cached.unpersist(true);
     }

@@ -320,7 +320,7 @@ class ReblockTest extends SparkTest {
   @Test
   void nothingIsShuffledWhereTheBlocksLieRight() {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 17, 23, 5, 6);
-    Dataset<Row> df = stated(plain(array), "17,23", "5,6").cache();
+    Dataset<Row> df = stated(plain(array), "17,23", "5,6");
     Dataset<Row> same = MatrixBlocks.reblock(df, 5, 6);
     assertFalse(optimized(same).contains("CutBlocks"), optimized(same));
     assertReblocked(array, same, 5, 6);
@@ -345,7 +345,6 @@ class ReblockTest extends SparkTest {
     assertReblocked(array, MatrixBlocks.reblock(MatrixBlocks.withoutExtents(stale), 5, 6), 5, 6);
     // Zeros have to be made even so.
     assertEquals(16, MatrixBlocks.reblock(df.where("row <> 5"), 5, 6, Missing.ZERO).count());
-    df.unpersist(true);
   }
 
   /** Only places are read for that, and where they are cheap to read. */
@@ -425,7 +424,7 @@ class ReblockTest extends SparkTest {
     };
     for (int[] c : cases) {
       TestArray array = TestArray.matrix(ElementType.FLOAT32, c[0], c[1], c[2], c[3]);
-      Dataset<Row> df = stated(plain(array), c[0] + "," + c[1], c[2] + "," + c[3]).cache();
+      Dataset<Row> df = stated(plain(array), c[0] + "," + c[1], c[2] + "," + c[3]);
       for (String adaptive : List.of("true", "false")) {
         with(
             Map.of("spark.sql.adaptive.enabled", adaptive),
@@ -442,7 +441,6 @@ class ReblockTest extends SparkTest {
               assertEquals(predicted, assemble.metrics().apply("predictedBytes").value());
             });
       }
-      df.unpersist(true);
     }
   }
 

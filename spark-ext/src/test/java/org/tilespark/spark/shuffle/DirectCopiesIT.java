@@ -22,6 +22,7 @@ import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.PiecesInPlaceExec;
 import org.tilespark.spark.fourier.FourierTestBase;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -142,6 +143,8 @@ class DirectCopiesIT {
             MultiplyOptions.of(Map.of("strategy", "cuboid(2,2,1)")));
     TestProduct.assertProduct(a, b, query);
     query.collectAsList();
-    assertEquals(0, staged(query.queryExecution().executedPlan()));
+    SparkPlan plan = query.queryExecution().executedPlan();
+    assertEquals(2, PlanNodes.all(plan, PiecesInPlaceExec.class).size(), plan::toString);
+    assertEquals(0, staged(plan));
   }
 }

@@ -1,0 +1,289 @@
+package org.tilespark.spark.exchange;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.cache.CachedFrames;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.MadeAnewExec;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.ExchangeMode;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.rows.PieceInPlace;
+import org.tilespark.spark.rows.ReadsBlocks;
+import scala.collection.immutable.Seq;
+
+/**
+ * The pieces of cached blocks in the memory of this process, in place of an exchange: each task
+ * looks at the places of all blocks, and reads the pieces that an exchange would have sent it where
+ * the blocks are. Gives {@link PieceInPlace}s, so only nodes that know those may stand above it.
+ */
+public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements ReadsBlocks {
+  private static final long serialVersionUID = 1;
+
+  /** The reason why there is no exchange, for EXPLAIN. */
+  public static final String REASON = "cached blocks are read in place";
+
+  /** Looks at pieces that take less time than what an exchange costs, its bytes aside. */
+  private static final long FREE_LOOKS = 1 << 18;
+
+  /** Bytes that are copied in the time of a look. */
+  private static final long BYTES_PER_LOOK = 512;
+
+  private final Seq<Attribute> keys;
+  private final BoundPartitioning shares;
+  private final Seq<SortOrder> order;
+  private final Seq<SparkPlan> marks;
+
+  /**
+   * The pieces of the blocks of {@code child}.
+   *
+   * @param inputs columns of the child
+   * @param keys columns of the output before those of the pieces
+   * @param produced what becomes of {@code inputs} after the keys, position by position
+   * @param shares the tasks that take the pieces, by positions in the output
+   * @param order the order that a task needs, likewise
+   * @param child plan that gives cached blocks
+   * @param marks plan that gives marks of blocks, with the columns of the output; or none
+   */
+  public PiecesInPlaceExec(
+      CutSpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> keys,
+      Seq<Attribute> produced,
+      BoundPartitioning shares,
+      Seq<SortOrder> order,
+      SparkPlan child,
+      Seq<SparkPlan> marks) {
+    super(spec, inputs, produced, child);
+    this.keys = keys;
+    this.shares = shares;
+    this.order = order;
+    this.marks = marks;
+  }
+
+  /**
+   * Who needs the pieces.
+   *
+   * @param by columns of the pieces by which tasks take them
+   * @param partitions parts that they are shared out to
+   * @param reads how often a part is read in all, once or more each
+   * @param order the order that a task needs
+   */
+  public record Readers(List<Attribute> by, int partitions, long reads, Seq<SortOrder> order) {}
+
+  /**
+   * The pieces of cached blocks; empty if they are not in place, if an exchange is the better way,
+   * or if Spark's shuffle is asked for.
+   *
+   * @param pieces a cut, perhaps with marks
+   */
+  public static Optional<SparkPlan> of(
+      SparkContext context,
+      LogicalPlan pieces,
+      Readers readers,
+      Function<LogicalPlan, SparkPlan> planLater) {
+    LogicalPlan cutting = pieces instanceof PieceUnion union ? union.pieces() : pieces;
+    boolean isOneArray =
+        !(pieces instanceof PieceUnion union)
+            || union.marks() instanceof MarkCells marks
+                && marks.child() instanceof Project extents
+                && extents.child() instanceof OneRowRelation;
+    if (!(cutting instanceof CutBlocks cut)
+        || !isOneArray
+        || cut.spec().images().isDefined()
+        || cut.spec().coPartitioned().isDefined()
+        || TileSparkConf.EXCHANGE_MODE.read(TileSparkConf.session()) == ExchangeMode.SPARK) {
+      return Optional.empty();
+    }
+    return GatheredByTasks.cached(cut.child())
+        .filter(frame -> CachedFrames.areInPlace(context, frame))
+        .filter(frame -> isCheap(cut, frame, readers.reads()))
+        .map(
+            frame -> {
+              List<Attribute> output = ScalaInterop.list(pieces.output());
+              return new PiecesInPlaceExec(
+                  cut.spec(),
+                  cut.inputs(),
+                  cut.keys(),
+                  ScalaInterop.seq(output.subList(cut.keys().size(), output.size())),
+                  BoundPartitioning.of(Exchange.by(readers.by(), readers.partitions()), output),
+                  ScalaInterop.seq(
+                      ScalaInterop.<SortOrder>list(readers.order()).stream()
+                          .map(each -> Attributes.bound(each, output))
+                          .toList()),
+                  GatheredByTasks.rows(cut.child(), planLater),
+                  pieces instanceof PieceUnion union
+                      ? ScalaInterop.<SparkPlan>seq(planLater.apply(union.marks()))
+                      : ScalaInterop.emptySeq());
+            });
+  }
+
+  /** True if tasks look at all pieces in less time than an exchange needs to copy them. */
+  private static boolean isCheap(CutBlocks cut, InMemoryRelation frame, long reads) {
+    if (cut.spec().extents().isEmpty() || frame.stats().rowCount().isEmpty()) {
+      return false;
+    }
+    long bytes = frame.stats().sizeInBytes().toLong();
+    long blocks = frame.stats().rowCount().get().toLong();
+    return Bytes.product(reads, pieces(cut, blocks))
+        <= Math.max(FREE_LOOKS, bytes / BYTES_PER_LOOK);
+  }
+
+  /** Count of pieces, about. */
+  private static long pieces(CutBlocks cut, long blocks) {
+    Shape extents = cut.spec().extents().get();
+    int rank = extents.rank();
+    if (extents.elements() == 0) {
+      return blocks;
+    }
+    Attribute values = cut.produced().apply(cut.blocks().values());
+    Optional<Shape> shape =
+        ArrayMetadata.of(values.metadata()).blockShape(rank).filter(each -> each.elements() > 0);
+    AxisCuts[] from = new AxisCuts[rank];
+    AxisCuts[] to = new AxisCuts[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      long extent = extents.extent(axis);
+      AxisCuts cuts = cut.spec().cuts().axis(axis);
+      to[axis] = cuts.extent() == extent ? cuts : AxisCuts.every(cuts.largest(), extent);
+      from[axis] = AxisCuts.every(shape.isEmpty() ? extent : shape.get().extent(axis), extent);
+    }
+    long count = new PieceSizes(Cuts.of(from), Cuts.of(to)).count();
+    // A block whose shape nobody knows may be long along any axis.
+    return shape.isEmpty() ? Bytes.sum(blocks, Bytes.product(1L << rank, count)) : count;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    List<Attribute> all = ScalaInterop.list(keys);
+    all.addAll(ScalaInterop.list(produced));
+    return ScalaInterop.seq(all);
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return shares.over(ScalaInterop.list(output()));
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    List<Attribute> columns = ScalaInterop.list(output());
+    return ScalaInterop.seq(
+        ScalaInterop.<SortOrder>list(order).stream()
+            .map(
+                each ->
+                    (SortOrder)
+                        each.transform(
+                            ScalaInterop.partialFunction(
+                                e ->
+                                    e instanceof BoundReference reference
+                                        ? Optional.of(columns.get(reference.ordinal()))
+                                        : Optional.empty())))
+            .toList());
+  }
+
+  @Override
+  public List<SparkPlan> blocks() {
+    return List.of(child);
+  }
+
+  @Override
+  public SparkPlan withBlocks(List<SparkPlan> blocks) {
+    SparkPlan offered = blocks.get(0);
+    return new PiecesInPlaceExec(
+        spec,
+        inputs,
+        keys,
+        produced,
+        shares,
+        order,
+        offered.supportsRowBased() ? offered : child,
+        marks);
+  }
+
+  /** A partition's rows, before it is known which marks it has. */
+  private record Opened(int task, scala.collection.Iterator<InternalRow> blocks) {}
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    int tasks = shares.numPartitions();
+    List<Integer> read = ChildColumns.ordinals(this, child, inputs);
+    PiecesOfTask pieces =
+        new PiecesOfTask(
+            spec,
+            CutBlocks.blocks(spec, ScalaInterop.list(produced)).mapped(read::get),
+            read,
+            Attributes.schema(ScalaInterop.list(child.output())),
+            shares,
+            order);
+    RDD<InternalRow> blocks = Exchange.gathered(child.execute(), InternalRow.class, tasks);
+    if (marks.isEmpty()) {
+      return blocks.mapPartitionsWithIndex(
+          ScalaInterop.function2(
+              (task, rows) ->
+                  PartitionBoundary.<InternalRow, InternalRow>over(
+                      rows,
+                      each -> pieces.of((Integer) task, each, List.<InternalRow>of().iterator()))),
+          true,
+          ScalaInterop.classTag(InternalRow.class));
+    }
+    return blocks
+        .mapPartitionsWithIndex(
+            ScalaInterop.function2(
+                (task, rows) ->
+                    ScalaInterop.iterator(List.of(new Opened((Integer) task, rows)).iterator())),
+            true,
+            ScalaInterop.classTag(Opened.class))
+        .zipPartitions(
+            Exchange.gathered(marks.head().execute(), InternalRow.class, tasks),
+            true,
+            ScalaInterop.function2(
+                (opened, all) -> {
+                  Opened one = opened.next();
+                  return PartitionBoundary.<InternalRow, InternalRow>over(
+                      List.of(one.blocks(), all),
+                      inputs -> pieces.of(one.task(), inputs.get(0), inputs.get(1)));
+                }),
+            ScalaInterop.classTag(InternalRow.class),
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  @Override
+  public String nodeName() {
+    return "PiecesInPlace";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "PiecesInPlace (" + spec + ") for " + shares.numPartitions() + " parts";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return verbose("\nInto pieces: " + spec + "\nNo exchange: " + REASON);
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec, inputs, keys, produced, shares, order, child, marks);
+  }
+}
