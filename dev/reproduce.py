@@ -151,8 +151,10 @@ class Claim:
             ends.append(max(values[place], float(row["most"] or 0)))
             if row["least"] and row["most"]:
                 axes.plot([float(row["least"]), float(row["most"])], [place, place], color=grey, linewidth=2)
-            label = f"  {self._figure(case)} {self.unit}"
-            axes.text(ends[-1], place, label, va="center", color=grey)
+            label = f"{self._figure(case)} {self.unit}"
+            # Not by spaces before the label, which SVG drops.
+            gap = {"xytext": (6, 0), "textcoords": "offset points"}
+            axes.annotate(label, (ends[-1], place), va="center", color=grey, **gap)
         axes.set_xlim(0, 1.25 * max(ends))
         axes.set_xlabel(self.unit)
         axes.spines[["top", "right"]].set_visible(False)
