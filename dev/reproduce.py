@@ -67,13 +67,13 @@ class Claim:
     def measure(self):
         """Runs the commands and keeps their figures."""
         output = ""
+        commit = git("rev-parse", "--short=8", "HEAD") + ("+" if git("status", "--porcelain") else "")
         for command in self.commands:
-            command = command.replace("{python}", sys.executable)
+            command = command.replace("{python}", sys.executable).replace("{commit}", commit)
             print(f"$ {command}", flush=True)
             run = subprocess.run(shlex.split(command), cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
             print(run.stdout, flush=True)
             output += run.stdout
-        commit = git("rev-parse", "--short=8", "HEAD") + ("+" if git("status", "--porcelain") else "")
         self.keep(output, commit)
 
     def keep(self, output, commit):
@@ -119,9 +119,7 @@ class Claim:
         commits = ", ".join(dict.fromkeys(row["commit"] for row in self.rows.values()))
         elsewhere = [case for case, pattern in self.patterns.items() if not pattern]
         again = f"`dev/reproduce {self.name}`"
-        if elsewhere == list(self.patterns):
-            again = "no command writes its CSV again yet"
-        elif elsewhere:
+        if elsewhere:
             again += f", without {' and '.join(elsewhere)}"
         lines = [f"## {self.title}", ""]
         lines += textwrap.wrap(self.prose(), 120, break_on_hyphens=False)
@@ -189,8 +187,18 @@ def pages(all_claims):
 
 
 def check(all_claims):
-    """Fails if a figure has no case, a chart is missing, or the page is another one."""
+    """Fails if a figure has no case, a chart or a command is missing, or the page is another one."""
+    script = (ROOT / "dev" / "bench").read_text(encoding="utf-8")
+    benchmarks = re.findall(r"(?m)^(\S+) +(?:kernels|arrow|spark|soak)\.", script)
     for claim in all_claims.values():
+        for command in claim.commands:
+            if shlex.split(command)[:1] != ["dev/bench"] or shlex.split(command)[1] not in benchmarks:
+                sys.exit(f"dev/reproduce: {claim.name} has '{command}'; expected dev/bench and one of {', '.join(benchmarks)}")
+        if not claim.commands or not any(claim.patterns.values()):
+            sys.exit(f"dev/reproduce: {claim.name} has no command that measures it again")
+        for case, pattern in claim.patterns.items():
+            if pattern and re.compile(pattern).groups not in (1, 3):
+                sys.exit(f"dev/reproduce: '{case}' of {claim.name} has {pattern}; expected one group or three")
         if list(claim.rows) != list(claim.patterns):
             sys.exit(f"dev/reproduce: {claim.file} has {list(claim.rows)}; expected {list(claim.patterns)}")
         if not (FIGURES / f"{claim.name}.svg").exists():
@@ -214,8 +222,6 @@ def main(arguments):
             claim = all_claims.get(arguments[0])
             if claim is None or len(arguments) not in (1, 3):
                 sys.exit(f"dev/reproduce: no claim '{' '.join(arguments)}'; expected one of {', '.join(all_claims)}")
-            if not any(claim.patterns.values()):
-                sys.exit(f"dev/reproduce: no command writes the CSV of {claim.name} yet; look at {claim.commands}")
             if len(arguments) == 1:
                 claim.measure()
             else:

@@ -27,12 +27,12 @@ import org.tilespark.layout.Shape;
  *
  * <p>{@code java org.tilespark.bench.kernels.DeviceTransposeBenchmark --commit ID [--runs 15]
  * [--csv FILE] [--peers SCRIPT] [--only TEXT]} prints one line a case: milliseconds of one
- * transpose (median, by CUDA events, after warm-up), GB/s (2 x bytes / time), the spread (maximum
- * over minimum), the ratio to the copy, the least ratio we promise, and the strategy; then the
- * rates of pinned copies up and down. Data is random. Transposes and copies rotate over enough
- * buffer pairs that at least 1 GiB is touched before a buffer is used again, so nothing is served
- * from the L2 cache; before the first event of each run the device is given other work, so that it
- * never waits for a launch.
+ * transpose (median, by CUDA events, after warm-up), GB/s (2 x bytes / time), the copy's GB/s, the
+ * spread (maximum over minimum), the ratio to the copy, the least ratio we promise, and the
+ * strategy; then the rates of pinned copies up and down. Data is random. Transposes and copies
+ * rotate over enough buffer pairs that at least 1 GiB is touched before a buffer is used again, so
+ * nothing is served from the L2 cache; before the first event of each run the device is given other
+ * work, so that it never waits for a launch.
  *
  * <p>{@code --peers} runs a script with {@code python3}, one of the same repository ({@code
  * dev/benchmarks/transpose_peers.py}): it reads the cases from its input and prints the GB/s of
@@ -46,7 +46,7 @@ public final class DeviceTransposeBenchmark {
   private static final int MIXED_LEADS = 100;
 
   /** A case of the grid, with the least ratio to the copy on an H200. */
-  private record Case(Shape shape, Permutation permutation, int elementBytes, double floor) {
+  record Case(Shape shape, Permutation permutation, int elementBytes, double floor) {
     /** As the peer script reads it: extents, order and width. */
     String key() {
       return join(shape.toArray(), "x") + " " + permutation + " " + elementBytes;
@@ -58,7 +58,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  private record Result(Case of, double[] millis, double copyMillis, long bytes, String strategy) {
+  record Result(Case of, double[] millis, double copyMillis, long bytes, String strategy) {
     double median() {
       return millis[millis.length / 2];
     }
@@ -81,7 +81,7 @@ public final class DeviceTransposeBenchmark {
   }
 
   /** Rates of the peers, in GB/s; NaN where they have no answer. */
-  private record Peers(double torch, double triton) {
+  record Peers(double torch, double triton) {
     static final Peers NONE = new Peers(Double.NaN, Double.NaN);
 
     double faster() {
@@ -115,12 +115,21 @@ public final class DeviceTransposeBenchmark {
       DeviceTransposeBenchmark benchmark = new DeviceTransposeBenchmark(device, run.runs());
       try (DeviceTransposer transposer = new DeviceTransposer(device)) {
         System.out.printf(
-            "%-18s %-10s %5s %10s %8s %7s %6s %6s  %s%n",
-            "shape", "order", "width", "ms", "GB/s", "spread", "ratio", "least", "strategy");
+            "%-18s %-10s %5s %10s %8s %8s %7s %6s %6s  %s%n",
+            "shape",
+            "order",
+            "width",
+            "ms",
+            "GB/s",
+            "copy",
+            "spread",
+            "ratio",
+            "least",
+            "strategy");
         for (Case each : cases) {
           Result result = benchmark.measure(each, transposer);
           results.add(result);
-          print(result);
+          System.out.println(line(result));
         }
         benchmark.mixed(transposer);
       }
@@ -250,15 +259,17 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  private static void print(Result result) {
-    System.out.printf(
+  /** What is printed of a case; docs/benchmarks/claims.toml reads it. */
+  static String line(Result result) {
+    return String.format(
         Locale.ROOT,
-        "%-18s %-10s %5d %10.4f %8.0f %7.2f %6.3f %6.2f%s %s%n",
+        "%-18s %-10s %5d %10.4f %8.0f %8.0f %7.2f %6.3f %6.2f%s %s",
         result.of().shape(),
         result.of().permutation(),
         result.of().elementBytes(),
         result.median(),
         result.gigabytesPerSecond(),
+        result.copyGigabytesPerSecond(),
         result.spread(),
         result.ratio(),
         result.of().floor(),
@@ -340,20 +351,24 @@ public final class DeviceTransposeBenchmark {
         "%-18s %-10s %5s %8s %8s %8s %12s%n",
         "shape", "order", "width", "ours", "torch", "triton", "ours/faster");
     for (Result result : results) {
-      Peers peer = peers.getOrDefault(result.of().key(), Peers.NONE);
-      double ratio = result.gigabytesPerSecond() / peer.faster();
-      System.out.printf(
-          Locale.ROOT,
-          "%-18s %-10s %5d %8.0f %8.0f %8.0f %12.2f%s%n",
-          result.of().shape(),
-          result.of().permutation(),
-          result.of().elementBytes(),
-          result.gigabytesPerSecond(),
-          peer.torch(),
-          peer.triton(),
-          ratio,
-          ratio < 0.98 ? "!" : "");
+      System.out.println(line(result, peers.getOrDefault(result.of().key(), Peers.NONE)));
     }
+  }
+
+  /** What is printed of a case and its peers; docs/benchmarks/claims.toml reads it. */
+  static String line(Result result, Peers peers) {
+    double ratio = result.gigabytesPerSecond() / peers.faster();
+    return String.format(
+        Locale.ROOT,
+        "%-18s %-10s %5d %8.0f %8.0f %8.0f %12.2f%s",
+        result.of().shape(),
+        result.of().permutation(),
+        result.of().elementBytes(),
+        result.gigabytesPerSecond(),
+        peers.torch(),
+        peers.triton(),
+        ratio,
+        ratio < 0.98 ? "!" : "");
   }
 
   private static String csv(String machine, List<Result> results, Map<String, Peers> peers) {

@@ -7,7 +7,9 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.DoubleSummaryStatistics;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -39,7 +41,8 @@ import org.tilespark.layout.ElementType;
  * milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K
  * x N / time), the spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a
  * single call, which stands last, the microseconds that the host takes to queue one multiply
- * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products are
+ * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random); at the end, for
+ * each product, the least and the greatest ratio of the planner's choice. COUNT products are
  * consecutive and are one call of cuBLAS, of its strided batched kind. A star marks what the
  * planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a
  * way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once for
@@ -81,14 +84,21 @@ public final class KernelMultiplyBenchmark {
   record Case(MultiplyProblem problem) {
     String key() {
       return String.format(
-          "%s%dx%dx%d %s %s%s",
+          "%s %s%s",
+          anyTransposition(),
+          problem.a().transposed() ? "T" : "N",
+          problem.b().transposed() ? "T" : "N");
+    }
+
+    /** What it has in common with the same product of other transpositions. */
+    String anyTransposition() {
+      return String.format(
+          "%s%dx%dx%d %s",
           problem.batch().count() == 1 ? "" : problem.batch().count() + "*",
           problem.m(),
           problem.k(),
           problem.n(),
-          kind(problem),
-          problem.a().transposed() ? "T" : "N",
-          problem.b().transposed() ? "T" : "N");
+          kind(problem));
     }
 
     private static String kind(MultiplyProblem problem) {
@@ -182,9 +192,15 @@ public final class KernelMultiplyBenchmark {
           new KernelMultiplyBenchmark(
               device, multiplier, run.runs(), chunks, run.option("--ways", "all").equals("chosen"));
       try {
+        Map<String, DoubleSummaryStatistics> chosen = new LinkedHashMap<>();
         for (Case each : cases) {
-          print(benchmark.measure(each), csv);
+          List<Result> results = benchmark.measure(each);
+          print(results, csv);
+          chosen
+              .computeIfAbsent(each.anyTransposition(), key -> new DoubleSummaryStatistics())
+              .accept(ratioOfChosen(results));
         }
+        chosen.forEach((key, ratios) -> System.out.println(summary(key, ratios)));
       } finally {
         benchmark.close();
       }
@@ -455,13 +471,33 @@ public final class KernelMultiplyBenchmark {
     random.values().stream().flatMap(Arrays::stream).forEach(PinnedBuffer::close);
   }
 
+  /** TFLOP/s of cuBLAS in a single call, which stands last; NaN without cuBLAS. */
+  private static double cublas(List<Result> results) {
+    return results.stream()
+        .filter(result -> result.way().startsWith("cuBLAS"))
+        .mapToDouble(Result::teraflops)
+        .reduce((earlier, last) -> last)
+        .orElse(Double.NaN);
+  }
+
+  private static double ratioOfChosen(List<Result> results) {
+    return results.stream().filter(Result::chosen).findFirst().orElseThrow().teraflops()
+        / cublas(results);
+  }
+
+  /** The last lines printed; docs/benchmarks/claims.toml reads them. */
+  static String summary(String product, DoubleSummaryStatistics ratios) {
+    return String.format(
+        Locale.ROOT,
+        "%s: the way chosen has %.2f to %.2f x cuBLAS's rate, over %d transpositions",
+        product,
+        ratios.getMin(),
+        ratios.getMax(),
+        ratios.getCount());
+  }
+
   private static void print(List<Result> results, StringBuilder csv) {
-    double cublas =
-        results.stream()
-            .filter(result -> result.way().startsWith("cuBLAS"))
-            .mapToDouble(Result::teraflops)
-            .reduce((earlier, last) -> last)
-            .orElse(Double.NaN);
+    double cublas = cublas(results);
     for (Result result : results) {
       double ratio = result.teraflops() / cublas;
       System.out.printf(
