@@ -7,6 +7,7 @@ import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.error.Require;
 import org.tilespark.spark.functions.TableFunctions;
+import org.tilespark.spark.options.Assume;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -799,7 +800,8 @@ public final class MatrixBlocks {
    * As {@link #norm(Dataset, String)}, with one of numpy's other norms.
    *
    * @param ord along one axis 1 (sum of absolute values), 2 or inf (greatest absolute value); along
-   *     two axes fro, 1 (greatest sum along the first of them) or inf (along the second)
+   *     two axes fro, 1 (greatest sum along the first of them), inf (along the second), 2 (largest
+   *     singular value) or nuc (sum of these), the last two as {@link #svdvals}
    */
   public static Dataset<Row> norm(Dataset<Row> df, String axis, String ord) {
     return OperatorCall.of(TableFunctions.MATRIX_NORM, df, axis, ord);
@@ -940,6 +942,179 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> corrcoef(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_CORRCOEF, df);
+  }
+
+  /**
+   * The blocks of one factor, from the table of an operator that gives several, as {@code
+   * matrix_svd}: those of its name in the column {@code factor}, without that column and with the
+   * factor's extents stated. {@link #svd} and the like call it.
+   *
+   * @param df such a table
+   * @param factor as {@code "u"}
+   * @throws IllegalArgumentException if there is no factor of this name
+   */
+  public static Dataset<Row> factor(Dataset<Row> df, String factor) {
+    return OperatorCall.of(TableFunctions.MATRIX_FACTOR, df, factor);
+  }
+
+  /**
+   * The lower triangle L of the Cholesky factorisation {@code L L^T} of a symmetric, positive
+   * definite matrix. The matrix is read up to its diagonal; what is above is not looked at.
+   *
+   * <p>This and the other factorisations compute in double, and give FLOAT where the values are
+   * FLOAT, else DOUBLE. Each matrix becomes one block of at most 2 GiB, unless said otherwise. NaN
+   * and infinity are errors that name the element. Further columns distinguish several matrices of
+   * one size.
+   *
+   * @param df N x N blocks of any type, real
+   * @return N x N, in one block
+   * @throws IllegalArgumentException if the matrix is not square or too large; when the query runs,
+   *     if it is not positive definite
+   * @throws UnsupportedOperationException if the blocks are complex
+   */
+  public static Dataset<Row> cholesky(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_CHOLESKY, df);
+  }
+
+  /**
+   * The eigenvalues and eigenvectors of a symmetric matrix, which is read up to its diagonal. As
+   * {@link #cholesky} otherwise.
+   *
+   * @param df N x N blocks of any type, real
+   */
+  public static Eigh eigh(Dataset<Row> df) {
+    return Eigh.of(OperatorCall.of(TableFunctions.MATRIX_EIGH, df));
+  }
+
+  /**
+   * As {@link #eigh(Dataset)}, of the largest eigenvalues alone.
+   *
+   * @param k how many, 1 to N
+   */
+  public static Eigh eigh(Dataset<Row> df, long k) {
+    return Eigh.of(OperatorCall.of(TableFunctions.MATRIX_EIGH, df, k));
+  }
+
+  /** The eigenvalues of {@link #eigh(Dataset)}, ascending: N x 1. */
+  public static Dataset<Row> eigvalsh(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_EIGVALSH, df);
+  }
+
+  /**
+   * The factors Q, with orthonormal columns, and R, upper triangular, whose product the matrix is.
+   * As {@link #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real
+   */
+  public static Qr qr(Dataset<Row> df) {
+    return Qr.of(OperatorCall.of(TableFunctions.MATRIX_QR, df));
+  }
+
+  /**
+   * The thin singular value decomposition. As {@link #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real
+   */
+  public static Svd svd(Dataset<Row> df) {
+    return Svd.of(OperatorCall.of(TableFunctions.MATRIX_SVD, df));
+  }
+
+  /**
+   * The singular values, descending. As {@link #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real
+   * @return min(M, N) x 1
+   */
+  public static Dataset<Row> svdvals(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_SVDVALS, df);
+  }
+
+  /** {@link #solve(Dataset, Dataset, Assume)} of a matrix of which nothing is known. */
+  public static Dataset<Row> solve(Dataset<Row> a, Dataset<Row> b) {
+    return solve(a, b, Assume.GENERAL);
+  }
+
+  /**
+   * X of A X = B. A becomes one block, of at most 2 GiB; where B is large, it is cut into strips of
+   * columns, to which A's factor is broadcast. One of A and B may have no further columns: it is
+   * then taken with each matrix of the other. As {@link #cholesky} otherwise.
+   *
+   * @param a N x N blocks of any type, real
+   * @param b N x P blocks of any type, real
+   * @return N x P
+   * @throws IllegalArgumentException if the two do not fit each other; when the query runs, if A is
+   *     singular, or not positive definite where that is assumed
+   */
+  public static Dataset<Row> solve(Dataset<Row> a, Dataset<Row> b, Assume assume) {
+    return OperatorCall.of(TableFunctions.MATRIX_SOLVE, a, b, assume);
+  }
+
+  /**
+   * The least-squares solutions of A X = B: X of the least norm of those for which the norm of B -
+   * A X is the least. A singular value counts as zero if its ratio to the largest one is at most
+   * the larger extent of A times the epsilon of its type. As {@link #cholesky} otherwise.
+   *
+   * @param a M x N blocks of any type, real
+   * @param b M x P blocks of any type, real, with the same further columns
+   */
+  public static Lstsq lstsq(Dataset<Row> a, Dataset<Row> b) {
+    return Lstsq.of(OperatorCall.of(TableFunctions.MATRIX_LSTSQ, a, b));
+  }
+
+  /**
+   * As {@link #lstsq(Dataset, Dataset)}, with another ratio.
+   *
+   * @param rcond ratio to the largest singular value up to which a singular value counts as zero
+   */
+  public static Lstsq lstsq(Dataset<Row> a, Dataset<Row> b, double rcond) {
+    return Lstsq.of(OperatorCall.of(TableFunctions.MATRIX_LSTSQ, a, b, rcond));
+  }
+
+  /**
+   * The Moore-Penrose inverse. A singular value counts as zero as in {@link #lstsq}. As {@link
+   * #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real
+   * @return N x M
+   */
+  public static Dataset<Row> pinv(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_PINV, df);
+  }
+
+  /** As {@link #pinv(Dataset)}, with the ratio of {@link #lstsq(Dataset, Dataset, double)}. */
+  public static Dataset<Row> pinv(Dataset<Row> df, double rcond) {
+    return OperatorCall.of(TableFunctions.MATRIX_PINV, df, rcond);
+  }
+
+  /**
+   * The sign of the determinant, and the natural logarithm of its absolute value: 0 and -infinity
+   * of a singular matrix. As {@link #cholesky} otherwise.
+   *
+   * @param df N x N blocks of any type, real
+   * @return one row for each matrix: its further columns, then {@code sign DOUBLE, logabsdet
+   *     DOUBLE}
+   */
+  public static Dataset<Row> slogdet(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_SLOGDET, df);
+  }
+
+  /**
+   * The count of singular values that do not count as zero, as in {@link #lstsq}: one row for each
+   * matrix, its further columns, then {@code value BIGINT}. As {@link #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real
+   */
+  public static Dataset<Row> rank(Dataset<Row> df) {
+    return OperatorCall.of(TableFunctions.MATRIX_RANK, df);
+  }
+
+  /**
+   * As {@link #rank(Dataset)}, with another bound.
+   *
+   * @param tol singular values up to it count as zero
+   */
+  public static Dataset<Row> rank(Dataset<Row> df, double tol) {
+    return OperatorCall.of(TableFunctions.MATRIX_RANK, df, tol);
   }
 
   /**

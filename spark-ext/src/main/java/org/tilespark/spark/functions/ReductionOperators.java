@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.linalg.FactorPlans;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 import org.tilespark.spark.reduce.ArrayReduction;
@@ -37,7 +38,8 @@ final class ReductionOperators {
           "ord",
           Type.text(Norm::parse),
           "2 along one axis, else fro",
-          "numpy's ord: 1, 2 or inf of vectors along one axis; fro, 1 or inf of matrices along two");
+          "numpy's ord: 1, 2 or inf of vectors along one axis; fro, 1 or inf along two; of a matrix"
+              + " also 2 (the largest singular value) or nuc (the sum of these)");
 
   static final Operator TRACE =
       new Operator(
@@ -145,10 +147,20 @@ final class ReductionOperators {
             "The norm of the elements." + TELLS + Operator.APART,
             MOVES,
             List.of(blocks("a", kind), axis, ORD, extents(kind)),
-            call ->
-                ReductionPlans.norm(
-                    call.blocks(kind), call.find(ORD), asked(call, kind, axis, Map.of())))
+            call -> norm(call, kind, axis))
         .withExamples(examples(kind, "5.477225575051661", "7.615773105863909"));
+  }
+
+  private static LogicalPlan norm(Call call, BlockKind kind, Parameter<List<Integer>> axis) {
+    Optional<Norm> ord = call.find(ORD);
+    ReductionPlans.Call asked = asked(call, kind, axis, Map.of());
+    boolean isOfBoth = kind == MATRIX && call.find(axis).map(List::size).orElse(2) == 2;
+    boolean isOfSingularValues =
+        isOfBoth && ord.filter(norm -> norm == Norm.TWO || norm == Norm.NUCLEAR).isPresent();
+    return isOfSingularValues
+        ? new FactorPlans(call.blocks(kind), call::asDataset, call.operator())
+            .norm(ord.get(), asked)
+        : ReductionPlans.norm(call.blocks(kind), ord, asked);
   }
 
   /** Made where it is called, since clients of Connect have no plans. */
@@ -171,11 +183,11 @@ final class ReductionOperators {
   private static String examples(BlockKind kind, String first, String second) {
     boolean isMatrix = kind == MATRIX;
     return """
-        SELECT * FROM %%s(
-          TABLE(SELECT * FROM VALUES (%s, array(1D, 5D, 2D, 7D, 0D, 3D)) AS a(%s, %s, values)),
-          axis => %s);
-        -- %s\t[%s,%s]
-        """
+    SELECT * FROM %%s(
+      TABLE(SELECT * FROM VALUES (%s, array(1D, 5D, 2D, 7D, 0D, 3D)) AS a(%s, %s, values)),
+      axis => %s);
+    -- %s\t[%s,%s]
+    """
         .formatted(
             isMatrix ? "0L, 0L, 2, 3" : "0L, 0L, 0L, 1, 2, 3",
             String.join(", ", kind.offsetColumns()),

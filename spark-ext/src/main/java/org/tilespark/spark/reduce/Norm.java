@@ -22,7 +22,9 @@ public enum Norm {
       Formula.of(BaseReduction.MAXIMUM, "abs(CAST(v AS DOUBLE))"),
       Formula.of(BaseReduction.MAXIMUM, "abs(v)")),
   /** The root of the sum of the squares, of a matrix too. */
-  FROBENIUS("fro", Constants.SQUARES, Constants.COMPLEX_SQUARES);
+  FROBENIUS("fro", Constants.SQUARES, Constants.COMPLEX_SQUARES),
+  /** The sum of the singular values of a matrix, which no formula of elements gives. */
+  NUCLEAR("nuc", Constants.SQUARES, Constants.COMPLEX_SQUARES);
 
   private final String ord;
   private final Formula real;

@@ -118,7 +118,8 @@ public final class ReductionPlans {
 
   /**
    * A norm. Along several axes the norms 1 and inf are those of matrices, as numpy's are: the
-   * greatest sum along the first axis, or along the second.
+   * greatest sum along the first axis, or along the second. Norms of singular values are {@code
+   * linalg.FactorPlans}'.
    *
    * @throws IllegalArgumentException as {@link #reduce}, or if the norm is not one of as many axes
    */
@@ -128,10 +129,11 @@ public final class ReductionPlans {
     int count = plans.axes.size();
     Norm asked = norm.orElse(count == 1 ? Norm.TWO : Norm.FROBENIUS);
     boolean isOfMatrix = asked == Norm.ONE || asked == Norm.INFINITY;
-    if (count == 1 ? asked == Norm.FROBENIUS : asked == Norm.TWO || isOfMatrix && count > 2) {
+    if (asked == Norm.NUCLEAR
+        || (count == 1 ? asked == Norm.FROBENIUS : asked == Norm.TWO || isOfMatrix && count > 2)) {
       throw new IllegalArgumentException(
           ("%s: ord is '%s' along %s axes; expected 1, 2 or inf along one axis, fro, 1 or inf along"
-                  + " two, or fro along three")
+                  + " two, of a matrix also 2 or nuc, or fro along three")
               .formatted(call.operator, asked, count));
     }
     if (count == 1 || !isOfMatrix) {

@@ -1,0 +1,22 @@
+package org.tilespark.spark;
+
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/**
+ * What {@link MatrixBlocks#lstsq} gives, as matrix blocks.
+ *
+ * @param x N x P, the solutions
+ * @param residuals P x 1, for each column of B the sum of the squares of B - A X, whatever the rank
+ * @param rank 1 x 1, how many singular values of A do not count as zero
+ * @param s min(M, N) x 1, the singular values of A, descending
+ */
+public record Lstsq(Dataset<Row> x, Dataset<Row> residuals, Dataset<Row> rank, Dataset<Row> s) {
+  static Lstsq of(Dataset<Row> table) {
+    return new Lstsq(
+        MatrixBlocks.factor(table, "x"),
+        MatrixBlocks.factor(table, "residuals"),
+        MatrixBlocks.factor(table, "rank"),
+        MatrixBlocks.factor(table, "s"));
+  }
+}

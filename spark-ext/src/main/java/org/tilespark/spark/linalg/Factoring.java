@@ -1,0 +1,57 @@
+package org.tilespark.spark.linalg;
+
+import java.util.List;
+
+/** What is made of a matrix A that is one block, and the names of the results. */
+public enum Factoring {
+  /** The lower triangle L of A = L L^T; reads the lower triangle of A. */
+  CHOLESKY(true, "l"),
+  /** Eigenvalues, ascending, and eigenvectors in columns; reads the lower triangle of A. */
+  EIGH(true, "values", "vectors"),
+  /** The eigenvalues alone. */
+  EIGVALSH(true, "values"),
+  /** The thin factors of A = U diag(s) V^T, singular values descending. */
+  SVD(false, "u", "s", "vt"),
+  /** The singular values alone. */
+  SVDVALS(false, "s"),
+  /** The thin factors of A = Q R. */
+  QR(false, "q", "r"),
+  /** R alone. */
+  QR_R(false, "r"),
+  /** X of A X = B by LU; the block is [A | B]. */
+  SOLVE(false, "x"),
+  /** X of A X = B by Cholesky; the block is [A | B], of A the lower triangle is read. */
+  SOLVE_POSITIVE(false, "x"),
+  /** The least-squares solution of least norm of A X = B; the block is [A | B]. */
+  LSTSQ(false, "x", "residuals", "rank", "s"),
+  /** The Moore-Penrose inverse. */
+  PINV(false, "pinv"),
+  /** The determinant's sign, and the logarithm of its absolute value, as a row of two. */
+  SLOGDET(false, "slogdet"),
+  /** Of a column of singular values, the count of those above the tolerance's ratio. */
+  RANK(false, "rank"),
+  /** Of a column of singular values, the count of those above the tolerance itself. */
+  COUNT_ABOVE(false, "rank"),
+  /** LU with pivots, as {@link StripSolve} takes it. */
+  LU(false, "factor"),
+  /** The lower triangle of Cholesky, as {@link StripSolve} takes it. */
+  LOWER(true, "factor");
+
+  private final boolean isLower;
+  private final List<String> factors;
+
+  Factoring(boolean isLower, String... factors) {
+    this.isLower = isLower;
+    this.factors = List.of(factors);
+  }
+
+  /** True if elements above the diagonal are not read. */
+  boolean readsLower() {
+    return isLower;
+  }
+
+  /** The names of the results, in their order. */
+  public List<String> factors() {
+    return factors;
+  }
+}

@@ -1,0 +1,5 @@
+SELECT * FROM matrix_factor(
+  TABLE(SELECT * FROM matrix_svd(
+    TABLE(SELECT * FROM VALUES (0L, 0L, 3, 2, array(0D, 2D, 3D, 0D, 0D, 0D)) AS a(row, col, rows, cols, values)))),
+  's');
+-- 0	0	2	1	[3.0,2.0]
