@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ._arguments import flag, integer, integers, number
+from ._arguments import flag, integer, integers, many, number
 from ._array import BlockArray, as_array
 from ._blocks import MATRIX, with_dtype
 from ._reductions import Axis
 from ._sql import call, numbers, quoted
-from .errors import InvalidInputError, translated
+from .errors import InvalidInputError, UnsupportedError, translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -85,14 +88,19 @@ def norm(a: Any, ord: int | float | str | None = None, axis: Axis = None, keepdi
 
     Args:
         a: any array; of integers the norm is float64.
-        ord: 1, 2 (default) or inf of vectors along one axis; ``"fro"`` (default), 1 or inf of matrices along two.
+        ord: 1, 2 (default) or inf of vectors along one axis; ``"fro"`` (default), 1 or inf of two; of matrices also 2 (the
+            largest singular value) and ``"nuc"`` (the sum of these).
         axis: one axis, or two; by default all.
         keepdims: whether axes stay, with extent 1.
     """
     array = as_array(a)
     if ord is not None and axis is None and array.ndim > 2:
         raise InvalidInputError(f"norm of {array._what} with ord={ord!r}; expected axis=..., one axis or two")
-    return array._reduced("norm", axis, keepdims, ord=None if ord is None else str(ord))
+    text = None if ord is None else str(ord)
+    if array._is_batch and axis is not None and sorted(map(array._axis, many(axis))) == [1, 2]:  # of each matrix
+        each = array._reduced("norm", axis, True, ord=text)
+        return each if flag("keepdims", keepdims) else each._as_volume()._without([1, 2])
+    return array._reduced("norm", axis, keepdims, ord=text)
 
 
 def diagonal(a: Any) -> BlockArray:
@@ -105,9 +113,7 @@ def diagonal(a: Any) -> BlockArray:
 def trace(a: Any) -> Any:
     """The sum of the diagonal, computed now: a number; of a batch an array of them."""
     array = _real_or_complex_matrix("trace", a)
-    df = call("matrix_trace", {"a": array._df})
-    with translated():
-        rows = df.orderBy(quoted(str(array._batch))).collect() if array._is_batch else df.collect()
+    rows = _rows(array, call("matrix_trace", {"a": array._df}))
     values = [complex(row["value"], row["imag"]) if array.dtype.kind == "c" else row["value"] for row in rows]
     found = np.array(values, array.dtype if array.dtype.kind in "fc" else np.int64)
     return found if array._is_batch else found[0]
@@ -131,6 +137,209 @@ def corrcoef(a: Any, *, rowvar: bool = True) -> BlockArray:
     """The correlations of the variables of a matrix, as numpy.corrcoef; NaN of constant ones. Arguments as of :func:`cov`."""
     array = _of_observations("corrcoef", a, rowvar)
     return array._of(call("matrix_corrcoef", {"a": array._df}))
+
+
+class QRResult(NamedTuple):
+    """What :func:`qr` gives."""
+
+    Q: BlockArray
+    R: BlockArray
+
+
+class SVDResult(NamedTuple):
+    """What :func:`svd` gives."""
+
+    U: BlockArray
+    S: BlockArray
+    Vh: BlockArray
+
+
+class EighResult(NamedTuple):
+    """What :func:`eigh` gives."""
+
+    eigenvalues: BlockArray
+    eigenvectors: BlockArray
+
+
+class SlogdetResult(NamedTuple):
+    """What :func:`slogdet` gives."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def cholesky(a: Any, *, upper: bool = False) -> BlockArray:
+    """The Cholesky factor of a symmetric, positive definite matrix, as numpy.linalg.cholesky: L of ``L @ L.T``.
+
+    This and the functions below compute in double, and give float32 of float32, else float64. Each matrix becomes one block
+    of at most 2 GiB. NaN and infinity are errors when the result is computed.
+
+    Args:
+        a: a matrix, or a batch of them.
+        upper: whether the result is the upper triangle ``L.T``, of the upper triangle of ``a``; else the lower one is read.
+
+    Raises:
+        InvalidInputError: if the matrix is not square; when it is computed, if it is not positive definite.
+    """
+    array = _square_matrix("cholesky", a)
+    if flag("upper", upper):
+        return cholesky(array.mT).mT
+    return array._of(call("matrix_cholesky", {"a": array._df}))
+
+
+def eigh(a: Any, UPLO: str = "L", *, k: int | None = None) -> EighResult:
+    """The eigenvalues, ascending, and the eigenvectors, in columns, of a symmetric matrix, as numpy.linalg.eigh.
+
+    Args:
+        a: a matrix, or a batch of them.
+        UPLO: the triangle that is read: ``"L"`` or ``"U"``.
+        k: how many, the largest eigenvalues; by default all.
+    """
+    array = _triangle("eigh", a, UPLO)
+    table = call("matrix_eigh", {"a": array._df}, k=None if k is None else integer("k", k))
+    values, vectors = _factors(array, table, "values", "vectors")
+    return EighResult(_column(values), vectors)
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> BlockArray:
+    """The eigenvalues of :func:`eigh`."""
+    array = _triangle("eigvalsh", a, UPLO)
+    return _column(array._of(call("matrix_eigvalsh", {"a": array._df})))
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """The factors Q, with orthonormal columns, and R, upper triangular, as numpy.linalg.qr.
+
+    Args:
+        a: a matrix, or a batch of them.
+        mode: ``"reduced"``, which gives (Q, R); or ``"r"``, which gives R alone.
+    """
+    array = _one_matrix("qr", a)
+    if not isinstance(mode, str):
+        raise InvalidInputError(f"qr: mode is {mode!r}; expected 'reduced' or 'r'")
+    if mode == "r":
+        return array._of(call("matrix_qr", {"a": array._df}, mode=mode))
+    if mode != "reduced":
+        raise UnsupportedError(f"qr with mode={mode!r} is not there yet; expected 'reduced' or 'r'")
+    return QRResult(*_factors(array, call("matrix_qr", {"a": array._df}), "q", "r"))
+
+
+def svd(a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """The singular value decomposition ``U @ diag(S) @ Vh``, as numpy.linalg.svd, but thin.
+
+    Args:
+        a: a matrix, or a batch of them.
+        full_matrices: False; numpy's default is True.
+        compute_uv: whether U and Vh are wanted; else the result is S alone.
+    """
+    array = _one_matrix("svd", a)
+    if flag("full_matrices", full_matrices) and array.shape[-1] != array.shape[-2]:
+        raise UnsupportedError("svd with full_matrices=True is not there yet. Nearest: full_matrices=False")
+    if not flag("compute_uv", compute_uv):
+        return svdvals(array)
+    u, s, vt = _factors(array, call("matrix_svd", {"a": array._df}), "u", "s", "vt")
+    return SVDResult(u, _column(s), vt)
+
+
+def svdvals(a: Any) -> BlockArray:
+    """The singular values, descending, as numpy.linalg.svdvals."""
+    array = _one_matrix("svdvals", a)
+    return _column(array._of(call("matrix_svdvals", {"a": array._df})))
+
+
+def solve(a: Any, b: Any, *, assume_a: str = "general") -> BlockArray:
+    """``x`` of ``a @ x = b``, as numpy.linalg.solve.
+
+    Args:
+        a: a matrix, or a batch of them.
+        b: a vector or a matrix; or a batch of matrices, as many as ``a`` if that is a batch.
+        assume_a: ``"general"`` (LU), or ``"positive definite"`` (Cholesky of the lower triangle of ``a``).
+
+    Raises:
+        InvalidInputError: if the shapes do not fit; when it is computed, if ``a`` is singular.
+    """
+    first = _square_matrix("solve", a, b)
+    second, is_vector = _right_side("solve", first, b)
+    batch = first if first._is_batch else second
+    df = call("matrix_solve", {"a": first._df, "b": second._df}, assume=assume_a)
+    x = batch._of(df, keep=(*first._keep, *second._keep))
+    return _column(x) if is_vector else x
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[BlockArray, BlockArray, Any, BlockArray]:
+    """The least-squares solution of ``a @ x = b``, of least norm, as numpy.linalg.lstsq; the rank is computed now.
+
+    Args:
+        a: M x N; or a batch of matrices.
+        b: a vector of M, or M x P; or a batch of as many matrices.
+        rcond: ratio to the largest singular value up to which others count as zero; by default the larger of M and N times the
+            epsilon of the dtype.
+
+    Returns:
+        ``x``; the sums of squares of ``b - a @ x``, empty of a matrix of rank below N or with M <= N, as numpy has it; the rank;
+        and the singular values of ``a``.
+    """
+    first = _one_matrix("lstsq", a, b)
+    second, is_vector = _right_side("lstsq", first, b)
+    if first._is_batch != second._is_batch:
+        raise InvalidInputError(f"lstsq of {first._what} and {second._what}; expected both or neither a batch")
+    tables = {"a": first._df, "b": second._df}
+    table = call("matrix_lstsq", tables, rcond=None if rcond is None else number("rcond", rcond))
+    both = first._of(first._df, keep=second._keep)
+    x, residuals, rank, s = _factors(both, table, "x", "residuals", "rank", "s")
+    found = _column(rank).compute().astype(np.int64)
+    count, few = found.reshape(-1), first.shape[-2] <= first.shape[-1]
+    sums = _column(residuals)
+    if not first._is_batch and (few or count[0] < first.shape[-1]):
+        sums = as_array(np.zeros(0, sums.dtype), first)
+    return _column(x) if is_vector else x, sums, count if first._is_batch else int(count[0]), _column(s)
+
+
+def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> BlockArray:
+    """The Moore-Penrose inverse, as numpy.linalg.pinv and scipy.linalg.pinv.
+
+    Args:
+        a: a matrix, or a batch of them.
+        rcond: ratio to the largest singular value up to which others count as zero; by default, as with scipy and other than with
+            numpy, the larger extent times the epsilon of the dtype.
+        rtol: the same.
+    """
+    array = _one_matrix("pinv", a)
+    ratio = rcond if rtol is None else rtol
+    return array._of(call("matrix_pinv", {"a": array._df}, rcond=None if ratio is None else number("rcond", ratio)))
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """Sign and logarithm of the absolute value of the determinant, as numpy.linalg.slogdet, computed now."""
+    array = _square_matrix("slogdet", a)
+    one = np.ones((*array.shape[:-2],))
+    if not array.shape[-1]:
+        return SlogdetResult(one[()], 0 * one[()])
+    found = _rows(array, call("matrix_slogdet", {"a": array._df}))
+    dtype = np.dtype("float32") if array.dtype in ("float16", "float32") else np.dtype("float64")
+    sign, logarithm = (np.array([row[name] for row in found], dtype) for name in ("sign", "logabsdet"))
+    return SlogdetResult(sign, logarithm) if array._is_batch else SlogdetResult(sign[0], logarithm[0])
+
+
+def matrix_rank(a: Any, tol: float | None = None, *, rtol: float | None = None) -> Any:
+    """How many singular values are above a tolerance, as numpy.linalg.matrix_rank, computed now.
+
+    Args:
+        a: a matrix, or a batch of them.
+        tol: the tolerance.
+        rtol: its ratio to the largest singular value; by default the larger extent times the epsilon of the dtype.
+    """
+    array = _one_matrix("matrix_rank", a)
+    if 0 in array.shape[-2:]:
+        return np.zeros(array.shape[:-2], np.int64)[()]
+    df = call(
+        "matrix_rank",
+        {"a": array._df},
+        tol=None if tol is None else number("tol", tol),
+        rtol=None if rtol is None else number("rtol", rtol),
+    )
+    found = np.array([row["value"] for row in _rows(array, df)], np.int64)
+    return found if array._is_batch else found[0]
 
 
 @dataclass(frozen=True)
@@ -247,3 +456,62 @@ def _floating_matrix(operator: str, a: Any) -> BlockArray:
     if array.ndim == 1:
         raise InvalidInputError(f"{operator} of a vector; expected a matrix")
     return array._floating()
+
+
+# Factors
+
+
+def _one_matrix(operator: str, a: Any, like: Any = None) -> BlockArray:
+    """A matrix, or a batch of them; real."""
+    array = as_array(a, like if isinstance(like, BlockArray) else None)
+    array._require_matrix(operator)
+    if array.ndim == 1:
+        raise InvalidInputError(f"{operator} of a vector; expected a matrix")
+    return array
+
+
+def _square_matrix(operator: str, a: Any, like: Any = None) -> BlockArray:
+    array = _one_matrix(operator, a, like)
+    if array.shape[-1] != array.shape[-2]:
+        raise InvalidInputError(f"{operator} of {array._what}; expected as many rows as columns")
+    return array
+
+
+def _triangle(operator: str, a: Any, uplo: Any) -> BlockArray:
+    """A matrix whose lower triangle is the one that is named."""
+    if not isinstance(uplo, str) or uplo not in ("L", "U"):
+        raise InvalidInputError(f"{operator}: UPLO is {uplo!r}; expected 'L' or 'U'")
+    array = _square_matrix(operator, a)
+    return array.mT if uplo == "U" else array
+
+
+def _right_side(operator: str, a: BlockArray, b: Any) -> tuple[BlockArray, bool]:
+    """The right side of equations, a vector as a column, and whether it is a vector."""
+    array = as_array(b, a)
+    array._require_matrix(operator)
+    is_vector = array.ndim == 1
+    column = array._stored_transpose() if array._dropped == (0,) else array
+    counts = {each._count for each in (a, array) if each._count is not None}
+    if a.shape[-2] != column._own_extents[0] or len(counts) > 1:
+        raise InvalidInputError(
+            f"{operator} of shapes {a.shape} and {array.shape}; expected as many rows of both, and of two batches as many matrices"
+        )
+    return BlockArray(
+        column._df, batch=array._batch, count=array._count, numbered=array._numbered, keep=array._keep
+    ), is_vector
+
+
+def _factors(array: BlockArray, table: DataFrame, *names: str) -> list[BlockArray]:
+    """Some factors, from the table of an operator on the array."""
+    return [array._of(call("matrix_factor", {"input": table}, factor=name)) for name in names]
+
+
+def _column(column: BlockArray) -> BlockArray:
+    """A column as a vector; of a batch a matrix with a row for each."""
+    return column._as_volume()._without([2]) if column._is_batch else column._without([1])
+
+
+def _rows(array: BlockArray, df: DataFrame) -> list[Any]:
+    """The rows of numbers of a matrix or of a batch, in the order of its matrices; computed now."""
+    with translated():
+        return df.orderBy(quoted(str(array._batch))).collect() if array._is_batch else df.collect()

@@ -97,6 +97,9 @@ class BrokenBlocksTest extends SparkTest {
               "halo", Looks.AT_ALL, (x, good) -> MatrixBlocks.trim(MatrixBlocks.halo(x, "1"))),
           new Operator("reshape", Looks.AT_ALL, (x, good) -> MatrixBlocks.reshape(x, "1,-1")),
           new Operator("gram", Looks.AT_ALL, (x, good) -> MatrixBlocks.gram(x)),
+          new Operator("svd", Looks.AT_ALL, (x, good) -> MatrixBlocks.svd(x).u()),
+          new Operator("lstsq A", Looks.AT_ALL, (x, good) -> MatrixBlocks.lstsq(x, good).x()),
+          new Operator("lstsq B", Looks.AT_ALL, (x, good) -> MatrixBlocks.lstsq(good, x).x()),
           new Operator("multiply A", Looks.AT_ALL, MatrixBlocks::multiply),
           new Operator("multiply B", Looks.AT_ALL, (x, good) -> MatrixBlocks.multiply(good, x)),
           new Operator(

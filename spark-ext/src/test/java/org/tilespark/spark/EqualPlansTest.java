@@ -31,6 +31,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -199,6 +200,17 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put(
         "nearest by Spark",
         () -> mapped(vectors.get(), plan -> new LeftToSpark("not a column", plan)));
+    Supplier<Dataset<Row>> square = () -> MatrixBlocks.slice(MatrixBlocks.gram(a), ":");
+    QUERIES.put("singular values", () -> MatrixBlocks.svdvals(a));
+    QUERIES.put("u", () -> MatrixBlocks.svd(a).u());
+    QUERIES.put("vt", () -> MatrixBlocks.svd(a).vt());
+    QUERIES.put("inverse", () -> MatrixBlocks.pinv(a));
+    QUERIES.put("inverse with a tolerance", () -> MatrixBlocks.pinv(a, 0.5));
+    QUERIES.put("solutions", () -> MatrixBlocks.solve(square.get(), square.get()));
+    QUERIES.put(
+        "solutions of strips",
+        () ->
+            MatrixBlocks.solve(square.get(), square.get().withColumn("sample", functions.lit(1))));
     QUERIES.put("a chain", () -> MatrixBlocks.scale(MatrixBlocks.transpose(a), 2));
   }
 

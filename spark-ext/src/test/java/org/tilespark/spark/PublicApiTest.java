@@ -22,6 +22,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.conf.ConfigKey;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.functions.TableFunctions;
+import org.tilespark.spark.options.Assume;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
@@ -53,10 +54,15 @@ class PublicApiTest {
           MatrixBlocks.class,
           VolumeBlocks.class,
           MllibMatrices.class,
+          Eigh.class,
+          Lstsq.class,
+          Qr.class,
+          Svd.class,
           MultiplyOptions.class,
           FftOptions.class,
           RowOptions.class,
           RowPolicy.class,
+          Assume.class,
           Metric.class,
           Missing.class);
   private static final List<Class<?>> NAMED =
@@ -76,7 +82,7 @@ class PublicApiTest {
         found,
         () ->
             ("The public API is not as recorded. Gone, so that users' code breaks: %s. New: %s. If"
-                    + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
+                 + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
                 .formatted(without(recorded, found), without(found, recorded), written, RECORD));
   }
 

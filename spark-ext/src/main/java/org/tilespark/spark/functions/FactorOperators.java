@@ -6,6 +6,7 @@ import static org.tilespark.spark.functions.Tables.extents;
 import static org.tilespark.spark.options.Parameter.found;
 
 import java.util.List;
+import java.util.Locale;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.linalg.FactorPlans;
 import org.tilespark.spark.linalg.FactorTable;
@@ -27,6 +28,12 @@ final class FactorOperators {
 
   private static final Parameter<Long> COUNT =
       found("k", Type.WHOLE, "all", "how many eigenvalues, the largest ones");
+  private static final Parameter<String> MODE =
+      Parameter.optional(
+          "mode",
+          Type.text(FactorOperators::mode),
+          "reduced",
+          "'reduced' gives both factors; 'r' gives R alone, without the column factor");
   private static final Parameter<Assume> ASSUME =
       Parameter.optional(
           "assume",
@@ -96,12 +103,12 @@ final class FactorOperators {
       new Operator(
           "(m)",
           "The factors Q, with orthonormal columns, and R, upper triangular, whose product the"
-              + " matrix is: factors 'q' and 'r', as numpy.linalg.qr in mode 'reduced'."
+              + " matrix is: factors 'q' and 'r', as numpy.linalg.qr."
               + KINDS
               + Operator.APART,
           ONE_BLOCK,
-          List.of(blocks("a", MATRIX), extents(MATRIX)),
-          call -> plans(call).qr());
+          List.of(blocks("a", MATRIX), MODE, extents(MATRIX)),
+          call -> call.get(MODE).equals("r") ? plans(call).r() : plans(call).qr());
 
   static final Operator SVD =
       new Operator(
@@ -189,6 +196,15 @@ final class FactorOperators {
           call -> plans(call).rank(call.find(TOL), call.find(RTOL)));
 
   private FactorOperators() {}
+
+  private static String mode(String what, String text) {
+    String plain = text.strip().toLowerCase(Locale.ROOT);
+    if (!plain.equals("reduced") && !plain.equals("r")) {
+      throw new IllegalArgumentException(
+          "%s is '%s'; expected one of reduced, r".formatted(what, text));
+    }
+    return plain;
+  }
 
   private static FactorPlans a(Call call) {
     String which = ", matrix A";

@@ -56,7 +56,11 @@ public final class FactorBlock extends BlockExpression {
                   block.size().get(0),
                   block.size().get(1));
           FiniteCheck.check(block, matrix, spec, arguments.operator());
-          return rows(DenseFactors.of(spec, matrix, arguments.operator()));
+          return rows(
+              Factorizers.use(
+                  block,
+                  arguments.operator(),
+                  lapack -> new DenseFactors(lapack).of(spec, matrix)));
         });
   }
 

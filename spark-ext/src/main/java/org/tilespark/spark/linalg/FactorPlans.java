@@ -143,6 +143,11 @@ public final class FactorPlans {
         spec(Factoring.QR), List.of(Shape.of(rows, shortSide()), Shape.of(shortSide(), cols)));
   }
 
+  /** R alone. */
+  public LogicalPlan r() {
+    return only(spec(Factoring.QR_R), Shape.of(shortSide(), cols));
+  }
+
   /** The thin singular value decomposition. */
   public LogicalPlan svd() {
     return table(
@@ -265,8 +270,9 @@ public final class FactorPlans {
     FactorPlans b = new FactorPlans(right, asDataset, operator + ", matrix B");
     if (b.rows != rows) {
       throw bad(
-          "A is %s, B is %s; expected as many rows of both (a vector is a matrix of one column)",
-          operand.extents(), b.operand.extents());
+          "A is %s x %s, B is %s x %s; expected as many rows of both (a vector is a matrix of one"
+              + " column)",
+          rows, cols, b.rows, b.cols);
     }
     return b;
   }
@@ -345,7 +351,7 @@ public final class FactorPlans {
 
   private void requireSquare() {
     if (rows != cols) {
-      throw bad("the matrix is %s; expected as many rows as columns", operand.extents());
+      throw bad("the matrix is %s x %s; expected as many rows as columns", rows, cols);
     }
   }
 

@@ -46,7 +46,11 @@ public final class SolvedBlock extends BlockExpression {
                   ElementType.FLOAT64,
                   spec.made() == Factoring.SOLVE ? rows + 1 : rows,
                   rows);
-          return DenseFactors.solved(spec.made(), factor, b).toArray(spec.result());
+          return Factorizers.use(
+                  block,
+                  arguments.operator(),
+                  lapack -> new DenseFactors(lapack).solved(spec.made(), factor, b))
+              .toArray(spec.result());
         });
   }
 

@@ -1,4 +1,4 @@
-SELECT * FROM matrix_factor(
+SELECT row, col, rows, cols, transform(values, v -> round(v, 6)) AS rounded FROM matrix_factor(
   TABLE(SELECT * FROM matrix_svd(
     TABLE(SELECT * FROM VALUES (0L, 0L, 3, 2, array(0D, 2D, 3D, 0D, 0D, 0D)) AS a(row, col, rows, cols, values)))),
   's');

@@ -4,4 +4,4 @@ SELECT row, col, rows, cols, transform(values, v -> round(v, 6)) AS rounded, fac
 -- 0	0	2	1	[0.5,3.5]	x
 -- 0	0	1	1	[1.5]	residuals
 -- 0	0	1	1	[2.0]	rank
--- 0	0	2	1	[2.676246,0.915272]	s
+-- 0	0	2	1	[2.676243,0.915272]	s

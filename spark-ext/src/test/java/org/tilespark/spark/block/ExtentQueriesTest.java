@@ -81,14 +81,32 @@ class ExtentQueriesTest extends SparkTest {
           entry("diag", 1),
           entry("standardize", 1),
           entry("cov", 1),
-          entry("corrcoef", 1));
+          entry("corrcoef", 1),
+          entry("cholesky", 1),
+          entry("eigh", 1),
+          entry("eigvalsh", 1),
+          entry("qr", 1),
+          entry("svd", 1),
+          entry("svdvals", 1),
+          entry("solve", 2), // one for each operand
+          entry("lstsq", 2),
+          entry("pinv", 1),
+          entry("slogdet", 1),
+          entry("rank", 1));
 
   private static final Map<String, UnaryOperator<Dataset<Row>>> MATRIX = matrixOperators();
   private static final Map<String, UnaryOperator<Dataset<Row>>> VOLUME = volumeOperators();
 
   private static final Set<String> OTHERS = // take no blocks, or say what is not known
       Set.of(
-          "fromRows", "fromCells", "rowIds", "trim", "withExtents", "withoutExtents", "validate");
+          "fromRows",
+          "fromCells",
+          "rowIds",
+          "trim",
+          "factor",
+          "withExtents",
+          "withoutExtents",
+          "validate");
 
   /** Operators of volumes that matrices lack, or that run other queries. */
   private static final Map<String, Integer> OF_VOLUMES =
@@ -154,6 +172,17 @@ class ExtentQueriesTest extends SparkTest {
     all.put("standardize", MatrixBlocks::standardize);
     all.put("cov", MatrixBlocks::cov);
     all.put("corrcoef", MatrixBlocks::corrcoef);
+    all.put("cholesky", MatrixBlocks::cholesky);
+    all.put("eigh", df -> MatrixBlocks.eigh(df).vectors());
+    all.put("eigvalsh", MatrixBlocks::eigvalsh);
+    all.put("qr", df -> MatrixBlocks.qr(df).q());
+    all.put("svd", df -> MatrixBlocks.svd(df).u());
+    all.put("svdvals", MatrixBlocks::svdvals);
+    all.put("solve", df -> MatrixBlocks.solve(df, df));
+    all.put("lstsq", df -> MatrixBlocks.lstsq(df, df).x());
+    all.put("pinv", MatrixBlocks::pinv);
+    all.put("slogdet", MatrixBlocks::slogdet);
+    all.put("rank", MatrixBlocks::rank);
     return all;
   }
 

@@ -340,6 +340,9 @@ class CarriedColumnsTest extends SparkTest {
     operators.put("MatrixBlocks.reblock", m -> MatrixBlocks.reblock(m, 3, 3));
     operators.put("MatrixBlocks.add", m -> MatrixBlocks.add(m, m));
     operators.put("MatrixBlocks.center", MatrixBlocks::center);
+    operators.put("MatrixBlocks.svd ", m -> MatrixBlocks.svd(m).u());
+    operators.put("MatrixBlocks.rank", MatrixBlocks::rank);
+    operators.put("MatrixBlocks.lstsq ", m -> MatrixBlocks.lstsq(m, m).x());
     operators.put("validate", MatrixBlocks::validate);
     return operators;
   }

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.Qr;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -24,6 +25,11 @@ final class MatrixQueries {
   private static final double FLOAT_MEAN_ERROR = 2e-6;
 
   private static final double DOUBLE_MEAN_ERROR = 1e-13;
+
+  /** Roundings of columns of factors whose norms are those of the matrix's columns. */
+  private static final double FLOAT_FACTOR_ERROR = 1e-4;
+
+  private static final double DOUBLE_FACTOR_ERROR = 1e-12;
 
   private MatrixQueries() {}
 
@@ -55,6 +61,17 @@ final class MatrixQueries {
         MatrixBlocks::center,
         Dense::centered,
         d -> draw.single() ? FLOAT_MEAN_ERROR : DOUBLE_MEAN_ERROR);
+  }
+
+  /** The product of Q and R, which is the matrix but for rounding of the factors. */
+  static Query qr(Draw draw) {
+    return draw.of(
+        x -> {
+          Qr qr = MatrixBlocks.qr(x);
+          return MatrixBlocks.multiply(qr.q(), qr.r());
+        },
+        d -> d,
+        d -> draw.single() ? FLOAT_FACTOR_ERROR : DOUBLE_FACTOR_ERROR);
   }
 
   /** With a matrix of the same extents, or one that repeats its row, its column or its element. */
