@@ -4,6 +4,7 @@ import com.sun.jna.NativeLibrary;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.tilespark.kernels.launch.Availability;
@@ -28,6 +29,10 @@ final class LibOpenblas {
   private static final List<String> NAMES =
       List.of("%s", "%s64_", "scipy_%s64_", "scipy_%s", "%s_64");
 
+  /** Names of Fortran's routines, by the same makers. */
+  private static final List<String> FORTRAN_NAMES =
+      List.of("%s_", "%s_64_", "scipy_%s_64_", "scipy_%s_");
+
   private static final LibraryFinder FINDER =
       new LibraryFinder(
               "OpenBLAS",
@@ -43,6 +48,10 @@ final class LibOpenblas {
   private static final int BY_THREADS = 1;
 
   private static final Pattern MOST_CALLERS = Pattern.compile("MAX_THREADS=(\\d+)");
+
+  // Guarded by the class; null until the library is loaded.
+  private static NativeLibrary library;
+  private static Semaphore callers;
 
   private LibOpenblas() {}
 
@@ -69,7 +78,8 @@ final class LibOpenblas {
         new Loaded(
             file.get(),
             openblas_get_corename(),
-            most.find() ? Integer.parseInt(most.group(1)) : 1));
+            library,
+            callers(most.find() ? Integer.parseInt(most.group(1)) : 1)));
   }
 
   /**
@@ -93,21 +103,45 @@ final class LibOpenblas {
    *
    * @param file name or path
    * @param core whose kernels it took for this machine
-   * @param mostCallers most callers at a time: each takes one of its buffers
+   * @param library its handle
+   * @param callers a permit for each caller at a time, of which each takes one of its buffers
    */
-  record Loaded(String file, String core, int mostCallers) {}
+  record Loaded(String file, String core, NativeLibrary library, Semaphore callers) {}
+
+  private static Semaphore callers(int most) {
+    if (callers == null) {
+      callers = new Semaphore(most);
+    }
+    return callers;
+  }
 
   private static String nameIn(NativeLibrary library, String function) {
-    for (String name : NAMES) {
+    keep(library);
+    return firstOf(library, function, NAMES).orElse(function); // which JNA then misses
+  }
+
+  /** Keeps the library that is bound, since its file may be gone when more of it is looked up. */
+  private static synchronized void keep(NativeLibrary bound) {
+    library = bound;
+  }
+
+  /** The name of one of LAPACK's or BLAS's routines in Fortran; empty if it is not there. */
+  static Optional<String> fortranNameIn(NativeLibrary library, String routine) {
+    return firstOf(library, routine, FORTRAN_NAMES);
+  }
+
+  private static Optional<String> firstOf(
+      NativeLibrary library, String function, List<String> names) {
+    for (String name : names) {
       String found = name.formatted(function);
       try {
         library.getGlobalVariableAddress(found);
-        return found;
+        return Optional.of(found);
       } catch (UnsatisfiedLinkError e) {
         // The next one may be there.
       }
     }
-    return function; // which JNA then misses
+    return Optional.empty();
   }
 
   static native int openblas_get_parallel();

@@ -45,7 +45,7 @@ public final class OpenblasMultiplier implements Multiplier {
 
   private OpenblasMultiplier(LibOpenblas.Loaded library) {
     this.library = library;
-    this.callers = new Semaphore(library.mostCallers());
+    this.callers = library.callers();
   }
 
   /**

@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,7 +16,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,25 +34,12 @@ import sun.misc.Unsafe;
 @Tag("long")
 class OpenblasMultiplierTest extends MultiplierContract {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
-  private static final String IN_JAR = "/org/bytedeco/openblas/linux-x86_64/";
-
-  /** Libraries that it needs come before it. */
-  private static final List<String> FILES =
-      List.of("libgcc_s.so.1", "libquadmath.so.0", "libgfortran.so.5", "libopenblas.so.0");
 
   private OpenblasMultiplier multiplier;
 
   @BeforeAll
   void unpack(@TempDir Path directory) throws IOException {
-    for (String name : FILES) {
-      try (InputStream file = getClass().getResourceAsStream(IN_JAR + name)) {
-        if (file != null) {
-          Files.copy(file, directory.resolve(name));
-        }
-      }
-    }
-    Assumptions.assumeTrue(
-        Files.exists(directory.resolve("libopenblas.so.0")), "no OpenBLAS for this platform");
+    TestOpenblas.unpack(directory);
     Availability<OpenblasMultiplier> found = OpenblasMultiplier.find(List.of(directory));
     assertTrue(found.isPresent(), found::whyNot);
     multiplier = found.get();
