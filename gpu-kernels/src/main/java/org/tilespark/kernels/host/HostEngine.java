@@ -3,14 +3,16 @@ package org.tilespark.kernels.host;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Consumer;
+import org.tilespark.kernels.factor.Factorizer;
+import org.tilespark.kernels.factor.NetlibFactorizer;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
 
-/** Whose kernels multiply on the CPU. */
+/** Whose kernels multiply and factorize on the CPU. */
 public enum HostEngine {
-  /** OpenBLAS where it is found, which is faster; this project's own elsewhere. */
+  /** OpenBLAS where it is found, which is faster; plain Java elsewhere. */
   AUTO,
-  /** This project's own, whose sums are the same on all machines. */
+  /** Plain Java, whose sums are the same on all machines: this project's own products. */
   OWN,
   /** OpenBLAS. */
   OPENBLAS;
@@ -34,5 +36,26 @@ public enum HostEngine {
       return Availability.of(new HostMultiplier());
     }
     return found.map(Multiplier.class::cast);
+  }
+
+  /**
+   * The factorizer of this engine.
+   *
+   * @param directories directories to look for OpenBLAS in when the system's loader does not know
+   *     it
+   * @param declined gets the reason why OpenBLAS is not used, if {@link #AUTO} does without it
+   * @return the factorizer, which the caller closes; or why OpenBLAS, which was asked for, is not
+   *     there, and what helps
+   */
+  public Availability<Factorizer> factorizer(List<Path> directories, Consumer<String> declined) {
+    if (this == OWN) {
+      return Availability.of(new NetlibFactorizer());
+    }
+    Availability<OpenblasFactorizer> found = OpenblasFactorizer.find(directories);
+    if (!found.isPresent() && this == AUTO) {
+      declined.accept(found.whyNot());
+      return Availability.of(new NetlibFactorizer());
+    }
+    return found.map(Factorizer.class::cast);
   }
 }

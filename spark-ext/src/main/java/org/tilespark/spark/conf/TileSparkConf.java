@@ -236,7 +236,7 @@ public final class TileSparkConf {
           HostEngine.class,
           HostEngine.AUTO,
           Reach.EXECUTOR,
-          "Whose kernels multiply on the CPU: own takes this project's, openblas fails where"
+          "Whose kernels multiply and factorize on the CPU: own takes Java's, openblas fails where"
               + " OpenBLAS is not found, auto takes OpenBLAS where it is found. Both keep to the"
               + " bound that docs/decisions/short-chains-of-sums.md states. With own an element's"
               + " bits are the same on all machines, however the matrices are cut; with OpenBLAS"

@@ -30,6 +30,7 @@ import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DevicePasses;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
@@ -309,6 +310,15 @@ public final class ExecutorRuntime implements AutoCloseable {
    */
   public Multiplier hostMultiplier() {
     return hostProducts.multiplier();
+  }
+
+  /**
+   * The factorizer of the CPU: OpenBLAS's or plain Java's, as {@code multiply.cpuEngine} asks.
+   *
+   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   */
+  public Factorizer hostFactorizer() {
+    return hostProducts.factorizer();
   }
 
   /**

@@ -4,6 +4,8 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.factor.Factorizer;
+import org.tilespark.kernels.host.OpenblasFactorizer;
 import org.tilespark.kernels.host.OpenblasMultiplier;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
@@ -11,14 +13,16 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
- * The multiplier for products on the CPU of this process: found when first asked for, kept until it
- * is closed. Thread-safe.
+ * The multiplier and the factorizer for the CPU of this process: each found when first asked for,
+ * kept until this is closed. Thread-safe.
  */
 final class HostProducts implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HostProducts.class);
 
   private final UnaryOperator<String> settings;
-  private Multiplier multiplier; // guarded by this; null until asked for
+  // Guarded by this; null until asked for.
+  private Multiplier multiplier;
+  private Factorizer factorizer;
 
   /**
    * @param settings the application's
@@ -45,6 +49,28 @@ final class HostProducts implements AutoCloseable {
     return multiplier;
   }
 
+  /**
+   * The factorizer, which this owns.
+   *
+   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   */
+  synchronized Factorizer factorizer() {
+    if (factorizer == null) {
+      factorizer =
+          TileSparkConf.CPU_ENGINE
+              .read(settings)
+              .factorizer(
+                  TileSparkConf.CPU_LIBRARY_PATH.read(settings),
+                  why -> LOG.info("Factorisations on the CPU do without OpenBLAS: {}", why))
+              .orElseThrow(UnsupportedRequestException::new);
+      LOG.info(
+          "Factorisations on the CPU: {}{}",
+          factorizer,
+          factorizer instanceof OpenblasFactorizer openblas ? " of " + openblas.library() : "");
+    }
+    return factorizer;
+  }
+
   /** One for these settings, which the caller closes; or why there is none. */
   static Availability<Multiplier> find(UnaryOperator<String> settings) {
     return find(settings, why -> {});
@@ -61,6 +87,9 @@ final class HostProducts implements AutoCloseable {
   public synchronized void close() {
     if (multiplier != null) {
       multiplier.close();
+    }
+    if (factorizer != null) {
+      factorizer.close();
     }
   }
 }

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.factor.NetlibFactorizer;
 import org.tilespark.kernels.host.HostEngine;
 import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -32,6 +33,8 @@ class HostProductsTest {
         new HostProducts(Map.of(TileSparkConf.CPU_ENGINE.name(), "own")::get)) {
       assertInstanceOf(HostMultiplier.class, products.multiplier());
       assertSame(products.multiplier(), products.multiplier());
+      assertInstanceOf(NetlibFactorizer.class, products.factorizer());
+      assertSame(products.factorizer(), products.factorizer());
     }
   }
 
@@ -41,6 +44,7 @@ class HostProductsTest {
     UnaryOperator<String> settings = settings("auto", empty);
     try (HostProducts products = new HostProducts(settings)) {
       assertTrue(products.multiplier().toString().startsWith("cpu ("));
+      assertTrue(products.factorizer().toString().startsWith("cpu (LAPACK "));
     }
   }
 
@@ -50,10 +54,12 @@ class HostProductsTest {
     try (HostProducts products = new HostProducts(settings)) {
       if (HostProducts.find(settings).isPresent()) {
         assertTrue(products.multiplier().toString().startsWith("cpu (OpenBLAS "));
+        assertTrue(products.factorizer().toString().startsWith("cpu (LAPACK of OpenBLAS "));
         return;
       }
       UnsupportedRequestException thrown =
           assertThrows(UnsupportedRequestException.class, products::multiplier);
+      assertThrows(UnsupportedRequestException.class, products::factorizer);
       String file = empty.resolve("libopenblas.so.0").toString();
       assertTrue(thrown.getMessage().contains("OpenBLAS was not found"), thrown::getMessage);
       assertTrue(thrown.getMessage().contains(file + " (no such file)"), thrown::getMessage);
