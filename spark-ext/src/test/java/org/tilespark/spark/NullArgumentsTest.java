@@ -30,6 +30,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.options.Assume;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
@@ -105,6 +106,7 @@ class NullArgumentsTest extends SparkTest {
     values.put(String.class, "xyz");
     values.put(Map.class, Map.of());
     values.put(Optional.class, Optional.empty());
+    values.put(Assume.class, Assume.GENERAL);
     values.put(Metric.class, Metric.INNER);
     values.put(Missing.class, Missing.ERROR);
     values.put(BlockKind.class, BlockKind.MATRIX);

@@ -110,9 +110,10 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when"
               + " it computes on the CPU: about one batch for each of its tasks, and for each part"
-              + " of complex blocks; for each task of a product its tile and panels. It is no limit:"
-              + " what tasks need beyond is freed after use. Count it in spark.executor.memoryOverhead. The default is"
-              + " lowered to a quarter of the budget that memory.storeSize names.");
+              + " of complex blocks; for each task of a product its tile and panels. It is no"
+              + " limit: what tasks need beyond is freed after use. Count it in"
+              + " spark.executor.memoryOverhead. The default is lowered to a quarter of the budget"
+              + " that memory.storeSize names.");
 
   public static final ConfigKey<ExchangeMode> EXCHANGE_MODE =
       ConfigKey.ofEnum(

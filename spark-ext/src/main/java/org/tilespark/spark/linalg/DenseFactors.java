@@ -151,22 +151,37 @@ record DenseFactors(Factorizer lapack) {
     return inverted(svd, svd.u.transposed(), rank);
   }
 
-  /** V diag(1/s) C, of the first {@code rank} singular values; C has a row for each of these. */
+  /**
+   * V diag(1/s) C, of the first {@code rank} singular values.
+   *
+   * @param c a row for each singular value; overwritten
+   */
   private static Dense inverted(Svd svd, Dense c, int rank) {
     Dense x = Dense.zeros(svd.vt.cols(), c.cols());
+    int width = c.cols();
+    for (int k = 0; k < rank; k++) {
+      double value = svd.s.at(k, 0);
+      for (int j = 0; j < width; j++) {
+        c.values()[k * width + j] /= value;
+      }
+    }
     for (int i = 0; i < x.rows(); i++) {
       for (int k = 0; k < rank; k++) {
-        // First the quotient with C's element, which may be as large as s.
-        add(svd.vt.at(k, i), svd.s.at(k, 0), c, k, x, i);
+        addRow(svd.vt.at(k, i), c, k, x, i);
       }
     }
     return x;
   }
 
-  private static void add(double factor, double divisor, Dense c, int from, Dense x, int to) {
-    int width = c.cols();
+  /** Adds a multiple of a row to a row of another matrix of as many columns. */
+  private static void addRow(double factor, Dense from, int row, Dense to, int at) {
+    int width = from.cols();
+    double[] source = from.values();
+    double[] sums = to.values();
+    int start = row * width;
+    int target = at * width;
     for (int j = 0; j < width; j++) {
-      x.values()[to * width + j] += factor * (c.values()[from * width + j] / divisor);
+      sums[target + j] += factor * source[start + j];
     }
   }
 
@@ -178,10 +193,7 @@ record DenseFactors(Factorizer lapack) {
     Dense c = Dense.zeros(svd.s.rows(), b.cols()); // U^T B
     for (int i = 0; i < b.rows(); i++) {
       for (int k = 0; k < rank; k++) {
-        double factor = svd.u.at(i, k);
-        for (int j = 0; j < b.cols(); j++) {
-          c.values()[k * b.cols() + j] += factor * b.at(i, j);
-        }
+        addRow(svd.u.at(i, k), b, i, c, k);
       }
     }
     Dense x = inverted(svd, c, rank);
@@ -198,10 +210,7 @@ record DenseFactors(Factorizer lapack) {
     Dense sums = Dense.zeros(width, 1);
     for (int i = 0; i < a.rows(); i++) {
       for (int k = 0; k < a.cols(); k++) {
-        double factor = a.at(i, k);
-        for (int j = 0; j < width; j++) {
-          b.values()[i * width + j] -= factor * x.values()[k * width + j];
-        }
+        addRow(-a.at(i, k), x, k, b, i);
       }
       for (int j = 0; j < width; j++) {
         sums.values()[j] += b.at(i, j) * b.at(i, j);

@@ -24,6 +24,7 @@ import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.Uses;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaFailure;
@@ -319,6 +320,17 @@ public final class ExecutorRuntime implements AutoCloseable {
    */
   public Factorizer hostFactorizer() {
     return hostProducts.factorizer();
+  }
+
+  /**
+   * The result of work with {@link #hostFactorizer}, which is not closed before the work ends, also
+   * if the application stops meanwhile.
+   */
+  public <T> T factorized(Function<Factorizer, T> work) {
+    try (TaskScope scope = new TaskScope()) {
+      scope.own(use());
+      return work.apply(hostFactorizer());
+    }
   }
 
   /**

@@ -636,11 +636,11 @@ class FactorsTest extends SparkTest {
         new TestProduct(DOUBLE, 2, 2, new double[] {1, 2, 2, 1}).frame(spark, 2, 2);
     assertFails(
         () -> MatrixBlocks.cholesky(indefinite).collectAsList(),
-        "not positive definite",
-        "order 2");
+        "leading minor of order 2",
+        "is not positive");
     assertFails(
         () -> MatrixBlocks.solve(indefinite, indefinite, Assume.POSITIVE_DEFINITE).collectAsList(),
-        "not positive definite");
+        "is not positive");
     Dataset<Row> three = TestProduct.random(DOUBLE, 3, 1, 91).frame(spark, 2, 2);
     assertFails(() -> MatrixBlocks.solve(singular, three), "A is 2 x 2, B is 3 x 1");
     assertFails(() -> MatrixBlocks.lstsq(singular, three), "A is 2 x 2, B is 3 x 1");
