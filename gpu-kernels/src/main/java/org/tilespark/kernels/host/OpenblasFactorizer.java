@@ -273,7 +273,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
         return read(info);
       }
       length = workspace(name, asked.getDouble(0));
-      integers = workspace(name, askedIntegers.getLong(0));
+      integers = workspace(name, (double) askedIntegers.getLong(0));
     }
     try (Memory work = allocate((long) length * Double.BYTES);
         Memory workIntegers = allocate((long) integers * Long.BYTES)) {
