@@ -1,28 +1,18 @@
 package org.tilespark.spark.functions;
 
-import static org.tilespark.layout.ElementType.FLOAT32;
-import static org.tilespark.layout.ElementType.FLOAT64;
-import static org.tilespark.layout.ElementType.INT16;
-import static org.tilespark.layout.ElementType.INT8;
 import static org.tilespark.spark.block.BlockKind.MATRIX;
 import static org.tilespark.spark.functions.Tables.blocks;
 import static org.tilespark.spark.functions.Tables.extents;
 
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.tilespark.layout.ElementType;
-import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
-import org.tilespark.spark.pointwise.ExpressionPlans;
-import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
 import org.tilespark.spark.vectors.FoundIds;
 
 /** Products of matrices. */
@@ -32,7 +22,10 @@ final class ProductOperators {
   static final Operator MULTIPLY =
       new Operator(
           "(a, b[, options])",
-          "The product of two matrices of FLOAT or DOUBLE in any tiling." + Operator.APART,
+          "The product of two matrices in any tiling, of any types, real or complex. It is of FLOAT"
+              + " if one is of FLOAT and the other of FLOAT, TINYINT or SMALLINT, else of DOUBLE,"
+              + " which holds a BIGINT of up to 2^53 exactly."
+              + Operator.APART,
           MOVES,
           List.of(blocks("a", MATRIX), blocks("b", MATRIX)),
           Parameter.ofProducts(),
@@ -48,12 +41,13 @@ final class ProductOperators {
   static final Operator GRAM =
       new Operator(
           "(a[, options])",
-          "The product of a matrix's transpose with the matrix, of which half is computed."
+          "The product of a matrix's transpose with the matrix, of which half is computed; of a"
+              + " complex matrix, of its conjugate transpose. Integers become DOUBLE."
               + Operator.APART,
           MOVES,
           List.of(blocks("a", MATRIX)),
           Parameter.ofProducts().stream()
-              .filter(option -> !option.name().startsWith("transpose"))
+              .filter(option -> !option.name().matches("(transpose|conjugate)."))
               .toList(),
           List.of(extents(MATRIX)),
           call ->
@@ -62,9 +56,6 @@ final class ProductOperators {
                   call.options(MultiplyOptions::of),
                   call::asDataset,
                   call.operator()));
-
-  /** Types whose numbers FLOAT holds. */
-  private static final Set<ElementType> SHORT = Set.of(INT8, INT16, FLOAT32);
 
   private static final String SCORES =
       " Scores are computed in double, of vectors of any type. No product is written. Where the"
@@ -144,34 +135,15 @@ final class ProductOperators {
         List.of(extents("extentsA", MATRIX, "all of a"), extents("extentsB", MATRIX, "all of b")),
         call -> {
           String operator = call.operator();
-          BlockFrame a = vectors(call, "a", "extentsA", ", matrix A");
-          BlockFrame b = vectors(call, "b", "extentsB", ", matrix B");
-          boolean areShort =
-              SHORT.containsAll(List.of(a.blocks().elementType(), b.blocks().elementType()));
           LogicalPlan found =
               MultiplyPlans.reduced(
-                  as(areShort ? FLOAT32 : FLOAT64, a, operator),
-                  as(areShort ? FLOAT32 : FLOAT64, b, operator),
+                  call.blocks(MATRIX, "a", "extentsA", ", matrix A"),
+                  call.blocks(MATRIX, "b", "extentsB", ", matrix B"),
                   reduction.of(call),
                   call::asDataset,
                   operator);
           LogicalPlan named = FoundIds.beside(found, "query", call.tableWithIds("a"), operator);
           return FoundIds.beside(named, "neighbour", call.tableWithIds("b"), operator);
         });
-  }
-
-  private static BlockFrame vectors(Call call, String table, String extents, String which) {
-    LogicalPlan blocks = call.blocks(MATRIX, table, extents, which);
-    return BlockFrame.of(blocks, MATRIX, call.operator() + which);
-  }
-
-  private static LogicalPlan as(ElementType type, BlockFrame matrix, String operator) {
-    String name = type == FLOAT32 ? "FLOAT" : "DOUBLE";
-    boolean stays =
-        matrix.blocks().elementType() == type || matrix.blocks().isComplex(); // refused later
-    return stays
-        ? matrix.plan()
-        : ExpressionPlans.map(
-            matrix.plan(), MATRIX, new Asked("CAST(v AS %s)".formatted(name), Map.of()), operator);
   }
 }

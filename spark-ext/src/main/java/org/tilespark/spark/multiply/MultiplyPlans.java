@@ -20,6 +20,9 @@ import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.arrow.blocks.ArrayProgram;
+import org.tilespark.arrow.blocks.ComplexOfParts;
+import org.tilespark.arrow.blocks.ComplexOfParts.Operand;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
@@ -39,6 +42,7 @@ import org.tilespark.spark.multiply.neighbours.NeighbourRows;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * Makes the logical plans of products: checks the operands, finds the extents, and gives the result
@@ -51,13 +55,15 @@ public final class MultiplyPlans {
   private MultiplyPlans() {}
 
   /**
-   * {@code op(A) op(B)}.
+   * {@code op(A) op(B)}. The operands may be of any types, real or complex; {@link
+   * ProductOperands#type} says of what type C is. A complex product is made of one real product of
+   * the real and imaginary parts, see {@link ComplexOfParts}.
    *
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param operator operator's name, for messages
-   * @throws IllegalArgumentException if an operand has no blocks of FLOAT or DOUBLE, or the two do
-   *     not fit each other; says what was found
+   * @throws IllegalArgumentException if an operand has no matrix blocks, or the two do not fit each
+   *     other; says what was found
    */
   public static LogicalPlan multiply(
       LogicalPlan a,
@@ -71,7 +77,7 @@ public final class MultiplyPlans {
   /**
    * A reduction of {@code A B^T}: the rows of both are vectors of one space.
    *
-   * @throws IllegalArgumentException as {@link #multiply}
+   * @throws IllegalArgumentException as {@link #multiply}, and if an operand is complex
    */
   public static LogicalPlan reduced(
       LogicalPlan a,
@@ -93,15 +99,12 @@ public final class MultiplyPlans {
     BlockFrame left = operand(a, "A", operator);
     BlockFrame right = operand(Attributes.distinctFrom(a, b), "B", operator);
     if (reduction.isPresent()) {
+      requireReal(left);
+      requireReal(right);
       requireSameGroups(left, right, "", operator);
     } else if (left.further().isEmpty() == right.further().isEmpty()) {
       requireSameGroups(left, right, ", or on one side alone", operator);
     } // else one matrix is for all of the other side
-    if (left.blocks().elementType() != right.blocks().elementType()) {
-      throw new IllegalArgumentException(
-          "%s: values of A are %s, of B %s; expected one type, so CAST one of them"
-              .formatted(operator, typeText(left), typeText(right)));
-    }
     MatrixShape shapeA = MatrixShape.of(left, options.missing(), asDataset, operator);
     MatrixShape shapeB =
         areSame(left, right)
@@ -127,9 +130,9 @@ public final class MultiplyPlans {
   }
 
   /**
-   * {@code A^T A}.
+   * {@code A^H A}, which is {@code A^T A} if A is real.
    *
-   * @param options options of a multiply but for the transposes, which must not be set
+   * @param options options of a multiply but for transposes and conjugates, which must not be set
    * @throws IllegalArgumentException as {@link #multiply}
    */
   public static LogicalPlan gram(
@@ -137,11 +140,14 @@ public final class MultiplyPlans {
       MultiplyOptions options,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    if (options.transposeA() || options.transposeB()) {
+    if (options.transposeA()
+        || options.transposeB()
+        || options.conjugateA()
+        || options.conjugateB()) {
       throw new IllegalArgumentException(
           operator
-              + ": transposeA and transposeB have no meaning here; the gram of a transposed matrix"
-              + " is that of transpose(a)");
+              + ": transposeA, transposeB, conjugateA and conjugateB have no meaning here; the gram"
+              + " of a transposed matrix is that of transpose(a)");
     }
     BlockFrame operand = operand(a, "A", operator);
     MatrixShape known = MatrixShape.of(operand, options.missing(), asDataset, operator);
@@ -156,11 +162,91 @@ public final class MultiplyPlans {
         && left.metadata().saysTheSame(right.metadata());
   }
 
-  /** The product of two operands, or the gram of one. */
-  private static MultiplyBlocks plan(
+  /**
+   * The product of two operands, or the gram of one.
+   *
+   * @param a shape of op(A)
+   * @param b shape of op(B)
+   */
+  private static LogicalPlan plan(
       List<BlockFrame> operands,
       MatrixShape a,
       MatrixShape b,
+      MultiplyOptions options,
+      Optional<Reduction> reduction,
+      String operator) {
+    boolean gram = operands.size() == 1;
+    BlockFrame left = operands.get(0);
+    BlockFrame right = operands.get(operands.size() - 1);
+    ElementType ofA = left.blocks().elementType();
+    ElementType ofB = right.blocks().elementType();
+    ElementType type =
+        reduction.isPresent()
+            ? ProductOperands.scoreType(ofA, ofB)
+            : ProductOperands.type(ofA, ofB);
+    Operand numbersA = numbers(left, gram || options.conjugateA());
+    Operand numbersB = numbers(right, options.conjugateB());
+    Shape extents = Shape.of(a.rows(), b.cols());
+    Shape blocks = options.blockShape().orElseGet(() -> blockShape(extents, a, b, type));
+    boolean transposeA = gram || options.transposeA();
+    List<BlockFrame> real = new ArrayList<>();
+    real.add(ProductOperands.real(left, a.stored(transposeA), type, transposeA ? 1 : 0));
+    if (!gram) {
+      boolean transposeB = options.transposeB();
+      real.add(ProductOperands.real(right, b.stored(transposeB), type, transposeB ? 0 : 1));
+    }
+    MatrixShape partsA = a.times(numbersA.parts(), 1);
+    MatrixShape partsB = b.times(1, numbersB.parts());
+    if (reduction.isEmpty()) {
+      requireCountable(partsA.rows(), partsB.cols(), "C", operator);
+      UsualShape.requireFew(operator, "blockShape", extents, blocks, type.bytes());
+    }
+    int parts = numbersA.parts() * numbersB.parts();
+    if (blocks.elements() > Integer.MAX_VALUE / parts) {
+      throw new IllegalArgumentException(
+          "%s: blockShape is %s; expected at most %s elements in a block of a complex product"
+              .formatted(operator, blocks, Integer.MAX_VALUE / parts));
+    }
+    Form form = new Form(transposeA, numbersA.parts(), numbersB.parts(), blocks, type);
+    MultiplyBlocks product = product(real, partsA, partsB, form, options, reduction, operator);
+    if (parts == 1) {
+      return product;
+    }
+    return ProgramBlocks.of(
+        product,
+        BlockKind.MATRIX,
+        new ArrayProgram(
+            Shape.of(partsA.rows(), partsB.cols()),
+            type,
+            false,
+            List.of(new ComplexOfParts(numbersA, numbersB))),
+        ArrayMetadata.empty().withExtents(extents).withBlockShape(blocks).toMetadata(),
+        Optional.empty(),
+        Missing.ERROR,
+        operator);
+  }
+
+  private static Operand numbers(BlockFrame operand, boolean conjugated) {
+    return !operand.blocks().isComplex()
+        ? Operand.REAL
+        : conjugated ? Operand.CONJUGATED : Operand.COMPLEX;
+  }
+
+  /**
+   * The form of a product of real matrices.
+   *
+   * @param partsA rows of op(A) for each one of its numbers
+   * @param partsB columns of op(B) for each one of its numbers
+   * @param blocks shape of a block of C in numbers
+   */
+  private record Form(boolean transposeA, int partsA, int partsB, Shape blocks, ElementType type) {}
+
+  /** The product of real operands. */
+  private static MultiplyBlocks product(
+      List<BlockFrame> operands,
+      MatrixShape a,
+      MatrixShape b,
+      Form form,
       MultiplyOptions options,
       Optional<Reduction> reduction,
       String operator) {
@@ -169,41 +255,33 @@ public final class MultiplyPlans {
             .filter(each -> !each.further().isEmpty())
             .findFirst()
             .orElse(operands.get(0));
-    ElementType type = grouped.blocks().elementType();
-    boolean gram = operands.size() == 1;
     boolean hasGroups = !grouped.further().isEmpty();
-    if (reduction.isEmpty()) {
-      requireCountable(a.rows(), b.cols(), "C", operator);
-    }
-    Shape extents = Shape.of(a.rows(), b.cols());
-    Shape blocks = options.blockShape().orElseGet(() -> blockShape(extents, a, b, type));
-    if (reduction.isEmpty()) {
-      UsualShape.requireFew(operator, "blockShape", extents, blocks, type.bytes());
-    }
     MultiplySpec spec =
         new MultiplySpec(
             operator,
-            gram,
+            operands.size() == 1,
             new MultiplySpec.Side(
-                gram || options.transposeA(),
+                form.transposeA,
                 a.blockRows(),
                 a.blockCols(),
                 a.wholeRows(),
                 a.stated(),
-                hasGroups && operands.get(0).further().isEmpty()),
+                hasGroups && operands.get(0).further().isEmpty(),
+                form.partsA),
             new MultiplySpec.Side(
                 options.transposeB(),
                 b.blockCols(),
                 b.blockRows(),
                 b.wholeCols(),
                 b.stated(),
-                hasGroups && operands.get(operands.size() - 1).further().isEmpty()),
+                hasGroups && operands.get(operands.size() - 1).further().isEmpty(),
+                form.partsB),
             new Extents(a.rows(), a.cols(), b.cols()),
             new MultiplySpec.Result(
-                type,
-                precision(options, type, operator),
-                Math.toIntExact(blocks.extent(0)),
-                Math.toIntExact(blocks.extent(1)),
+                form.type,
+                precision(options, form.type, operator),
+                Math.toIntExact(form.blocks.extent(0) * form.partsA),
+                Math.toIntExact(form.blocks.extent(1) * form.partsB),
                 options.missing(),
                 ScalaInterop.option(reduction.map(each -> each.of(b.cols()))),
                 MultiplySpec.Epilogue.NONE),
@@ -289,16 +367,18 @@ public final class MultiplyPlans {
 
   /** One side, whose further columns distinguish several matrices. */
   private static BlockFrame operand(LogicalPlan plan, String side, String operator) {
-    BlockFrame frame =
-        BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side).requireNumbers();
-    if (frame.blocks().isComplex()) {
-      throw new IllegalArgumentException(
-          frame.operator()
-              + ": the blocks are complex (column imag); expected real ones of FLOAT or DOUBLE."
-              + " Multiply real and imaginary parts apart");
-    }
+    BlockFrame frame = BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side);
     frame.further().forEach(group -> requireKey(group, frame.operator()));
     return frame;
+  }
+
+  private static void requireReal(BlockFrame operand) {
+    if (operand.blocks().isComplex()) {
+      throw new IllegalArgumentException(
+          operand.operator()
+              + ": the blocks are complex (column imag); expected real ones, since scores are"
+              + " compared");
+    }
   }
 
   /** A grouping column's equal values must be equal bytes, since tasks compare bytes. */
@@ -338,11 +418,6 @@ public final class MultiplyPlans {
 
   private static String groupsText(BlockFrame operand) {
     return GroupingColumns.text(List.of(Attributes.schema(operand.further()).fields()));
-  }
-
-  private static String typeText(BlockFrame operand) {
-    boolean single = operand.blocks().elementType() == ElementType.FLOAT32;
-    return "ARRAY<" + (single ? "FLOAT" : "DOUBLE") + ">";
   }
 
   /**
@@ -400,6 +475,23 @@ public final class MultiplyPlans {
       return transposed
           ? new MatrixShape(cols, rows, blockCols, blockRows, stated, wholeCols, wholeRows)
           : this;
+    }
+
+    /** The extents of the matrix of which this is the transpose, or of this. */
+    Shape stored(boolean transposed) {
+      return transposed ? Shape.of(cols, rows) : Shape.of(rows, cols);
+    }
+
+    /** The shape of a matrix with several rows and columns for each. */
+    MatrixShape times(int ofRows, int ofCols) {
+      return new MatrixShape(
+          Bytes.product(rows, ofRows),
+          Bytes.product(cols, ofCols),
+          Bytes.product(blockRows, ofRows),
+          Bytes.product(blockCols, ofCols),
+          stated,
+          wholeRows,
+          wholeCols);
     }
 
     long blockBytes(ElementType type) {

@@ -45,13 +45,21 @@ public record MultiplySpec(
    * @param spans true if the metadata state that all of them span k
    * @param stated true if the metadata state these extents, and so that blocks begin at multiples
    * @param common true if it is one matrix, which is multiplied with each of the other side's
+   * @param parts elements along m or n for each number of the matrix: 2 where the real and
+   *     imaginary parts of complex ones follow each other, else 1
    */
   public record Side(
-      boolean transposed, long outer, long inner, boolean spans, boolean stated, boolean common)
+      boolean transposed,
+      long outer,
+      long inner,
+      boolean spans,
+      boolean stated,
+      boolean common,
+      int parts)
       implements Serializable {
     /** These blocks, transposed if {@code flip} is true. */
     public Side flipped(boolean flip) {
-      return new Side(transposed ^ flip, outer, inner, spans, stated, common);
+      return new Side(transposed ^ flip, outer, inner, spans, stated, common, parts);
     }
   }
 
@@ -253,8 +261,18 @@ public record MultiplySpec(
         + (result.precision == Precision.FULL ? "" : " in " + result.precision)
         + (result.missing == Missing.ZERO ? ", missing=zero" : "")
         + (groups == 0 ? "" : ", grouped")
+        + complexText()
         + (hasCommonSide() ? ", one " + (b.common() ? "B" : "A") + " for all" : "")
         + (result.epilogue.text.isEmpty() ? "" : ", then " + result.epilogue.text)
         + (reduction().isEmpty() ? "" : ", reduced to " + reduction().get().describe());
+  }
+
+  /** The operands whose real and imaginary parts are multiplied. */
+  private String complexText() {
+    String complex =
+        a.parts > 1 && b.parts > 1 && !gram
+            ? "A and B"
+            : a.parts > 1 ? "A" : b.parts > 1 ? "B" : "";
+    return complex.isEmpty() ? "" : ", real and imaginary parts of " + complex;
   }
 }

@@ -23,16 +23,16 @@ final class OperandDefects {
   static IllegalArgumentException hole(
       MultiplySpec spec, boolean right, String group, String advice, long row, long col) {
     Shape extents = spec.extents(right);
+    int rowParts = rowParts(spec, right);
     return new IllegalArgumentException(
-        ("%sno block holds the element at row %s, col %s; expected blocks that cover"
+        ("%sno block holds the element at %s; expected blocks that cover"
                 + " all of %s x %s elements. With missing=zero what is missing counts as"
                 + " zeros%s; %s")
             .formatted(
                 matrix(spec, right, group),
-                row,
-                col,
-                extents.extent(0),
-                extents.extent(1),
+                place(spec, right, row, col),
+                extents.extent(0) / rowParts,
+                extents.extent(1) * rowParts / spec.side(right).parts(),
                 advice,
                 StaleMetadata.HELP));
   }
@@ -49,11 +49,10 @@ final class OperandDefects {
       MultiplySpec spec, boolean right, String group, long outer, long inner) {
     boolean innerIsRow = spec.innerIsRow(right);
     return new IllegalArgumentException(
-        ("%stwo blocks hold the element at row %s, col %s; expected every element" + " once%s")
+        "%stwo blocks hold the element at %s; expected every element once%s"
             .formatted(
                 matrix(spec, right, group),
-                innerIsRow ? inner : outer,
-                innerIsRow ? outer : inner,
+                place(spec, right, innerIsRow ? inner : outer, innerIsRow ? outer : inner),
                 overlapAdvice(spec)));
   }
 
@@ -66,7 +65,18 @@ final class OperandDefects {
 
   /** A block in words, by its place as stored, as the beginning of a message. */
   static String blockAt(MultiplySpec spec, boolean right, long row, long col) {
-    return matrix(spec, right, "") + "block at row " + row + ", col " + col;
+    return matrix(spec, right, "") + "block at " + place(spec, right, row, col);
+  }
+
+  /** The place of an element, as stored, in numbers of the user's matrix. */
+  static String place(MultiplySpec spec, boolean right, long row, long col) {
+    int rowParts = rowParts(spec, right);
+    return "row " + row / rowParts + ", col " + col * rowParts / spec.side(right).parts();
+  }
+
+  /** Rows, as stored, for each row of the user's matrix. */
+  private static int rowParts(MultiplySpec spec, boolean right) {
+    return spec.innerIsRow(right) ? 1 : spec.side(right).parts();
   }
 
   private static String matrix(MultiplySpec spec, boolean right, String group) {

@@ -136,10 +136,12 @@ final class PanelSide {
       PanelCover.Place clash = filled.get();
       throw new IllegalArgumentException(
           OperandDefects.blockAt(spec, right, blockRow, blockCol)
-              + " (or the block it was cut from) overlaps another one at row "
-              + element(innerIsRow, clash.row() + firstRow)
-              + ", col "
-              + element(!innerIsRow, clash.col() + firstCol)
+              + " (or the block it was cut from) overlaps another one at "
+              + OperandDefects.place(
+                  spec,
+                  right,
+                  element(innerIsRow, clash.row() + firstRow),
+                  element(!innerIsRow, clash.col() + firstCol))
               + "; expected every element once"
               + OperandDefects.overlapAdvice(spec));
     }

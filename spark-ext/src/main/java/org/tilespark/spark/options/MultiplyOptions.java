@@ -24,6 +24,7 @@ import org.tilespark.spark.error.Require;
  */
 public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   private static final String NEVER_MADE = "'s transpose, which is never made";
+  private static final String CONJUGATE = "'s complex conjugate; of a real matrix that is itself";
 
   static final List<Parameter<?>> OPTIONS =
       List.of(
@@ -31,6 +32,10 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
               "transposeA", Type.FLAG, "false", "true to multiply with a" + NEVER_MADE),
           Parameter.optional(
               "transposeB", Type.FLAG, "false", "true to multiply with b" + NEVER_MADE),
+          Parameter.optional(
+              "conjugateA", Type.FLAG, "false", "true to multiply with a" + CONJUGATE),
+          Parameter.optional(
+              "conjugateB", Type.FLAG, "false", "true to multiply with b" + CONJUGATE),
           Parameter.optional(
               "precision",
               Type.word("full", "float32", "tf32", "bfloat16", "float16"),
@@ -47,8 +52,8 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
           Parameter.found(
               "blockShape",
               Type.list(MultiplyOptions::parseBlockShape),
-              "rows as in the blocks of op(A), columns as in those of op(B), if that makes blocks of"
-                  + " a usual size: about 8 MiB, or as large as those",
+              "rows as in the blocks of op(A), columns as in those of op(B), if that makes blocks"
+                  + " of a usual size: about 8 MiB, or as large as those",
               "rows and columns of a block of the result, '1024,1024' or array(1024, 1024)"),
           Parameter.optional(
               "missing",
@@ -159,6 +164,26 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   /** These options with another {@code transposeB}. */
   public MultiplyOptions withTransposeB(boolean transposed) {
     return set("transposeB", Boolean.toString(transposed));
+  }
+
+  /** True if A's complex conjugate is multiplied. */
+  public boolean conjugateA() {
+    return text("conjugateA").equals("true");
+  }
+
+  /** These options with another {@code conjugateA}. */
+  public MultiplyOptions withConjugateA(boolean conjugated) {
+    return set("conjugateA", Boolean.toString(conjugated));
+  }
+
+  /** True if B's complex conjugate is multiplied. */
+  public boolean conjugateB() {
+    return text("conjugateB").equals("true");
+  }
+
+  /** These options with another {@code conjugateB}. */
+  public MultiplyOptions withConjugateB(boolean conjugated) {
+    return set("conjugateB", Boolean.toString(conjugated));
   }
 
   /** How exactly, in the words of the class comment. */

@@ -50,7 +50,7 @@ class TileBlocksTest {
       };
 
   private static PanelTask.Job job(boolean partial) {
-    MultiplySpec.Side side = new MultiplySpec.Side(false, 16, 16, false, false, false);
+    MultiplySpec.Side side = new MultiplySpec.Side(false, 16, 16, false, false, false, 1);
     MultiplySpec spec =
         new MultiplySpec(
             "test",
