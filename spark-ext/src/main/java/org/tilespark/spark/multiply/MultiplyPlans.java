@@ -157,9 +157,20 @@ public final class MultiplyPlans {
 
   /** True if both read the same blocks, with the same metadata. */
   private static boolean areSame(BlockFrame left, BlockFrame right) {
-    return left.plan().sameResult(right.plan())
+    Attributes.Source a = Attributes.belowProjections(left.plan(), left.columns()).orElse(null);
+    Attributes.Source b = Attributes.belowProjections(right.plan(), right.columns()).orElse(null);
+    return a != null
+        && b != null
+        && a.plan().deterministic()
+        && a.plan().sameResult(b.plan())
+        && positions(a).equals(positions(b))
         && left.blocks().equals(right.blocks())
         && left.metadata().saysTheSame(right.metadata());
+  }
+
+  private static List<Integer> positions(Attributes.Source source) {
+    List<Attribute> output = ScalaInterop.list(source.plan().output());
+    return source.columns().stream().map(column -> Attributes.indexOf(output, column)).toList();
   }
 
   /**
@@ -193,7 +204,14 @@ public final class MultiplyPlans {
     real.add(ProductOperands.real(left, a.stored(transposeA), type, transposeA ? 1 : 0));
     if (!gram) {
       boolean transposeB = options.transposeB();
-      real.add(ProductOperands.real(right, b.stored(transposeB), type, transposeB ? 0 : 1));
+      boolean once = transposeA != transposeB && areSame(left, right); // it may be a gram
+      real.add(
+          once
+              ? BlockFrame.of(
+                  Attributes.distinctFrom(real.get(0).plan(), real.get(0).plan()),
+                  BlockKind.MATRIX,
+                  right.operator())
+              : ProductOperands.real(right, b.stored(transposeB), type, transposeB ? 0 : 1));
     }
     MatrixShape partsA = a.times(numbersA.parts(), 1);
     MatrixShape partsB = b.times(1, numbersB.parts());
