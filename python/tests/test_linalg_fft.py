@@ -188,6 +188,53 @@ def test_matmul_options():
     np.testing.assert_allclose(product.compute(), a @ a.T, rtol=1e-5, atol=1e-5)
 
 
+def test_products_of_complex_matrices():
+    rng = np.random.default_rng(7)
+    for dtype in ("complex64", "complex128"):
+        a = (rng.normal(size=(20, 15)) + 1j * rng.normal(size=(20, 15))).astype(dtype)
+        b = (rng.normal(size=(15, 12)) + 1j * rng.normal(size=(15, 12))).astype(dtype)
+        x, y = ts.from_numpy(a, (7, 4)), ts.from_numpy(b, (6, 5))
+        for found, expected in (
+            (x @ y, a @ b),
+            (a @ y, a @ b),
+            (x.conj() @ y, a.conj() @ b),
+            (y.T @ x.T, b.T @ a.T),
+            (x.conj().T @ x, a.conj().T @ a),
+            (x @ y.real, a @ b.real),
+            (x.real @ y, a.real @ b),
+            (x @ y[:, 0], a @ b[:, 0]),
+            (ts.linalg.matmul(x, y, strategy="broadcast"), a @ b),
+            (ts.linalg.gram(x), a.conj().T @ a),
+            (ts.from_numpy(a[None], batch=True) @ b[None], (a @ b)[None]),
+        ):
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found.compute(), expected, rtol=0, atol=1e-5 if dtype == "complex64" else 1e-13)
+        gram = ts.linalg.gram(x).compute()
+        np.testing.assert_array_equal(gram, gram.conj().T)
+
+
+def test_products_of_integers():
+    rng = np.random.default_rng(8)
+    for one, two in (
+        ("bool", "float32"),
+        ("int8", "float32"),
+        ("uint16", "float32"),
+        ("int32", "float32"),
+        ("int64", "float64"),
+        ("float32", "float64"),
+        ("uint16", "complex64"),
+        ("int8", "int8"),
+        ("uint8", "int64"),
+    ):
+        a, b = (rng.integers(0, 2, shape).astype(dtype) for shape, dtype in (((9, 8), one), ((8, 5), two)))
+        product = ts.from_numpy(a, (4, 3)) @ b
+        wanted = np.result_type(a, b)
+        assert product.dtype == (wanted if wanted.kind in "fc" else np.float64), (one, two)
+        np.testing.assert_array_equal(product.compute(), a.astype("f8") @ b)
+    a = rng.integers(-(2**15), 2**15, (9, 8)).astype("int16")
+    np.testing.assert_array_equal(ts.linalg.gram(a).compute(), a.astype("i8").T @ a)
+
+
 def test_gram_and_center():
     a = volume((1, 40, 9))[0]
     x = ts.from_numpy(a, (16, 4))

@@ -471,7 +471,7 @@ class BlockArray:
     def _matmul(self, other: BlockArray, **options: Argument) -> BlockArray:
         """The matrix product with another array, with further arguments of the SQL function."""
         for array in (self, other):
-            array._require_matrix("matmul")
+            array._require_matrix("matmul", may_be_complex=True)
         one, two = self._own_extents, other._own_extents
         counts = {array._count for array in (self, other) if array._count is not None}
         if one[-1] != two[0] or self._is_batch != other._is_batch or len(counts) > 1:
@@ -480,7 +480,7 @@ class BlockArray:
                 " of the second, and both or neither a batch, of as many matrices"
             )
         wanted = np.result_type(self.dtype, other.dtype)
-        first, second = self._computable("@", wanted), other._computable("@", wanted)
+        first, second = self._factor(wanted), other._factor(wanted)
         if self._is_batch and one[-1] == 0:  # no block tells which matrices there are: zeros of one step, not of none
             count = max(counts, default=0)
             first, second = (
@@ -694,6 +694,10 @@ class BlockArray:
             f"{operator} of integers ({wanted.name}); operators compute with floating-point numbers:"
             " a.astype('float32') or a.astype('float64')"
         )
+
+    def _factor(self, wanted: np.dtype[Any]) -> BlockArray:
+        """This array as an operand of a product, which converts it. A column of INT would make the product DOUBLE."""
+        return self.astype("float32") if self.dtype == np.uint16 and wanted in (np.float32, np.complex64) else self
 
     def _cast(self, wanted: np.dtype[Any]) -> BlockArray:
         # float16 is in a FLOAT column, which is computed with as it is.
@@ -962,10 +966,10 @@ class BlockArray:
                 df = _transfer.numbered(other._df, batch, inverse=df)
         return BlockArray(df, batch=batch, count=self._count, numbered=other._numbered, labels=self._labels, keep=self._keep)
 
-    def _require_matrix(self, operator: str) -> None:
+    def _require_matrix(self, operator: str, may_be_complex: bool = False) -> None:
         if self._kind is not MATRIX or not self.ndim:
             raise InvalidInputError(f"{operator} of {self._what}; expected matrices, vectors or batches of matrices")
-        if self.dtype.kind == "c":
+        if self.dtype.kind == "c" and not may_be_complex:
             raise UnsupportedError(
                 f"{operator} of {self.dtype.name} values; expected real ones: a.map_blocks(np.real) and a.map_blocks(np.imag) are"
                 " the parts, to be used apart"

@@ -31,6 +31,9 @@ def matmul(
 ) -> BlockArray:
     """The matrix product, as ``a @ b``. Transposed operands are not made: ``a @ b.T`` reads ``b`` as it is stored.
 
+    The dtype is numpy's ``result_type``, but float64 of two arrays of integers. Sums of integers are exact up to 2**53.
+    A complex product is made of four real ones: where parts are infinite or NaN, it is what these give.
+
     Args:
         a: M x K; or a vector of K; or a batch of matrices.
         b: K x N; or a vector of K; or a batch of as many matrices. One of the two may be a numpy array.
@@ -41,7 +44,6 @@ def matmul(
 
     Raises:
         InvalidInputError: if the shapes do not fit.
-        UnsupportedError: if both are of integers, or one is complex.
     """
     first = as_array(a, b if isinstance(b, BlockArray) else None)
     second = as_array(b, first)
@@ -56,10 +58,13 @@ def gram(
     blocks: tuple[int, int] | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """``a.T @ a``, exactly symmetric; half of it is computed. Arguments as of :func:`matmul`."""
-    array = _floating_matrix("gram", a)
+    """``a.conj().T @ a``, exactly symmetric or Hermitian; half of it is computed. Arguments and dtype as of :func:`matmul`."""
+    array = as_array(a)
+    array._require_matrix("gram", may_be_complex=True)
+    if array.ndim == 1:
+        raise InvalidInputError("gram of a vector; expected a matrix")
     if array._is_batch and array.shape[1] == 0:
-        return array.transpose(0, 2, 1) @ array
+        return array.transpose(0, 2, 1) @ array  # zeros, of no numbers
     df = call(
         "matrix_gram",
         {"a": array._df},

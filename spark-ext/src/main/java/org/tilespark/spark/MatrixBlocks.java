@@ -137,10 +137,11 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The product {@code op(A) op(B)}, where {@code op} is a transpose if the options say so. Any
-   * tiling of either side is legal. Further columns distinguish several matrices: both sides have
-   * the same ones, and the products are made matrix by matrix, all of one size. A side without
-   * further columns is one matrix, which is broadcast and multiplied with each of the other side.
+   * The product {@code op(A) op(B)}, where {@code op} is a transpose, a complex conjugate or both
+   * if the options say so. Any tiling of either side is legal. Further columns distinguish several
+   * matrices: both sides have the same ones, and the products are made matrix by matrix, all of one
+   * size. A side without further columns is one matrix, which is broadcast and multiplied with each
+   * of the other side.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
    * over the coordinate columns runs now. All else is lazy. Sums are made in an order that depends
@@ -150,10 +151,15 @@ public final class MatrixBlocks {
    * and infinity times a zero of a missing block is 0. Of several matrices, blocks of the result
    * for which no block of either side is there are then left out.
    *
-   * @param a M x K blocks of FLOAT or DOUBLE
-   * @param b K x N blocks of the same type
-   * @return {@code row, col, rows, cols, values} and the further columns of {@code a}, or of {@code
-   *     b} where {@code a} has none; M x N
+   * <p>C is of FLOAT if one operand is and the other is of FLOAT, TINYINT or SMALLINT, else of
+   * DOUBLE, which holds a BIGINT of up to 2^53 exactly. It is complex if an operand is: the sums of
+   * four real products, which are infinite or NaN where these are. Each of its parts has the error
+   * bound of a real sum of 2 K terms. What the operands' metadata says of spectra is dropped.
+   *
+   * @param a M x K blocks, real or complex
+   * @param b K x N blocks, real or complex
+   * @return {@code row, col, rows, cols, values}, {@code imag} if C is complex, and the further
+   *     columns of {@code a}, or of {@code b} where {@code a} has none; M x N
    * @throws IllegalArgumentException if the two do not fit each other; says what was found
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
@@ -166,11 +172,12 @@ public final class MatrixBlocks {
   }
 
   /**
-   * {@code A^T A}: half of it is computed, the whole is returned, and it is exactly symmetric. As
-   * {@link #multiply(Dataset, Dataset, MultiplyOptions)} of A with itself otherwise.
+   * {@code A^T A}, or {@code A^H A} of a complex A: half of it is computed, the whole is returned,
+   * and it is exactly symmetric or Hermitian. As {@link #multiply(Dataset, Dataset,
+   * MultiplyOptions)} of A with itself otherwise.
    *
-   * @param df A, M x N blocks of FLOAT or DOUBLE
-   * @param options without transposes
+   * @param df A, M x N blocks, real or complex
+   * @param options without transposes and conjugates
    * @return N x N
    */
   public static Dataset<Row> gram(Dataset<Row> df, MultiplyOptions options) {

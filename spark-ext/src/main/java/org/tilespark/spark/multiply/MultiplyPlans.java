@@ -39,6 +39,7 @@ import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.neighbours.NeighbourRows;
+import org.tilespark.spark.multiply.numbers.ProductOperands;
 import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -164,8 +165,13 @@ public final class MultiplyPlans {
         && a.plan().deterministic()
         && a.plan().sameResult(b.plan())
         && positions(a).equals(positions(b))
+        && names(left).equals(names(right))
         && left.blocks().equals(right.blocks())
         && left.metadata().saysTheSame(right.metadata());
+  }
+
+  private static List<String> names(BlockFrame operand) {
+    return operand.columns().stream().map(Attribute::name).toList();
   }
 
   private static List<Integer> positions(Attributes.Source source) {
@@ -197,6 +203,11 @@ public final class MultiplyPlans {
             : ProductOperands.type(ofA, ofB);
     Operand numbersA = numbers(left, gram || options.conjugateA());
     Operand numbersB = numbers(right, options.conjugateB());
+    MatrixShape partsA = a.times(numbersA.parts(), 1);
+    MatrixShape partsB = b.times(1, numbersB.parts());
+    if (reduction.isEmpty()) {
+      requireCountable(partsA.rows(), partsB.cols(), "C", operator);
+    }
     Shape extents = Shape.of(a.rows(), b.cols());
     Shape blocks = options.blockShape().orElseGet(() -> blockShape(extents, a, b, type));
     boolean transposeA = gram || options.transposeA();
@@ -204,7 +215,8 @@ public final class MultiplyPlans {
     real.add(ProductOperands.real(left, a.stored(transposeA), type, transposeA ? 1 : 0));
     if (!gram) {
       boolean transposeB = options.transposeB();
-      boolean once = transposeA != transposeB && areSame(left, right); // it may be a gram
+      // One plan of what was made for both, so that a rule finds a gram.
+      boolean once = real.get(0) != left && transposeA != transposeB && areSame(left, right);
       real.add(
           once
               ? BlockFrame.of(
@@ -213,14 +225,11 @@ public final class MultiplyPlans {
                   right.operator())
               : ProductOperands.real(right, b.stored(transposeB), type, transposeB ? 0 : 1));
     }
-    MatrixShape partsA = a.times(numbersA.parts(), 1);
-    MatrixShape partsB = b.times(1, numbersB.parts());
     if (reduction.isEmpty()) {
-      requireCountable(partsA.rows(), partsB.cols(), "C", operator);
       UsualShape.requireFew(operator, "blockShape", extents, blocks, type.bytes());
     }
     int parts = numbersA.parts() * numbersB.parts();
-    if (blocks.elements() > Integer.MAX_VALUE / parts) {
+    if (parts > 1 && blocks.elements() > Integer.MAX_VALUE / parts) {
       throw new IllegalArgumentException(
           "%s: blockShape is %s; expected at most %s elements in a block of a complex product"
               .formatted(operator, blocks, Integer.MAX_VALUE / parts));

@@ -379,6 +379,31 @@ class ComplexProductsTest extends SparkTest {
     assertProduct(a, b, c);
   }
 
+  /** A broadcast finds holes by places, so that no part of C goes through an exchange. */
+  @Test
+  void broadcastsLookAtPlaces() {
+    Numbers a = Numbers.complex(ElementType.FLOAT64, 40, 6, 64);
+    Numbers b = Numbers.complex(ElementType.FLOAT64, 6, 3, 65);
+    MultiplyOptions options = OPTIONS.withStrategy(Strategy.BROADCAST);
+    Dataset<Row> left = a.stated(8, 6).cache();
+    Dataset<Row> c = MatrixBlocks.multiply(left, b.frame(6, 3), options);
+    assertTrue(explained(c).contains("CheckPlaces"), () -> explained(c));
+    assertProduct(a, b, c);
+    Dataset<Row> turned = a.transposed().stated(6, 8).cache();
+    Dataset<Row> ofTurned =
+        MatrixBlocks.multiply(turned, b.frame(6, 3), options.withTransposeA(true));
+    assertTrue(explained(ofTurned).contains("CheckPlaces"), () -> explained(ofTurned));
+    assertProduct(a, b, ofTurned);
+    List<Row> holes = a.blocks(8, 6);
+    holes.remove(2);
+    Dataset<Row> holed = a.re.stated(a.frame(holes, 2), 8, 6).cache();
+    assertFails(
+        () -> MatrixBlocks.multiply(holed, b.frame(6, 3), options).collect(),
+        "matrix A: no block holds the element at row 16, col 0",
+        "cover all of 40 x 6 elements");
+    List.of(left, turned, holed).forEach(frame -> frame.unpersist(true));
+  }
+
   /** Slices of a product read what they need; what is made of it follows. */
   @Test
   void operatorsAroundAProduct() {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.options;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,11 +19,13 @@ class MultiplyOptionsTest {
         MultiplyOptions.of(
             Map.of(
                 "TRANSPOSEA", "True",
+                "conjugateB", "true",
                 "precision", "TF32",
                 "strategy", " cuboid( 3 , 2,1 ) ",
                 "blockShape", "128, 64",
                 "missing", "ZERO"));
-    assertTrue(options.transposeA());
+    assertTrue(options.transposeA() && options.conjugateB());
+    assertFalse(options.transposeB() || options.conjugateA());
     assertEquals(new Strategy.Cuboid(3, 2, 1), options.strategy());
     assertEquals(Shape.of(128, 64), options.blockShape().orElseThrow());
     assertEquals(Missing.ZERO, options.missing());
@@ -36,6 +39,7 @@ class MultiplyOptionsTest {
         options,
         MultiplyOptions.defaults()
             .withTransposeA(true)
+            .withConjugateB(true)
             .withPrecision("tf32")
             .withStrategy(new Strategy.Cuboid(3, 2, 1))
             .withBlockShape(128, 64)

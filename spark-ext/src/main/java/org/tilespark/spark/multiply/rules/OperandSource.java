@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.tilespark.arrow.blocks.ArrayStep;
+import org.tilespark.arrow.blocks.Interleave;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -50,6 +52,34 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
               below.addAll(groups);
               return new OperandSource(transpose.child(), below);
             });
+  }
+
+  /**
+   * Below what puts the parts of complex numbers in turn, which these are; empty if there is none.
+   */
+  Optional<OperandSource> belowParts() {
+    OperandSource source = belowProjections();
+    if (!(source.plan instanceof ProgramBlocks parts)
+        || !parts.spec().takesEachBlock()
+        || !parts.gives(source.columns.subList(0, Column.COUNT))) {
+      return Optional.empty();
+    }
+    List<ArrayStep> steps = parts.spec().program().steps();
+    int last = steps.size() - 1;
+    boolean interleaves =
+        last >= 0
+            && steps.get(last) instanceof Interleave
+            && steps.subList(0, last).stream().allMatch(step -> step.ofElements().isPresent());
+    List<Attribute> below = new ArrayList<>(parts.read().subList(0, Column.COUNT));
+    return interleaves
+        ? parts
+            .sources(source.columns.subList(Column.COUNT, source.columns.size()))
+            .map(
+                groups -> {
+                  below.addAll(groups);
+                  return new OperandSource(parts.child(), below);
+                })
+        : Optional.empty();
   }
 
   /** Positions of the columns in the plan's output. */

@@ -5,10 +5,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.ShiftLeft;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -23,7 +27,8 @@ import org.tilespark.spark.options.MultiplyOptions;
  * The broadcast finds missing blocks by it; a product that is planned in another way leaves it
  * unused. Only coordinate columns are read. Where these cannot be had without computing the values,
  * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead; where C is
- * reduced, both operands are.
+ * reduced, both operands are. Where the operand is the real and imaginary parts of complex numbers,
+ * the coordinates of these are read.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   @Override
@@ -44,30 +49,46 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
         || !spec.side(right).stated() && spec.reduction().isEmpty()) {
       return Optional.empty();
     }
-    LogicalPlan larger = product.operands().get(right ? 1 : 0);
-    return LogicalBlockNode.coordinatesAreCheap(larger)
-        ? Optional.of(product.watching(places(product, larger, right)))
+    int operand = right ? 1 : 0;
+    OperandSource parts =
+        new OperandSource(product.operands().get(operand), product.inputs(operand));
+    OperandSource read = parts.belowParts().orElse(parts);
+    return LogicalBlockNode.coordinatesAreCheap(read.plan())
+        ? Optional.of(product.watching(places(spec, read, right, read != parts)))
         : Optional.empty();
   }
 
-  /** The coordinates, as {@link PlaceColumn} has them, then the grouping columns. */
-  private static Project places(MultiplyBlocks product, LogicalPlan larger, boolean right) {
-    List<Attribute> columns = product.inputs(right ? 1 : 0);
-    boolean innerIsRow = product.spec().innerIsRow(right);
+  /**
+   * The coordinates, as {@link PlaceColumn} has them, then the grouping columns.
+   *
+   * @param ofNumbers true if {@code read} has one number for each two elements along M or N
+   */
+  private static Project places(
+      MultiplySpec spec, OperandSource read, boolean right, boolean ofNumbers) {
+    List<Attribute> columns = read.columns();
+    boolean innerIsRow = spec.innerIsRow(right);
     List<Column> order =
         innerIsRow
             ? List.of(Column.COL, Column.COLS, Column.ROW, Column.ROWS)
             : List.of(Column.ROW, Column.ROWS, Column.COL, Column.COLS);
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < PlaceColumn.COUNT; i++) {
+      PlaceColumn place = PlaceColumn.values()[i];
+      Attribute column = columns.get(order.get(i).ordinal());
+      boolean isOuter = place == PlaceColumn.OUTER || place == PlaceColumn.OUTER_EXTENT;
       list.add(
           Attributes.alias(
-              columns.get(order.get(i).ordinal()),
-              PlaceColumn.values()[i].name().toLowerCase(Locale.ROOT)));
+              isOuter && ofNumbers ? doubled(column) : column,
+              place.name().toLowerCase(Locale.ROOT)));
     }
     for (Attribute group : columns.subList(Column.COUNT, columns.size())) {
       list.add(Attributes.alias(group, group.name()));
     }
-    return new Project(ScalaInterop.seq(list), larger);
+    return new Project(ScalaInterop.seq(list), read.plan());
+  }
+
+  /** Twice a number; of a wrong block it may be any, and its values are refused. */
+  private static Expression doubled(Attribute column) {
+    return new ShiftLeft(column, new Literal(1, DataTypes.IntegerType));
   }
 }

@@ -1,4 +1,4 @@
-package org.tilespark.spark.multiply;
+package org.tilespark.spark.multiply.numbers;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +27,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * are converted, and the real and imaginary parts of complex ones follow each other, in the stage
  * that reads the blocks.
  */
-final class ProductOperands {
+public final class ProductOperands {
   /** Integers that FLOAT holds exactly. */
   private static final Set<ElementType> SHORT = Set.of(ElementType.INT8, ElementType.INT16);
 
@@ -37,13 +37,13 @@ final class ProductOperands {
    * The type of a product, by numpy's promotion where at least one type is floating-point: FLOAT if
    * it holds all values of both operands, else DOUBLE. A product of integers is DOUBLE.
    */
-  static ElementType type(ElementType a, ElementType b) {
+  public static ElementType type(ElementType a, ElementType b) {
     boolean isFloating = a == ElementType.FLOAT32 || b == ElementType.FLOAT32;
     return isFloating ? scoreType(a, b) : ElementType.FLOAT64;
   }
 
   /** The type of operands whose products are summed in double: FLOAT if it holds their values. */
-  static ElementType scoreType(ElementType a, ElementType b) {
+  public static ElementType scoreType(ElementType a, ElementType b) {
     return holds(a) && holds(b) ? ElementType.FLOAT32 : ElementType.FLOAT64;
   }
 
@@ -59,7 +59,7 @@ final class ProductOperands {
    * @param axis axis, as stored, along which the real and imaginary part of each complex element
    *     follow each other: the one that C has too
    */
-  static BlockFrame real(BlockFrame operand, Shape extents, ElementType type, int axis) {
+  public static BlockFrame real(BlockFrame operand, Shape extents, ElementType type, int axis) {
     BlockSchema blocks = operand.blocks();
     List<ArrayStep> steps = new ArrayList<>();
     if (blocks.elementType() != type) {
