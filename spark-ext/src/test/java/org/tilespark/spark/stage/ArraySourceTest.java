@@ -47,10 +47,8 @@ class ArraySourceTest {
     @Override
     void walk(Taker parts) {
       for (int length : lengths) {
-        parts.take(
-            new long[] {0},
-            new long[] {length},
-            List.of(new Plane(HostMemory.ofArray(new float[length]))));
+        Box all = Box.at(new long[] {0}, new long[] {length});
+        parts.take(all, all, List.of(new Plane(HostMemory.ofArray(new float[length]))));
       }
     }
   }
