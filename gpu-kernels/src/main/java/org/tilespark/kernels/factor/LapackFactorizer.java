@@ -1,6 +1,9 @@
 package org.tilespark.kernels.factor;
 
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.layout.ElementType;
 
 /**
  * Factorises by a LAPACK of the host: checks what is asked, keeps the caller's operands, and calls
@@ -19,6 +22,15 @@ public abstract class LapackFactorizer implements Factorizer {
 
   /** Rows of a strip at least: calls for fewer would take longer than what they compute. */
   private static final int LEAST_STRIP_ROWS = 256;
+
+  private final Multiplier products;
+
+  /**
+   * @param products makes products of matrices that {@link #worksOn} accepts; closed with this
+   */
+  protected LapackFactorizer(Multiplier products) {
+    this.products = products;
+  }
 
   /** Memory that routines can work on. */
   protected interface Scratch extends AutoCloseable {
@@ -84,9 +96,7 @@ public abstract class LapackFactorizer implements Factorizer {
     if (small == 0) {
       return;
     }
-    int strip =
-        (int)
-            Math.min(rows, Math.max(LEAST_STRIP_ROWS, (long) STRIP_ROWS_PER_COLUMN * cols) + cols);
+    int strip = (int) Math.min(rows, stripRows(cols) + cols);
     long rowBytes = (long) cols * Double.BYTES;
     try (Scratch matrix = scratch((long) strip * cols);
         Scratch scales = scratch(small)) {
@@ -120,16 +130,80 @@ public abstract class LapackFactorizer implements Factorizer {
     if (small == 0) {
       return;
     }
-    boolean inPlace = rows >= cols && worksOn(q);
-    try (Scratch made = inPlace ? new Borrowed(q) : scratch((long) rows * cols);
-        Scratch scales = scratch(small)) {
-      a.copyTo(made.memory());
-      requireAccepted("dgelqf", gelqf(rows, cols, made.memory(), scales.memory()));
-      made.memory().slice(0, r.bytes()).copyTo(r);
-      FactorSizes.clear(true, small, cols, r);
-      requireAccepted("dorglq", orglq(rows, cols, made.memory(), scales.memory()));
-      if (!inPlace) {
+    if (rows < cols) {
+      try (Scratch made = scratch((long) rows * cols)) {
+        a.copyTo(made.memory());
+        qrInPlace(rows, cols, made.memory(), r);
         copyColumns(made.memory(), rows, cols, q, small);
+      }
+      return;
+    }
+    try (Place made = new Place(q)) {
+      a.copyTo(made.memory());
+      if (rows >= 2 * stripRows(cols)) {
+        qrByStrips(rows, cols, made.memory(), r);
+      } else {
+        qrInPlace(rows, cols, made.memory(), r);
+      }
+      made.finish();
+    }
+  }
+
+  /** Rows of a strip of a tall matrix, which fits a cache while there are few columns. */
+  private static long stripRows(int cols) {
+    return Math.max(LEAST_STRIP_ROWS, (long) STRIP_ROWS_PER_COLUMN * cols);
+  }
+
+  /** Puts Q of a matrix in its place, in the first columns if it is wide. */
+  private void qrInPlace(int rows, int cols, HostMemory matrix, HostMemory r) {
+    int small = Math.min(rows, cols);
+    try (Scratch scales = scratch(small)) {
+      requireAccepted("dgelqf", gelqf(rows, cols, matrix, scales.memory()));
+      matrix.slice(0, r.bytes()).copyTo(r);
+      FactorSizes.clear(true, small, cols, r);
+      requireAccepted("dorglq", orglq(rows, cols, matrix, scales.memory()));
+    }
+  }
+
+  /**
+   * QR of a tall matrix by strips, each of which is factorised in the cache: Q of each times its
+   * part of the Q of the strips' Rs. Direct TSQR (A. R. Benson, D. F. Gleich, J. Demmel, Direct QR
+   * factorizations for tall-and-skinny matrices in MapReduce architectures, 2013, section III).
+   */
+  private void qrByStrips(int rows, int cols, HostMemory matrix, HostMemory r) {
+    int strips = (int) (rows / stripRows(cols));
+    long square = (long) cols * cols * Double.BYTES;
+    long rowBytes = (long) cols * Double.BYTES;
+    int most = (rows + strips - 1) / strips;
+    try (Scratch stacked = scratch((long) strips * cols * cols)) {
+      for (int i = 0; i < strips; i++) {
+        long begin = (long) rows * i / strips;
+        int count = (int) ((long) rows * (i + 1) / strips - begin);
+        qrInPlace(
+            count,
+            cols,
+            matrix.slice(begin * rowBytes, count * rowBytes),
+            stacked.memory().slice(i * square, square));
+      }
+      int stackedRows = Math.multiplyExact(strips, cols);
+      if (stackedRows >= 2 * stripRows(cols)) {
+        qrByStrips(stackedRows, cols, stacked.memory(), r);
+      } else {
+        qrInPlace(stackedRows, cols, stacked.memory(), r);
+      }
+      try (Scratch copy = scratch((long) most * cols)) {
+        for (int i = 0; i < strips; i++) {
+          long begin = (long) rows * i / strips;
+          int count = (int) ((long) rows * (i + 1) / strips - begin);
+          HostMemory strip = matrix.slice(begin * rowBytes, count * rowBytes);
+          HostMemory own = copy.memory().slice(0, strip.bytes());
+          strip.copyTo(own);
+          products.multiply(
+              MultiplyProblem.dense(count, cols, cols, ElementType.FLOAT64, false, false),
+              own,
+              stacked.memory().slice(i * square, square),
+              strip);
+        }
       }
     }
   }
@@ -283,6 +357,11 @@ public abstract class LapackFactorizer implements Factorizer {
       trsm(triangle, n, rightSides, matrix.memory(), sides.memory());
       sides.finish();
     }
+  }
+
+  @Override
+  public final void close() {
+    products.close();
   }
 
   /** Memory of a caller, which stays its own. */

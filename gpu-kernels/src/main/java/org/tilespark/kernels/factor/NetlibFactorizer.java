@@ -12,6 +12,7 @@ import org.netlib.lapack.Dsyevd;
 import org.netlib.lapack.Dsyevr;
 import org.netlib.util.intW;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
 import sun.misc.Unsafe;
 
 /**
@@ -25,8 +26,14 @@ public final class NetlibFactorizer extends LapackFactorizer {
     Dlamch.dlamch("E");
   }
 
-  /** One that holds nothing. */
-  public NetlibFactorizer() {}
+  /**
+   * One that multiplies with {@code products}.
+   *
+   * @param products multiplies matrices on the heap; closed with this
+   */
+  public NetlibFactorizer(Multiplier products) {
+    super(products);
+  }
 
   /** An array. */
   private record OnHeap(HostMemory memory) implements Scratch {
@@ -247,9 +254,6 @@ public final class NetlibFactorizer extends LapackFactorizer {
         first(b),
         rightSides);
   }
-
-  @Override
-  public void close() {}
 
   @Override
   public String toString() {

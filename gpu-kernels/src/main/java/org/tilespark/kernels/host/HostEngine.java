@@ -49,12 +49,12 @@ public enum HostEngine {
    */
   public Availability<Factorizer> factorizer(List<Path> directories, Consumer<String> declined) {
     if (this == OWN) {
-      return Availability.of(new NetlibFactorizer());
+      return Availability.of(new NetlibFactorizer(new HostMultiplier()));
     }
     Availability<OpenblasFactorizer> found = OpenblasFactorizer.find(directories);
     if (!found.isPresent() && this == AUTO) {
       declined.accept(found.whyNot());
-      return Availability.of(new NetlibFactorizer());
+      return Availability.of(new NetlibFactorizer(new HostMultiplier()));
     }
     return found.map(Factorizer.class::cast);
   }

@@ -39,6 +39,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
   private final int integerBytes;
 
   private OpenblasFactorizer(LibOpenblas.Loaded library, Map<String, Function> routines) {
+    super(new OpenblasMultiplier(library));
     this.library = library;
     this.callers = library.callers();
     this.routines = routines;
@@ -404,10 +405,6 @@ public final class OpenblasFactorizer extends LapackFactorizer {
           STRING_LENGTH);
     }
   }
-
-  /** The library stays loaded, as others use it. */
-  @Override
-  public void close() {}
 
   @Override
   public String toString() {

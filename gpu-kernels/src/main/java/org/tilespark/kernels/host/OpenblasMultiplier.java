@@ -43,7 +43,8 @@ public final class OpenblasMultiplier implements Multiplier {
   private final Semaphore callers;
   private final Queue<float[]> copies = new ConcurrentLinkedQueue<>();
 
-  private OpenblasMultiplier(LibOpenblas.Loaded library) {
+  /** One with a library that is loaded. */
+  OpenblasMultiplier(LibOpenblas.Loaded library) {
     this.library = library;
     this.callers = library.callers();
   }

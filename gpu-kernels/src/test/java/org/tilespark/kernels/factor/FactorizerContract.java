@@ -1,11 +1,24 @@
 package org.tilespark.kernels.factor;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInstance;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -13,6 +26,8 @@ import org.tilespark.kernels.memory.HostMemory;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class FactorizerContract {
   static final double EPS = Math.ulp(1.0);
+
+  private static final ByteBuffer BUFFER = ByteBuffer.allocateDirect(25 * 8 + 8);
 
   /** The one to test; closed by the class that made it. */
   protected abstract Factorizer factorizer();
@@ -88,90 +103,292 @@ public abstract class FactorizerContract {
     assertTrue(error <= most, () -> "error %.3g, expected up to %.3g".formatted(error, most));
   }
 
-  @Test
-  void qrGivesBackTheMatrix() {
-    int[][] shapes = {{1, 1}, {5, 3}, {3, 5}, {7, 7}, {101, 13}, {13, 101}, {1, 9}, {9, 1}};
-    for (int[] shape : shapes) {
+  /**
+   * Shapes of one element, odd ones, single rows and columns, empty ones, and strips whose Rs are
+   * strips again.
+   */
+  private static final int[][] SHAPES = {
+    {1, 1},
+    {5, 3},
+    {3, 5},
+    {7, 7},
+    {101, 13},
+    {13, 101},
+    {1, 9},
+    {9, 1},
+    {0, 3},
+    {3, 0},
+    {0, 0},
+    {67, 64},
+    {1537, 5},
+    {5003, 33},
+    {40, 3001}
+  };
+
+  /** A matrix and the name of its kind. */
+  record Case(String name, int rows, int cols, double[] values) {
+    @Override
+    public String toString() {
+      return "%s %dx%d".formatted(name, rows, cols);
+    }
+  }
+
+  /** Matrices on which a method may fail that does random ones well. */
+  static List<Case> cases() {
+    List<Case> cases = new ArrayList<>();
+    for (int[] shape : SHAPES) {
       int m = shape[0];
       int n = shape[1];
-      int k = Math.min(m, n);
-      double[] a = random(m, n, 1);
-      double[] q = new double[m * k];
-      double[] r = new double[k * n];
-      factorizer().qr(m, n, memory(a), memory(q), memory(r));
-      assertOrthonormalColumns(q, m, k);
-      assertNear(a, product(q, r, m, k, n), Math.max(m, n));
+      cases.add(new Case("random", m, n, random(m, n, 31L * m + n)));
+      if (m * n > 20_000) {
+        continue;
+      }
+      cases.add(new Case("zero", m, n, new double[m * n]));
+      double[] ones = new double[m * n];
+      Arrays.fill(ones, 1);
+      cases.add(new Case("rank 1", m, n, ones));
+      int rank = Math.min(2, Math.min(m, n));
+      cases.add(
+          new Case("rank 2", m, n, product(random(m, rank, 3), random(rank, n, 4), m, rank, n)));
+      double[] gradedRows = random(m, n, 5);
+      double[] gradedColumns = random(m, n, 6);
+      for (int i = 0; i < m * n; i++) {
+        gradedRows[i] *= Math.pow(10, -300 + 600.0 * (i / n) / Math.max(1, m - 1));
+        gradedColumns[i] *= Math.pow(10, -300 + 600.0 * (i % n) / Math.max(1, n - 1));
+      }
+      cases.add(new Case("graded rows", m, n, gradedRows));
+      cases.add(new Case("graded columns", m, n, gradedColumns));
+      cases.add(new Case("tiny", m, n, scaled(random(m, n, 7), 1e-300)));
+      cases.add(new Case("huge", m, n, scaled(random(m, n, 8), 1e300)));
+      double[] clustered = scaled(random(m, n, 9), 1e-13); // singular values at 1
+      for (int i = 0; i < Math.min(m, n); i++) {
+        clustered[i * n + i] += 1;
+      }
+      cases.add(new Case("clustered", m, n, clustered));
+    }
+    return cases;
+  }
+
+  /** Symmetric matrices of these kinds. */
+  static List<Case> symmetricCases() {
+    List<Case> cases = new ArrayList<>();
+    for (Case each : cases()) {
+      int n = each.rows();
+      if (n == each.cols()) {
+        double[] values = each.values().clone();
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < i; j++) {
+            values[j * n + i] = values[i * n + j];
+          }
+        }
+        cases.add(new Case(each.name(), n, n, values));
+      }
+    }
+    int n = 60;
+    double[] wilkinson = new double[n * n]; // pairs of eigenvalues that are nearly equal
+    for (int i = 0; i < n; i++) {
+      wilkinson[i * n + i] = Math.abs(i - n / 2);
+      if (i > 0) {
+        wilkinson[i * n + i - 1] = 1;
+        wilkinson[(i - 1) * n + i] = 1;
+      }
+    }
+    cases.add(new Case("Wilkinson", n, n, wilkinson));
+    return cases;
+  }
+
+  static double[] scaled(double[] values, double factor) {
+    return Arrays.stream(values).map(value -> value * factor).toArray();
+  }
+
+  /** To about 1 by a power of two, so that sums of squares neither overflow nor vanish. */
+  private static double scaleOf(double... values) {
+    double largest = largest(values);
+    return largest == 0 ? 1 : Math.scalb(1.0, -Math.max(-1000, Math.getExponent(largest)));
+  }
+
+  @TestFactory
+  Stream<DynamicTest> qrOfAllKinds() {
+    return cases().stream()
+        .map(each -> DynamicTest.dynamicTest("qr of " + each, () -> assertQr(each)));
+  }
+
+  private void assertQr(Case each) {
+    int m = each.rows();
+    int n = each.cols();
+    int k = Math.min(m, n);
+    double[] a = each.values().clone();
+    double[] q = new double[m * k];
+    double[] r = new double[k * n];
+    factorizer().qr(m, n, memory(a), memory(q), memory(r));
+    assertArrayEquals(each.values(), a, "the operand is not changed");
+    assertOrthonormalColumns(q, m, k);
+    double scale = scaleOf(a);
+    assertColumnsNear(a, product(q, r, m, k, n), m, n);
+    double[] alone = new double[k * n];
+    factorizer().qrR(m, n, memory(a), memory(alone));
+    for (double[] upper : List.of(r, alone)) {
       for (int i = 0; i < k; i++) {
-        for (int j = 0; j < i; j++) {
-          assertEquals(0, r[i * n + j]);
+        for (int j = 0; j < Math.min(i, n); j++) {
+          assertEquals(0, upper[i * n + j]);
         }
       }
-      double[] alone = new double[k * n];
-      factorizer().qrR(m, n, memory(a), memory(alone));
-      assertNear(r, alone, Math.max(m, n));
+      // Whatever the signs: R^T R = A^T A.
+      double[] s = scaled(upper, scale);
+      double[] b = scaled(a, scale);
+      double[] gram = product(transposed(b, m, n), b, n, m, n);
+      assertNear(gram, product(transposed(s, k, n), s, n, k, n), Math.max(m, n));
+    }
+  }
+
+  /** Householder's QR errs in each column by its own length, not the matrix's. */
+  private static void assertColumnsNear(double[] expected, double[] found, int rows, int cols) {
+    double[] columns = transposed(expected, rows, cols);
+    double[] foundColumns = transposed(found, rows, cols);
+    for (int j = 0; j < cols; j++) {
+      assertNear(
+          Arrays.copyOfRange(columns, j * rows, (j + 1) * rows),
+          Arrays.copyOfRange(foundColumns, j * rows, (j + 1) * rows),
+          Math.max(rows, cols));
+    }
+  }
+
+  @TestFactory
+  Stream<DynamicTest> svdOfAllKinds() {
+    return cases().stream()
+        .map(each -> DynamicTest.dynamicTest("svd of " + each, () -> assertSvd(each)));
+  }
+
+  private void assertSvd(Case each) {
+    int m = each.rows();
+    int n = each.cols();
+    int k = Math.min(m, n);
+    double[] a = each.values().clone();
+    double[] u = new double[m * k];
+    double[] s = new double[k];
+    double[] vt = new double[k * n];
+    factorizer().svd(m, n, memory(a), memory(u), memory(s), memory(vt));
+    assertArrayEquals(each.values(), a, "the operand is not changed");
+    assertOrthonormalColumns(u, m, k);
+    assertOrthonormalColumns(transposed(vt, k, n), n, k);
+    double scale = scaleOf(a);
+    double[] us = u.clone();
+    for (int i = 0; i < us.length; i++) {
+      us[i] *= s[i % k] * scale;
+    }
+    assertNear(scaled(a, scale), product(us, vt, m, k, n), Math.max(m, n));
+    double[] alone = new double[k];
+    factorizer().svdvals(m, n, memory(a), memory(alone));
+    for (int i = 0; i < k; i++) {
+      assertTrue(s[i] >= 0 && (i == 0 || s[i - 1] >= s[i]), "descending");
+      assertEquals(s[i] * scale, alone[i] * scale, 10 * Math.max(m, n) * EPS * s[0] * scale);
+    }
+  }
+
+  @TestFactory
+  Stream<DynamicTest> eighOfAllKinds() {
+    return symmetricCases().stream()
+        .map(each -> DynamicTest.dynamicTest("eigh of " + each, () -> assertEigh(each)));
+  }
+
+  private void assertEigh(Case each) {
+    int n = each.rows();
+    double[] full = each.values();
+    double[] a = full.clone();
+    for (int i = 0; i < n; i++) {
+      for (int j = i + 1; j < n; j++) {
+        a[i * n + j] = Double.NaN; // not read
+      }
+    }
+    double scale = scaleOf(full);
+    double[] b = scaled(full, scale);
+    double[] alone = new double[n];
+    factorizer().eigvalsh(n, memory(a), memory(alone));
+    for (int k : new int[] {n, (n + 1) / 2, Math.min(1, n), 0}) {
+      double[] values = new double[k];
+      double[] vectors = new double[n * k];
+      factorizer().eigh(n, k, memory(a), memory(values), memory(vectors));
+      assertOrthonormalColumns(vectors, n, k);
+      double[] multiples = vectors.clone();
+      for (int i = 0; i < multiples.length; i++) {
+        multiples[i] *= values[i % k] * scale;
+      }
+      double error = distance(product(b, vectors, n, n, k), multiples);
+      double most = 10 * n * EPS * norm(b);
+      assertTrue(error <= most, () -> "A V - V D is %.3g of %.3g".formatted(error, most));
+      for (int i = 0; i < k; i++) {
+        assertTrue(i == 0 || values[i - 1] <= values[i], "ascending");
+        assertEquals(alone[n - k + i] * scale, values[i] * scale, most);
+      }
     }
   }
 
   @Test
-  void svdGivesBackTheMatrix() {
-    int[][] shapes = {{1, 1}, {5, 3}, {3, 5}, {7, 7}, {101, 13}, {13, 101}, {1, 9}, {9, 1}};
-    for (int[] shape : shapes) {
-      int m = shape[0];
-      int n = shape[1];
-      int k = Math.min(m, n);
-      double[] a = random(m, n, 2);
-      double[] u = new double[m * k];
-      double[] s = new double[k];
-      double[] vt = new double[k * n];
-      factorizer().svd(m, n, memory(a), memory(u), memory(s), memory(vt));
-      assertOrthonormalColumns(u, m, k);
-      assertOrthonormalColumns(transposed(vt, k, n), n, k);
-      double[] scaled = u.clone();
-      for (int i = 0; i < scaled.length; i++) {
-        scaled[i] *= s[i % k];
-      }
-      assertNear(a, product(scaled, vt, m, k, n), Math.max(m, n));
-      double[] alone = new double[k];
-      factorizer().svdvals(m, n, memory(a), memory(alone));
-      assertNear(s, alone, Math.max(m, n));
-      for (int i = 1; i < k; i++) {
-        assertTrue(s[i - 1] >= s[i] && s[i] >= 0);
-      }
-    }
+  void wrongLengthsAreNamed() {
+    HostMemory four = memory(new double[4]);
+    HostMemory three = memory(new double[3]);
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> factorizer().qrR(2, 2, three, four))
+            .getMessage();
+    assertEquals("A holds 24 bytes; a matrix of 2 x 2 doubles needs 32", message);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> factorizer().eigh(2, 3, four, three, memory(new double[6])));
+    assertThrows(IllegalArgumentException.class, () -> factorizer().lu(2, four, new int[3]));
   }
 
   @Test
-  void eighGivesBackTheMatrix() {
-    for (int n : new int[] {1, 2, 7, 50}) {
-      double[] full = random(n, n, 3);
-      for (int i = 0; i < n; i++) {
-        for (int j = 0; j < i; j++) {
-          full[j * n + i] = full[i * n + j];
-        }
+  void severalThreadsShareOne() throws Exception {
+    int n = 60;
+    double[] a = random(n, n, 10);
+    double[] b = product(a, transposed(a, n, n), n, n, n);
+    Callable<List<Double>> all =
+        () -> {
+          double[] u = new double[n * n];
+          double[] s = new double[n];
+          double[] v = new double[n * n];
+          List<Double> found = new ArrayList<>();
+          factorizer().svd(n, n, memory(a), memory(u), memory(s), memory(v));
+          Arrays.stream(s).forEach(found::add);
+          Arrays.stream(u).forEach(found::add);
+          factorizer().eigh(n, 20, memory(b), memory(s).slice(0, 160), memory(v).slice(0, 9600));
+          Arrays.stream(v).forEach(found::add);
+          factorizer().qr(n, n, memory(a), memory(u), memory(v));
+          Arrays.stream(v).forEach(found::add);
+          return found;
+        };
+    List<Double> expected = all.call();
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      for (Future<List<Double>> found : threads.invokeAll(Collections.nCopies(24, all))) {
+        assertEquals(expected, found.get());
       }
-      double[] a = full.clone();
-      for (int i = 0; i < n; i++) {
-        for (int j = i + 1; j < n; j++) {
-          a[i * n + j] = 99; // not read
-        }
-      }
-      for (int k : new int[] {n, (n + 1) / 2, 0}) {
-        double[] values = new double[k];
-        double[] vectors = new double[n * k];
-        factorizer().eigh(n, k, memory(a), memory(values), memory(vectors));
-        assertOrthonormalColumns(vectors, n, k);
-        double[] scaled = vectors.clone();
-        for (int i = 0; i < scaled.length; i++) {
-          scaled[i] *= values[i % k];
-        }
-        double error = distance(product(full, vectors, n, n, k), scaled);
-        assertTrue(error <= 10 * n * EPS * norm(full), () -> "A V - V D is " + error);
-        double[] alone = new double[n];
-        factorizer().eigvalsh(n, memory(a), memory(alone));
-        for (int i = 0; i < k; i++) {
-          assertEquals(alone[n - k + i], values[i], 10 * n * EPS * norm(full));
-        }
-      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  /** Blocks lie outside the heap, or in arrays of bytes. */
+  @Test
+  void memoryOfAnyKindServes() {
+    int n = 5;
+    double[] a = random(n, n, 11);
+    double[] expected = new double[n * n];
+    factorizer().qrR(n, n, memory(a), memory(expected));
+    HostMemory bytes = HostMemory.ofArray(new byte[n * n * 8]);
+    HostMemory direct = HostMemory.ofDirectBuffer(BUFFER).slice(8, n * n * 8);
+    for (HostMemory place : List.of(bytes, direct)) {
+      memory(a).copyTo(place);
+      double[] r = new double[n * n];
+      factorizer().qrR(n, n, place, memory(r));
+      assertArrayEquals(expected, r);
+      int[] pivots = new int[n];
+      factorizer().lu(n, place, pivots);
+      double[] found = new double[n * n];
+      place.copyTo(memory(found));
+      double[] lu = a.clone();
+      factorizer().lu(n, memory(lu), pivots);
+      assertArrayEquals(lu, found);
     }
   }
 
