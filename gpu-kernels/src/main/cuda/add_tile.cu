@@ -1,9 +1,9 @@
-// A tile of partial sums goes into the tile of totals, and is zero again:
+// Adds a tile of partial sums to the tile of totals, and sets the partial sums to zero:
 //
 //   totals[i] += partials[i]; partials[i] = 0        0 <= i < elements
 //
 // Threads to elements: a thread adds 16 bytes of either tile, neighbouring threads neighbouring ones,
-// and goes on by the whole grid; the last few elements go one by one.
+// then moves on by the width of the grid. The last few elements are added one by one.
 //
 // Bytes: both tiles are read and written once; 4 * elements * width.
 //

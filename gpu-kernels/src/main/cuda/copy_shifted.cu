@@ -7,8 +7,8 @@
 // Threads to elements: a group of 2^lanes_bits neighbouring threads moves one segment of a run, ITEMS
 // 16-byte vectors of the output's memory for each thread, neighbouring threads neighbouring vectors.
 // A vector is read as the two aligned vectors that hold its bytes, shifted into place; those at the
-// ends of a run are stored element by element. So up to 15 bytes beside a run are read, never beyond a
-// multiple of 16 bytes: buffers begin and end at such.
+// ends of a run are stored element by element. Up to 15 bytes before and after a run
+// are read with it, but none outside the buffer, which begins and ends at multiples of 16 bytes.
 //
 // Bytes: each element is written once and read once or twice, the second time from the L1 cache.
 //

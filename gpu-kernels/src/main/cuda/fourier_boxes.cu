@@ -7,7 +7,7 @@
 // range of i, so that copies to and from the host, which bring and fetch pieces, are contiguous.
 //
 // Threads to elements: a unit is VEC elements of a piece that make 16 bytes of the array, or one
-// element where its pieces do not suit such accesses. Units are numbered along the pieces;
+// element where its pieces do not allow 16-byte accesses. Units are numbered along the pieces;
 // neighbouring threads take neighbouring units, each thread ITEMS of them, THREADS apart.
 //
 // Bytes: each element is read once and written once.

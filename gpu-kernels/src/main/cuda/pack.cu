@@ -6,7 +6,7 @@
 //
 //   to[row, col] = from[row, col]     0 <= row < rows, 0 <= col < cols; 0 up to to_lead
 //
-// of one matrix or of several, which then lie one below the other.
+// of one matrix, or of several, which are then stacked one below the other.
 //
 // Threads to elements: a thread block copies pieces of 1024 columns of a row, neighbouring threads
 // neighbouring elements.

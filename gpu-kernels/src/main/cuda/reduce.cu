@@ -3,7 +3,7 @@
 //   out[r] = combination over t of in[kept(r) + reduced(t)]    0 <= r < results, 0 <= t < length
 //
 // where up to two axes stay and up to two are reduced. A launch combines trees: numbers 1024 k to 1024 k + 1023 of each
-// sequence, the last tree filled up with what changes nothing. In a tree number i meets number i + 512, then i + 256 and
+// sequence, the last tree padded with the neutral element. In a tree number i meets number i + 512, then i + 256 and
 // so on down to 1, whichever form runs, so that sums have the bits of HostReducer. The results of a sequence's trees are
 // a sequence for the next launch (ReductionPlanner).
 //

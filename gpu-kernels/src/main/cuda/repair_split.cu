@@ -1,5 +1,5 @@
-// Makes the parts of a product of float matrices that multiply_split.cu left alone, because operands or
-// sums there are infinite, no numbers, or too small to be cut, in ordinary arithmetic: tiled.cuh says how.
+// Computes in ordinary arithmetic the tiles of a product of float matrices that multiply_split.cu skipped, because
+// operands or sums there are infinite, NaN, or too small to be split: tiled.cuh says how.
 //
 // Bytes: the flags, once for each tile of 64 x 64, and the rows and columns of the tiles that are flagged.
 //

@@ -1,4 +1,4 @@
-// The columns of a tile's rows that may be among what is sought (kernels.select.ColumnSelection):
+// Selects of each row of a tile the columns that may be among the results (kernels.select.ColumnSelection):
 //
 //   estimate = tile[i][j] * scale[j] + shift[j]
 //   error    = norms[i] * norms[j] <= largest ? norms[i] * per_norm[j] + errors[j] + errors[i] : infinity
