@@ -3,6 +3,8 @@ package org.tilespark.spark.source;
 import com.sun.jna.LastErrorException;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
+import com.sun.jna.NativeLong;
+import com.sun.jna.Pointer;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -13,6 +15,7 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Reserves the space of one file part by part, before anybody stores into a mapping of it: a full
@@ -33,6 +36,7 @@ final class FileSpace implements Closeable {
 
   private static final int READ_WRITE = 2;
   private static final int INTERRUPTED = 4;
+  private static final int DONT_NEED = 4;
 
   /** Spaces that writers of this process have open, by their hidden files; guarded by this. */
   private static final Map<Path, FileSpace> OPEN = new HashMap<>();
@@ -137,6 +141,21 @@ final class FileSpace implements Closeable {
     }
   }
 
+  /**
+   * Takes the pages of a shared mapping away from this process; the file keeps what they have.
+   *
+   * @param mapped a whole mapping
+   * @return false if the system refuses
+   */
+  static boolean giveUpPages(HostMemory mapped) {
+    try {
+      LibC.madvise(new Pointer(mapped.offset()), new NativeLong(mapped.bytes()), DONT_NEED);
+      return true;
+    } catch (LastErrorException e) {
+      return false;
+    }
+  }
+
   @Override
   public void close() {
     synchronized (OPEN) {
@@ -166,5 +185,8 @@ final class FileSpace implements Closeable {
         throws LastErrorException;
 
     static native int close(int descriptor) throws LastErrorException;
+
+    static native int madvise(Pointer address, NativeLong bytes, int advice)
+        throws LastErrorException;
   }
 }

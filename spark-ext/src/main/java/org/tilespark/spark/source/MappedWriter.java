@@ -8,9 +8,9 @@ import java.nio.file.Path;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Stores into mappings of the file, one window at a time, whose space is reserved before. A window
- * is let go as soon as as many bytes were stored as may stay resident: accounts of a container's
- * memory count mapped pages too.
+ * Stores into mappings of the file, one window at a time, whose space is reserved before. The pages
+ * of a window are given up as soon as as many bytes were stored as may stay resident: accounts of a
+ * container's memory count mapped pages too.
  */
 final class MappedWriter extends PosixWriter {
   static final long WINDOW_BYTES = 1L << 30;
@@ -36,11 +36,10 @@ final class MappedWriter extends PosixWriter {
 
   @Override
   public HostMemory room(long position, long bytes) throws IOException {
-    if (window == null
-        || touched >= RESIDENT_BYTES
-        || position < start
-        || position >= start + memory.bytes()) {
+    if (window == null || position < start || position >= start + memory.bytes()) {
       map(position);
+    } else if (touched >= RESIDENT_BYTES) {
+      giveUpPages();
     }
     long offset = position - start;
     long room = Math.min(Math.min(bytes, memory.bytes() - offset), RESIDENT_BYTES);
@@ -52,6 +51,14 @@ final class MappedWriter extends PosixWriter {
     long last = offset + room - 1;
     touched += (last / PAGE_BYTES - offset / PAGE_BYTES + 1) * PAGE_BYTES;
     return memory.slice(offset, room);
+  }
+
+  /** Leaves the mapping as it is: other threads' stores wait while one is made or removed. */
+  private void giveUpPages() throws IOException {
+    if (!FileSpace.giveUpPages(memory)) {
+      map(start);
+    }
+    touched = 0;
   }
 
   private void map(long position) throws IOException {

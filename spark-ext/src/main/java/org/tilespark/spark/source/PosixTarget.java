@@ -14,10 +14,12 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkEnv;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * A place for one file on a POSIX file system, on which it appears whole or not at all: it is made
@@ -141,6 +143,7 @@ public record PosixTarget(Path path) {
           path,
           file,
           channel,
+          space(file, fileBytes),
           new HiddenFiles.Heartbeat(
               channel,
               bytes.get(0),
@@ -156,17 +159,33 @@ public record PosixTarget(Path path) {
     }
   }
 
+  /** The space of a file that tasks will store into, which is reserved from now on. */
+  private static Optional<FileSpace> space(Path file, long fileBytes) {
+    if (fileBytes == 0 || PosixWriter.way(file) != WriteWay.MAPPED) {
+      return Optional.empty();
+    }
+    Availability<FileSpace> space = FileSpace.open(file, fileBytes);
+    return space.isPresent() ? Optional.of(space.get()) : Optional.empty();
+  }
+
   /** The hidden file, until it has its name; owns it. */
   public static final class Pending implements Closeable {
     private final Path target;
     private final Path file;
     private final FileChannel channel;
     private final HiddenFiles.Heartbeat heartbeat;
+    private Optional<FileSpace> space; // empty once it is closed, or where none is reserved
 
-    private Pending(Path target, Path file, FileChannel channel, HiddenFiles.Heartbeat heartbeat) {
+    private Pending(
+        Path target,
+        Path file,
+        FileChannel channel,
+        Optional<FileSpace> space,
+        HiddenFiles.Heartbeat heartbeat) {
       this.target = target;
       this.file = file;
       this.channel = channel;
+      this.space = space;
       this.heartbeat = heartbeat;
     }
 
@@ -184,6 +203,7 @@ public record PosixTarget(Path path) {
      */
     public void commit(boolean replace, boolean durable) throws IOException {
       heartbeat.close();
+      closeSpace();
       if (durable) {
         channel.force(true);
       }
@@ -219,6 +239,11 @@ public record PosixTarget(Path path) {
         // Not every file system opens directories; the data itself is on the disk.
         return;
       }
+    }
+
+    private void closeSpace() {
+      space.ifPresent(FileSpace::close);
+      space = Optional.empty();
     }
 
     /**
@@ -268,6 +293,7 @@ public record PosixTarget(Path path) {
     @Override
     public void close() throws IOException {
       heartbeat.close();
+      closeSpace();
       try {
         channel.close();
       } finally {

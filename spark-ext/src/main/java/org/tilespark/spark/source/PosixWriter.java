@@ -53,8 +53,7 @@ public abstract sealed class PosixWriter implements Closeable
   public static PosixWriter open(Path file, long fileBytes, BufferAllocator allocator)
       throws IOException {
     try {
-      WriteWay way = WriteWay.of(fileSystem(file), Runtime.getRuntime().availableProcessors());
-      return open(file, fileBytes, allocator, way);
+      return open(file, fileBytes, allocator, way(file));
     } catch (NoSuchFileException e) {
       throw new IOException(
           ("This executor does not see %s, which the driver made. One file is written on"
@@ -62,6 +61,11 @@ public abstract sealed class PosixWriter implements Closeable
               .formatted(file),
           e);
     }
+  }
+
+  /** The way in which this machine's tasks write a file. */
+  static WriteWay way(Path file) {
+    return WriteWay.of(fileSystem(file), Runtime.getRuntime().availableProcessors());
   }
 
   /** The type of its file system; a word of ours where the system's table does not have it. */
