@@ -499,7 +499,7 @@ def _right_side(operator: str, a: BlockArray, b: Any) -> tuple[BlockArray, bool]
     counts = {each._count for each in (a, array) if each._count is not None}
     if a.shape[-2] != column._own_extents[0] or len(counts) > 1:
         raise InvalidInputError(
-            f"{operator} of shapes {a.shape} and {array.shape}; expected as many rows of both, and of two batches as many matrices"
+            f"{operator} of shapes {a.shape} and {array.shape}; expected as many rows, and of two batches as many matrices"
         )
     return BlockArray(
         column._df, batch=array._batch, count=array._count, numbered=array._numbered, keep=array._keep

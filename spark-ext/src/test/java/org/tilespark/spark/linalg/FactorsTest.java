@@ -669,6 +669,25 @@ class FactorsTest extends SparkTest {
   }
 
   @Test
+  void inEveryModeOfExecution() {
+    TestProduct a = positive(DOUBLE, 5, 97);
+    TestProduct b = TestProduct.random(DOUBLE, 5, 3, 98);
+    Dataset<Row> right = b.frame(spark, 2, 2).withColumn("sample", functions.lit(1));
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> x = MatrixBlocks.solve(a.frame(spark, 2, 2), right);
+            assertNear(b, product(a, collected(x, DOUBLE, 5, 3)), 1e-12, mode.toString());
+            x.createOrReplaceTempView("factors_test_x");
+            Dataset<Row> s =
+                spark.sql("SELECT * FROM matrix_svd(TABLE(factors_test_x)) WHERE factor = 's'");
+            assertEquals(3, s.first().<Integer>getAs("rows"));
+          });
+    }
+  }
+
+  @Test
   void missingBlocksAreErrors() {
     Dataset<Row> df = TestProduct.random(DOUBLE, 6, 6, 95).frame(spark, 3, 3);
     Dataset<Row> hole = MatrixBlocks.withExtents(df.where("row = 0 OR col = 0"), 6, 6);
