@@ -219,7 +219,10 @@ class ReductionsTest extends SparkTest {
         () -> MatrixBlocks.norm(matrix(), "0", "fro"),
         "ord is 'fro' along 1 axes",
         "along one axis");
-    assertFails(() -> MatrixBlocks.norm(matrix(), "0,1", "2"), "ord is '2' along 2 axes");
+    assertFails(() -> MatrixBlocks.norm(matrix(), "0", "nuc"), "ord is 'nuc' along 1 axes");
+    assertFails(
+        () -> VolumeBlocks.norm(MatrixBlocks.stack(matrix(), matrix()), "0,1", "2"),
+        "ord is '2' along 2 axes");
     assertFails(
         () -> MatrixBlocks.norm(matrix(), "0", "3"), "is '3'; expected one of 1, 2, inf, fro");
     Dataset<Row> complex =
