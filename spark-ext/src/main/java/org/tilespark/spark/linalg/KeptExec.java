@@ -1,0 +1,114 @@
+package org.tilespark.spark.linalg;
+
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.Seq;
+
+/**
+ * The rows of the plan that a {@link Kept} keeps. The plan is no child: Spark writes the children
+ * of a cached plan for each node that reads it, so the text of a plan would double with each of
+ * several kept plans that are made of each other.
+ */
+public final class KeptExec extends PhysicalBlockNode {
+  /** Kept plans in each other that EXPLAIN shows. */
+  private static final int MOST_SHOWN = 2;
+
+  private final Hidden hidden;
+
+  /** Kept plans in each other that are compared, as each comparison compares those in it. */
+  private static final int MOST_COMPARED = 6;
+
+  /**
+   * A plan that is none of a node's children.
+   *
+   * <p>Equal to one of the same query, unless many are made of each other: such a one is equal to
+   * itself alone.
+   */
+  static final class Hidden {
+    private final String name;
+    private final SparkPlan plan;
+    private final LogicalPlan query;
+    private final int depth;
+
+    /**
+     * @param plan the physical plan of {@code query}
+     * @param depth 1 if it is made of no kept rows, else one more than the deepest of these
+     */
+    Hidden(String name, SparkPlan plan, LogicalPlan query, int depth) {
+      this.name = name;
+      this.plan = plan;
+      this.query = query;
+      this.depth = depth;
+    }
+
+    @Override
+    public boolean equals(Object o) {
+      return o == this
+          || o instanceof Hidden that
+              && name.equals(that.name)
+              && depth == that.depth
+              && depth <= MOST_COMPARED
+              && query.sameResult(that.query);
+    }
+
+    @Override
+    public int hashCode() {
+      return Objects.hash(name, depth);
+    }
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  /** A constructor for Catalyst and {@link Kept}. */
+  public KeptExec(Object hidden) {
+    this.hidden = (Hidden) hidden;
+  }
+
+  /** How deep it is among kept plans. */
+  int depth() {
+    return hidden.depth;
+  }
+
+  /** The query whose rows are kept. */
+  public LogicalPlan query() {
+    return hidden.query;
+  }
+
+  /** Its physical plan. */
+  public SparkPlan plan() {
+    return hidden.plan;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return hidden.plan.output();
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return hidden.plan.execute();
+  }
+
+  @Override
+  public Seq<QueryPlan<?>> innerChildren() {
+    return hidden.depth <= MOST_SHOWN
+        ? ScalaInterop.<QueryPlan<?>>seq(List.of(hidden.plan))
+        : ScalaInterop.<QueryPlan<?>>emptySeq();
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(hidden);
+  }
+}
