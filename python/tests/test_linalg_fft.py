@@ -281,5 +281,5 @@ def test_pca_of_what_has_no_variance_or_no_numbers():
     np.testing.assert_array_equal(found.explained_variance_ratio, [0, 0])
     for bad in (np.nan, np.inf, -np.inf):
         a[4, 1] = bad
-        with pytest.raises(ts.InvalidInputError, match="pca of a matrix with NaN or infinity in the block at row 4, col 0"):
+        with pytest.raises(ts.InvalidInputError, match="row 4, col 1 is"):
             ts.linalg.pca(ts.from_numpy(a, (2, 2)), 2)

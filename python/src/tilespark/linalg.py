@@ -229,20 +229,39 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return QRResult(*_factors(array, call("matrix_qr", {"a": array._df}), "q", "r"))
 
 
-def svd(a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+def svd(
+    a: Any,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    k: int | None = None,
+    power_steps: int | None = None,
+    oversampling: int | None = None,
+    seed: int | None = None,
+) -> Any:
     """The singular value decomposition ``U @ diag(S) @ Vh``, as numpy.linalg.svd, but thin.
 
     Args:
         a: a matrix, or a batch of them.
         full_matrices: False; numpy's default is True.
         compute_uv: whether U and Vh are wanted; else the result is S alone.
+        k: how many of the largest singular values, all by default; of few of many a randomized method finds them.
+        power_steps: those of that method, 4 by default; more are more exact.
+        oversampling: random vectors of that method beyond ``k``, 10 by default.
+        seed: seed of these vectors.
     """
     array = _one_matrix("svd", a)
     if flag("full_matrices", full_matrices) and array.shape[-1] != array.shape[-2]:
         raise UnsupportedError("svd with full_matrices=True is not there yet. Nearest: full_matrices=False")
-    if not flag("compute_uv", compute_uv):
+    wanted = flag("compute_uv", compute_uv)
+    if not wanted and k is None:
         return svdvals(array)
-    u, s, vt = _factors(array, call("matrix_svd", {"a": array._df}), "u", "s", "vt")
+    options = {"k": k, "powerSteps": power_steps, "oversampling": oversampling, "seed": seed}
+    counts = {name: None if value is None else integer(name, value) for name, value in options.items()}
+    table = call("matrix_svd", {"a": array._df}, **counts)
+    if not wanted:
+        return _column(_factors(array, table, "s")[0])
+    u, s, vt = _factors(array, table, "u", "s", "vt")
     return SVDResult(u, _column(s), vt)
 
 
@@ -364,78 +383,33 @@ class PrincipalComponents:
     scores: BlockArray
 
 
-def pca(a: Any, k: int) -> PrincipalComponents:
-    """Principal components of a tall matrix, whose columns are variables.
-
-    The covariance is made by Spark, now; its eigenvectors by numpy here, so columns x columns numbers must fit the driver.
+def pca(a: Any, k: int, *, whiten: bool = False, nan: str = "error") -> PrincipalComponents:
+    """Principal components of a matrix whose columns are variables, computed by Spark, now; the scores are lazy.
 
     Args:
         a: rows x columns.
-        k: count of components, 1 to the count of columns.
+        k: count of components, 1 to the shorter side.
+        whiten: whether scores are divided by their standard deviations.
+        nan: ``"error"`` (default), or ``"mean"``, which takes NaN for its column's mean.
 
     Raises:
         InvalidInputError: if ``a`` is no matrix of two rows or more or has NaN or infinity, or ``k`` is out of range.
     """
     array = _floating_matrix("pca", a)
     count = integer("k", k)
-    if array.ndim != 2 or array.shape[0] < 2 or not 1 <= count <= array.shape[1]:
+    if array.ndim != 2 or array.shape[0] < 2 or not 1 <= count <= min(array.shape):
         raise InvalidInputError(
             f"pca of an array of shape {array.shape} with k={k};"
-            " expected a matrix of two rows or more and k from 1 to its count of columns"
+            " expected a matrix of two rows or more and k from 1 to its shorter side"
         )
-    products, exponent = _centered_gram(array)
-    covariance = products / (array.shape[0] - 1)
-    values, vectors = np.linalg.eigh(covariance)
-    components = vectors[:, ::-1][:, :count].T
-    largest = np.abs(components).argmax(axis=1)
-    components = components * np.sign(components[np.arange(count), largest])[:, None]
-    variance = np.maximum(values[::-1][:count], 0)
-    total = np.trace(covariance)
-    scores = matmul(center(array), np.ascontiguousarray(components.T.astype(array.dtype)))
-    ratio = variance / total if total > 0 else variance * 0
-    with np.errstate(over="ignore"):  # squares of numbers beyond 1e154 are infinite
-        return PrincipalComponents(components, np.ldexp(variance, 2 * exponent), ratio, scores)
-
-
-def _centered_gram(array: BlockArray) -> tuple[NDArray, int]:
-    """The gram of the centred matrix, as float64.
-
-    Returns:
-        The gram over ``4**exponent``, and the exponent: 0, unless the squares of the elements are out of their type's range.
-    """
-    products = gram(center(array)).compute().astype(np.float64, copy=False)
-    kind = np.finfo(np.result_type(array.dtype, np.float32))
-    least = array.shape[0] * kind.tiny / kind.eps  # below it squares lose bits
-    if np.isfinite(products).all() and np.trace(products) >= least:
-        return products, 0
-    largest = _largest("pca", array)
-    if largest == 0:
-        return products, 0
-    most = 120 if kind.bits == 32 else 1000  # the factor has a range too
-    exponent = int(np.clip(np.frexp(largest)[1], -most, most))
-    scaled = array._called("scale", array._labels, alpha=2.0**-exponent)
-    return gram(center(scaled)).compute().astype(np.float64, copy=False), exponent
-
-
-def _largest(operator: str, array: BlockArray) -> float:
-    """The largest absolute value.
-
-    Raises:
-        InvalidInputError: if an element is NaN or infinite; names its block.
-    """
+    table = call("matrix_pca", {"a": array._df}, k=count, whiten=flag("whiten", whiten), nan=nan)
+    (scores,) = _factors(array, table, "scores")
     with translated():
-        ends = array._df.selectExpr("max(array_max(values))", "min(array_min(values))").first()
-        most, least = (0.0, 0.0) if ends is None or ends[0] is None else (float(end) for end in ends)
-        if np.isfinite(most) and np.isfinite(least):
-            return max(abs(most), abs(least))
-        # NaN is above infinity.
-        finite = "array_max(values) < double('Infinity') AND array_min(values) > double('-Infinity')"
-        block = array._df.where(f"NOT ({finite})").orderBy("row", "col").select("row", "col").first()
-    where = "" if block is None else f" in the block at row {block[0]}, col {block[1]}"
-    raise InvalidInputError(
-        f"{operator} of a matrix with NaN or infinity{where}; expected finite numbers:"
-        " x.map_blocks(numpy.nan_to_num) replaces them"
-    )
+        rows = table.where("factor NOT IN ('scores', 'mean')").collect()
+    found = {row["factor"]: np.array(row["values"], np.float64).reshape(row["rows"], row["cols"]) for row in rows}
+    with np.errstate(over="ignore"):  # squares of numbers beyond 1e154 are infinite
+        variance = found["singular_values"][:, 0] ** 2 / (array.shape[0] - 1)
+    return PrincipalComponents(found["components"], variance, found["explained_variance_ratio"][:, 0], scores)
 
 
 def _shape(blocks: tuple[int, int] | None) -> str | None:

@@ -1027,6 +1027,38 @@ public final class MatrixBlocks {
   }
 
   /**
+   * The {@code k} largest singular values and their vectors. Where the shorter side is above 512
+   * and {@code k} is less than a quarter of it, a randomized method finds them, whose error is
+   * small where singular values beyond the k-th are small against it; SQL's {@code matrix_svd} has
+   * options for it. As {@link #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real
+   * @param k at most the shorter side
+   */
+  public static Svd svd(Dataset<Row> df, long k) {
+    return Svd.of(OperatorCall.of(TableFunctions.MATRIX_SVD, df, k));
+  }
+
+  /**
+   * Principal components of a matrix whose columns are variables. {@link #pca(Dataset, long,
+   * boolean)} without whitening.
+   */
+  public static Pca pca(Dataset<Row> df, long k) {
+    return pca(df, k, false);
+  }
+
+  /**
+   * Principal components of a matrix whose columns are variables. As {@link #cholesky} otherwise.
+   *
+   * @param df M x N blocks of any type, real, two rows or more
+   * @param k components, at most the shorter side
+   * @param whiten true for scores whose variances are 1
+   */
+  public static Pca pca(Dataset<Row> df, long k, boolean whiten) {
+    return Pca.of(OperatorCall.of(TableFunctions.MATRIX_PCA, df, k, Boolean.toString(whiten)));
+  }
+
+  /**
    * The singular values, descending. As {@link #cholesky} otherwise.
    *
    * @param df M x N blocks of any type, real

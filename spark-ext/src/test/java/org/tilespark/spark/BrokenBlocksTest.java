@@ -98,6 +98,7 @@ class BrokenBlocksTest extends SparkTest {
           new Operator("reshape", Looks.AT_ALL, (x, good) -> MatrixBlocks.reshape(x, "1,-1")),
           new Operator("gram", Looks.AT_ALL, (x, good) -> MatrixBlocks.gram(x)),
           new Operator("svd", Looks.AT_ALL, (x, good) -> MatrixBlocks.svd(x).u()),
+          new Operator("pca", Looks.AT_ALL, (x, good) -> MatrixBlocks.pca(x, 2).components()),
           new Operator("lstsq A", Looks.AT_ALL, (x, good) -> MatrixBlocks.lstsq(x, good).x()),
           new Operator("lstsq B", Looks.AT_ALL, (x, good) -> MatrixBlocks.lstsq(good, x).x()),
           new Operator("multiply A", Looks.AT_ALL, MatrixBlocks::multiply),

@@ -30,6 +30,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.BeforeAll;
@@ -47,6 +49,7 @@ import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.fourier.FourierTestBase;
+import org.tilespark.spark.linalg.KeptExec;
 import org.tilespark.spark.multiply.MultiplyPanelsExec;
 import org.tilespark.spark.nearest.LeftToSpark;
 import org.tilespark.spark.nearest.NearestRows;
@@ -205,6 +208,18 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("u", () -> MatrixBlocks.svd(a).u());
     QUERIES.put("vt", () -> MatrixBlocks.svd(a).vt());
     QUERIES.put("inverse", () -> MatrixBlocks.pinv(a));
+    // Planned as if there were more.
+    Dataset<Row> tall = MatrixBlocks.withExtents(a, 1_000_000, 64);
+    QUERIES.put("q of strips", () -> MatrixBlocks.qr(tall).q());
+    QUERIES.put("components", () -> MatrixBlocks.pca(a, 2).components());
+    Dataset<Row> large = MatrixBlocks.withExtents(a, 3000, 2000);
+    QUERIES.put("components by products", () -> MatrixBlocks.pca(large, 2).components());
+    large.createOrReplaceTempView("large");
+    QUERIES.put(
+        "some singular values",
+        () ->
+            MatrixBlocks.factor(
+                spark.sql("SELECT * FROM matrix_svd(TABLE(large), k => 5, powerSteps => 0)"), "s"));
     QUERIES.put("inverse with a tolerance", () -> MatrixBlocks.pinv(a, 0.5));
     QUERIES.put("solutions", () -> MatrixBlocks.solve(square.get(), square.get()));
     QUERIES.put(
@@ -404,11 +419,21 @@ class EqualPlansTest extends SparkTest {
     assertEquals(all, copied, "the queries of this test hold each node and expression");
   }
 
-  /** All nodes of a tree, the root first. */
+  /** All nodes of a tree, the root first, and those of plans whose rows are kept. */
+  @SuppressWarnings("unchecked") // a plan of the same kind
   private static <T extends TreeNode<T>> List<T> below(T root) {
     List<T> nodes = new ArrayList<>(List.of(root));
     for (int i = 0; i < nodes.size(); i++) {
-      nodes.addAll(ScalaInterop.<T>list(nodes.get(i).children()));
+      T node = nodes.get(i);
+      nodes.addAll(ScalaInterop.<T>list(node.children()));
+      if (node instanceof InMemoryRelation relation
+          && relation.cachedPlan() instanceof KeptExec kept) {
+        nodes.add((T) (TreeNode<?>) kept.query());
+      }
+      if (node instanceof InMemoryTableScanExec scan
+          && scan.relation().cachedPlan() instanceof KeptExec kept) {
+        nodes.add((T) (TreeNode<?>) kept);
+      }
     }
     return nodes;
   }

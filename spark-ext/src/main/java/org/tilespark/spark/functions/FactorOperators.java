@@ -7,9 +7,12 @@ import static org.tilespark.spark.options.Parameter.found;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.linalg.FactorPlans;
 import org.tilespark.spark.linalg.FactorTable;
+import org.tilespark.spark.linalg.PrincipalPlans;
+import org.tilespark.spark.linalg.RangeOptions;
 import org.tilespark.spark.options.Assume;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
@@ -18,6 +21,9 @@ import org.tilespark.spark.options.Type;
 final class FactorOperators {
   private static final String ONE_BLOCK =
       "each element once, to one task for each matrix; none where a matrix is one block already";
+  private static final String STRIPS =
+      "of a tall or wide matrix its blocks to strips, and a triangle from each; else each element"
+          + " once, to one task";
   private static final String KINDS =
       " Computed in double, of real values of any type; the result is FLOAT where they are, else"
           + " DOUBLE.";
@@ -28,6 +34,29 @@ final class FactorOperators {
 
   private static final Parameter<Long> COUNT =
       found("k", Type.WHOLE, "all", "how many eigenvalues, the largest ones");
+  private static final Parameter<Long> VALUES =
+      found("k", Type.WHOLE, "all", "how many singular values, the largest ones");
+  private static final Parameter<Long> STEPS =
+      Parameter.optional(
+          "powerSteps",
+          Type.WHOLE,
+          (long) RangeOptions.STEPS,
+          "power steps of the randomized method, each of which reads a twice: more are more exact");
+  private static final Parameter<Long> OVERSAMPLING =
+      Parameter.optional(
+          "oversampling",
+          Type.WHOLE,
+          (long) RangeOptions.OVERSAMPLING,
+          "random vectors of the randomized method beyond k");
+  private static final Parameter<Long> SEED =
+      Parameter.optional("seed", Type.WHOLE, 0L, "seed of these vectors");
+  private static final Parameter<Long> COMPONENTS =
+      Parameter.required("k", Type.WHOLE, "how many components");
+  private static final Parameter<String> WHITEN =
+      Parameter.optional("whiten", Type.FLAG, "false", "true for scores of variance 1");
+  private static final Parameter<String> NANS =
+      Parameter.optional(
+          "nan", Type.word("error", "mean"), "error", "'mean' takes NaN for its column's mean");
   private static final Parameter<String> MODE =
       Parameter.optional(
           "mode",
@@ -112,15 +141,18 @@ final class FactorOperators {
 
   static final Operator SVD =
       new Operator(
-          "(m)",
+          "(m[, k])",
           "The singular value decomposition, as numpy.linalg.svd without full matrices: factors"
               + " 'u', with orthonormal columns, 's', the singular values, descending, as a column,"
-              + " and 'vt', with orthonormal rows. The matrix is u times diag(s) times vt."
+              + " and 'vt', with orthonormal rows. The matrix is u times diag(s) times vt. With k"
+              + " the k largest singular values and their vectors; where the shorter side is above "
+              + FactorPlans.MOST_EXACT
+              + " and k is less than a quarter of it, by a randomized method."
               + KINDS
               + Operator.APART,
-          ONE_BLOCK,
-          List.of(blocks("a", MATRIX), extents(MATRIX)),
-          call -> plans(call).svd());
+          STRIPS,
+          List.of(blocks("a", MATRIX), VALUES, STEPS, OVERSAMPLING, SEED, extents(MATRIX)),
+          FactorOperators::svd);
 
   static final Operator SVDVALS =
       new Operator(
@@ -195,7 +227,43 @@ final class FactorOperators {
           List.of(blocks("a", MATRIX), TOL, RTOL, extents(MATRIX)),
           call -> plans(call).rank(call.find(TOL), call.find(RTOL)));
 
+  static final Operator PCA =
+      new Operator(
+          "(m, k[, whiten])",
+          "Principal components of a matrix whose columns are variables, as scikit-learn's PCA:"
+              + " factors 'components', k x columns, of which the largest element of each row is"
+              + " positive; 'singular_values' of the centred matrix; 'explained_variance', with the"
+              + " divisor rows - 1; 'explained_variance_ratio', of the variance of all columns;"
+              + " 'mean', 1 x columns; and 'scores', rows x k, the centred matrix times the"
+              + " components."
+              + KINDS
+              + Operator.APART,
+          "of up to 512 columns its blocks to strips, and a triangle from each; of more what"
+              + " matrix_gram moves",
+          List.of(blocks("a", MATRIX), COMPONENTS, WHITEN, NANS, extents(MATRIX)),
+          call ->
+              PrincipalPlans.components(
+                  call.blocks(MATRIX),
+                  new PrincipalPlans.Request(
+                      call.get(COMPONENTS),
+                      Boolean.parseBoolean(call.get(WHITEN)),
+                      call.get(NANS).equals("mean"),
+                      call.tasks()),
+                  call::asDataset,
+                  call.operator()));
+
   private FactorOperators() {}
+
+  private static LogicalPlan svd(Call call) {
+    RangeOptions random =
+        new RangeOptions(
+            Math.toIntExact(call.get(STEPS)),
+            Math.toIntExact(call.get(OVERSAMPLING)),
+            call.get(SEED));
+    FactorPlans plans = plans(call);
+    Optional<Long> k = call.find(VALUES);
+    return k.isPresent() ? plans.svd(k.get(), random) : plans.svd();
+  }
 
   private static String mode(String what, String text) {
     String plain = text.strip().toLowerCase(Locale.ROOT);

@@ -87,6 +87,7 @@ public enum TableFunctions {
   MATRIX_PINV(FactorOperators.PINV),
   MATRIX_SLOGDET(FactorOperators.SLOGDET),
   MATRIX_RANK(FactorOperators.RANK),
+  MATRIX_PCA(FactorOperators.PCA),
   MATRIX_VALIDATE(BlockOperators.validate(MATRIX)),
   MATRIX_WITH_EXTENTS(BlockOperators.withExtents(MATRIX)),
   MATRIX_PACK(BlockOperators.pack(MATRIX)),

@@ -108,6 +108,16 @@ record Dense(int rows, int cols, double[] values) {
     return part;
   }
 
+  /** This matrix with a column of ones before its own. */
+  Dense behindOnes() {
+    Dense wider = zeros(rows, cols + 1);
+    for (int row = 0; row < rows; row++) {
+      wider.values[row * (cols + 1)] = 1;
+      System.arraycopy(values, row * cols, wider.values, row * (cols + 1) + 1, cols);
+    }
+    return wider;
+  }
+
   /** Rows up to {@code end}, of the same memory. */
   Dense top(int end) {
     return new Dense(end, cols, values);

@@ -58,13 +58,13 @@ public final class FactorBlock extends BlockExpression {
           FiniteCheck.check(block, matrix, spec, arguments.operator());
           return rows(
               Factorizers.use(
-                  block,
-                  arguments.operator(),
-                  lapack -> new DenseFactors(lapack).of(spec, matrix)));
+                  block, arguments.operator(), lapack -> new DenseFactors(lapack).of(spec, matrix)),
+              spec.result());
         });
   }
 
-  private GenericArrayData rows(List<Factor> factors) {
+  /** The structs of factors. */
+  static GenericArrayData rows(List<Factor> factors, ElementType type) {
     return new GenericArrayData(
         factors.stream()
             .map(
@@ -76,7 +76,7 @@ public final class FactorBlock extends BlockExpression {
                           0L,
                           factor.matrix().rows(),
                           factor.matrix().cols(),
-                          factor.matrix().toArray(spec.result())
+                          factor.matrix().toArray(type)
                         }))
             .toArray());
   }

@@ -18,12 +18,14 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
@@ -36,6 +38,7 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Assume;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.permute.PermutePlans;
 import org.tilespark.spark.pointwise.ExpressionPlans;
 import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
 import org.tilespark.spark.reblock.ReblockPlans;
@@ -44,6 +47,8 @@ import org.tilespark.spark.reduce.Norm;
 import org.tilespark.spark.reduce.ReductionPlans;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.slice.ConcatPlans;
+import org.tilespark.spark.slice.SlicePlans;
+import org.tilespark.spark.slice.SliceText;
 
 /**
  * Makes the logical plans of factorisations of a matrix that fits one block:
@@ -63,8 +68,12 @@ public final class FactorPlans {
    */
   private static final long MOST_BYTES = Integer.MAX_VALUE - (1L << 20);
 
+  /** The shorter side up to which a part of the singular values comes from all of them. */
+  public static final long MOST_EXACT = 512;
+
   private final String operator;
   private final KnownOperand operand;
+  private final Optional<StripSizes> sizes; // the usual ones if empty
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final long rows;
   private final long cols;
@@ -81,6 +90,23 @@ public final class FactorPlans {
    */
   public FactorPlans(
       LogicalPlan input, Function<LogicalPlan, Dataset<Row>> asDataset, String operator) {
+    this(input, Optional.empty(), asDataset, operator);
+  }
+
+  /** Plans over a matrix that is cut into strips of these sizes where it is tall. */
+  FactorPlans(
+      LogicalPlan input,
+      StripSizes sizes,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    this(input, Optional.of(sizes), asDataset, operator);
+  }
+
+  private FactorPlans(
+      LogicalPlan input,
+      Optional<StripSizes> sizes,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
     BlockFrame frame = BlockFrame.combined(input, BlockKind.MATRIX, operator, "");
     if (frame.blocks().isComplex()) {
       throw new UnsupportedOperationException(
@@ -92,6 +118,7 @@ public final class FactorPlans {
     this.operand =
         KnownOperand.of(input, BlockKind.MATRIX, Missing.ERROR, asDataset, operator)
             .withoutSpectrum();
+    this.sizes = sizes;
     this.asDataset = asDataset;
     this.rows = operand.extents().extent(0);
     this.cols = operand.extents().extent(1);
@@ -139,6 +166,10 @@ public final class FactorPlans {
 
   /** The thin factors Q and R. */
   public LogicalPlan qr() {
+    Optional<TallPlans> tall = tall();
+    if (tall.isPresent()) {
+      return tall.get().qr();
+    }
     return table(
         spec(Factoring.QR), List.of(Shape.of(rows, shortSide()), Shape.of(shortSide(), cols)));
   }
@@ -150,14 +181,125 @@ public final class FactorPlans {
 
   /** The thin singular value decomposition. */
   public LogicalPlan svd() {
-    return table(
-        spec(Factoring.SVD),
-        List.of(
-            Shape.of(rows, shortSide()), Shape.of(shortSide(), 1), Shape.of(shortSide(), cols)));
+    return svd(shortSide());
+  }
+
+  /**
+   * The largest singular values and their vectors; by a randomized method where both sides are long
+   * and few are wanted.
+   *
+   * @param k at most the shorter side
+   * @param random the randomized method's options
+   * @throws IllegalArgumentException if k is out of range
+   */
+  public LogicalPlan svd(long k, RangeOptions random) {
+    if (k < 1 || k > shortSide()) {
+      throw bad(
+          "k is %s; expected 1 to %s, the shorter side of the matrix of %s",
+          k, shortSide(), operand.extents());
+    }
+    boolean areFew = Bytes.sum(k, random.oversampling()) <= shortSide() / 4;
+    return shortSide() > MOST_EXACT && areFew
+        ? new RandomizedSvd(floating().operand.frame(), random, sizes(), asDataset).svd(k)
+        : svd(k);
+  }
+
+  /** The first factors of the exact decomposition. */
+  LogicalPlan svd(long count) {
+    Optional<TallPlans> tall = tall();
+    if (tall.isPresent()) {
+      return tall.get().svd(count);
+    }
+    Optional<TallPlans> wide = wide();
+    if (wide.isPresent()) {
+      LogicalPlan ofTransposed = wide.get().svd(count);
+      return FactorTable.of(
+          Map.of(
+              "u", transposed(factor(ofTransposed, "vt")),
+              "s", factor(ofTransposed, "s"),
+              "vt", transposed(factor(ofTransposed, "u"))),
+          operator);
+    }
+    LogicalPlan all =
+        table(
+            spec(Factoring.SVD),
+            List.of(
+                Shape.of(rows, shortSide()),
+                Shape.of(shortSide(), 1),
+                Shape.of(shortSide(), cols)));
+    if (count == shortSide()) {
+      return all;
+    }
+    return FactorTable.of(
+        Map.of(
+            "u", sliced(factor(all, "u"), ":,:" + count),
+            "s", sliced(factor(all, "s"), ":" + count),
+            "vt", sliced(factor(all, "vt"), ":" + count)),
+        operator);
+  }
+
+  private LogicalPlan factor(LogicalPlan table, String name) {
+    return FactorTable.factor(table, name, operator);
+  }
+
+  private LogicalPlan sliced(LogicalPlan plan, String text) {
+    return SlicePlans.slice(
+        plan,
+        BlockKind.MATRIX,
+        SliceText.parse(operator, text, BlockKind.MATRIX),
+        asDataset,
+        operator);
+  }
+
+  private LogicalPlan transposed(LogicalPlan plan) {
+    return PermutePlans.permute(plan, BlockKind.MATRIX, Permutation.of(1, 0), operator);
+  }
+
+  /** Plans by strips; empty if the matrix is not tall, or one task does it as well. */
+  private Optional<TallPlans> tall() {
+    return sizes().areFor(operand.extents())
+        ? Optional.of(
+            new TallPlans(operand.frame(), Math.toIntExact(cols), sizes(), result, asDataset))
+        : Optional.empty();
+  }
+
+  /** Plans by strips of the transpose. */
+  private Optional<TallPlans> wide() {
+    return sizes().areFor(Shape.of(cols, rows))
+        ? Optional.of(
+            new TallPlans(
+                BlockFrame.of(transposed(operand.plan()), BlockKind.MATRIX, operator),
+                Math.toIntExact(rows),
+                sizes(),
+                result,
+                asDataset))
+        : Optional.empty();
+  }
+
+  private StripSizes sizes() {
+    return sizes.orElseGet(
+        () ->
+            StripSizes.of(
+                asDataset
+                    .apply(new OneRowRelation())
+                    .sparkSession()
+                    .sparkContext()
+                    .defaultParallelism()));
+  }
+
+  /** This matrix, as FLOAT or DOUBLE. */
+  private FactorPlans floating() {
+    return operand.frame().blocks().elementType() == result
+        ? this
+        : new FactorPlans(as(result), sizes, asDataset, operator);
   }
 
   /** The singular values, as a column. */
   public LogicalPlan svdvals() {
+    Optional<TallPlans> strips = tall().or(this::wide);
+    if (strips.isPresent()) {
+      return strips.get().svdvals();
+    }
     return only(spec(Factoring.SVDVALS), Shape.of(shortSide(), 1));
   }
 
@@ -168,6 +310,14 @@ public final class FactorPlans {
    *     the larger extent times the type's epsilon
    */
   public LogicalPlan pinv(Optional<Double> rcond) {
+    Optional<TallPlans> tall = tall();
+    if (tall.isPresent()) {
+      return tall.get().pinv(tolerance(rcond));
+    }
+    Optional<TallPlans> wide = wide();
+    if (wide.isPresent()) {
+      return transposed(wide.get().pinv(tolerance(rcond)));
+    }
     return only(spec(Factoring.PINV).withTolerance(tolerance(rcond)), Shape.of(cols, rows));
   }
 
@@ -253,17 +403,21 @@ public final class FactorPlans {
     FactorSpec spec =
         FactorSpec.of(Factoring.LSTSQ, Math.toIntExact(cols), common(b))
             .withTolerance(tolerance(rcond, common(b)));
-    return of(
-        beside(b),
-        spec,
+    Map<String, ArrayMetadata> known =
         extents(
             spec,
             List.of(
                 Shape.of(cols, b.cols),
                 Shape.of(b.cols, 1),
                 Shape.of(1, 1),
-                Shape.of(shortSide(), 1))),
-        true);
+                Shape.of(shortSide(), 1)));
+    if (sizes().areFor(Shape.of(rows, Bytes.sum(cols, b.cols)))) {
+      // R of [A | B] has the same solutions, residuals and singular values.
+      return new TallPlans(
+              joined(b).frame(), Math.toIntExact(cols), sizes(), spec.result(), asDataset)
+          .table(spec, known);
+    }
+    return kept(of(beside(b), spec, known, true));
   }
 
   private FactorPlans rightSide(LogicalPlan right) {
@@ -298,10 +452,14 @@ public final class FactorPlans {
    * @throws IllegalArgumentException if that does not fit a row, or A and B are not the same arrays
    */
   private BlockFrame beside(FactorPlans b) {
+    return oneBlock(joined(b), operator);
+  }
+
+  /** The matrix [A | B]. */
+  private KnownOperand joined(FactorPlans b) {
     List<LogicalPlan> both = List.of(as(common(b)), b.as(common(b)));
     LogicalPlan joined = ConcatPlans.concat(both, BlockKind.MATRIX, 1, asDataset, operator);
-    return oneBlock(
-        KnownOperand.of(joined, BlockKind.MATRIX, Missing.ERROR, asDataset, operator), operator);
+    return KnownOperand.of(joined, BlockKind.MATRIX, Missing.ERROR, asDataset, operator);
   }
 
   /** The matrix with elements of a type that holds them. */
@@ -363,7 +521,12 @@ public final class FactorPlans {
 
   /** A table of the factors of the whole matrix, which have these extents. */
   private LogicalPlan table(FactorSpec spec, List<Shape> extents) {
-    return of(whole(), spec, extents(spec, extents), true);
+    return kept(of(whole(), spec, extents(spec, extents), true));
+  }
+
+  /** A table of factors that are computed once for all who read some of them. */
+  private LogicalPlan kept(LogicalPlan table) {
+    return Kept.of(table, "factors of " + operator, asDataset).plan();
   }
 
   private static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {

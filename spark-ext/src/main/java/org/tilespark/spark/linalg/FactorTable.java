@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
@@ -19,6 +20,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
@@ -47,6 +49,46 @@ public final class FactorTable {
     return ArrayMetadata.empty()
         .withExtents(extents)
         .withBlockShape(Shape.of(Math.max(1, extents.extent(0)), Math.max(1, extents.extent(1))));
+  }
+
+  /**
+   * A table of factors that plans of their own make; whoever reads one factor runs its plan alone.
+   *
+   * @param factors blocks of one type with the same further columns, by their names
+   * @param operator operator's name, for messages
+   */
+  static LogicalPlan of(Map<String, LogicalPlan> factors, String operator) {
+    Map<String, BlockFrame> frames = new LinkedHashMap<>();
+    Map<String, ArrayMetadata> known = new LinkedHashMap<>();
+    factors.forEach(
+        (name, plan) -> {
+          frames.put(name, BlockFrame.of(plan, BlockKind.MATRIX, operator));
+          known.put(name, frames.get(name).metadata());
+        });
+    List<Attribute> further = frames.values().iterator().next().further();
+    List<LogicalPlan> branches = new ArrayList<>();
+    frames.forEach(
+        (name, frame) -> {
+          List<NamedExpression> columns = new ArrayList<>();
+          for (Attribute own : frame.block().subList(0, 2 * BlockKind.MATRIX.rank())) {
+            columns.add(Attributes.alias(own, own.name()));
+          }
+          columns.add(
+              Attributes.alias(
+                  frame.values(),
+                  BlockKind.VALUES,
+                  ArrayMetadata.empty().withoutExtents().toMetadata()));
+          for (Attribute column : further) {
+            Attribute own = GroupingColumns.named(frame.further(), column).orElseThrow();
+            columns.add(Attributes.alias(own, own.name()));
+          }
+          columns.add(
+              Attributes.alias(
+                  Literal.create(name, DataTypes.StringType), FACTOR, describing(known)));
+          branches.add(new Project(ScalaInterop.seq(columns), frame.plan()));
+        });
+    GroupingColumns.requireNames(ScalaInterop.list(branches.get(0).output()), operator);
+    return new Union(ScalaInterop.seq(branches), false, false);
   }
 
   /**

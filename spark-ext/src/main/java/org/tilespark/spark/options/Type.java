@@ -82,15 +82,15 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
       return text.matches("[+-]?\\d+") ? (Number) Long.valueOf(text) : Double.valueOf(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          ("%s: %s is %s; expected a number of at most 64 bits that the expression names (there is no"
-                  + " parameter %s)")
+          ("%s: %s is %s; expected a number of at most 64 bits that the expression names (there is"
+                  + " no parameter %s)")
               .formatted(what, name, number, name),
           e);
     }
   }
 
   /** A boolean, or its text. */
-  static final Type<String> FLAG =
+  public static final Type<String> FLAG =
       new Type<>(
           "BOOLEAN",
           "true or false",
@@ -128,7 +128,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
   }
 
   /** One of some words, in any case. */
-  static Type<String> word(Object... words) {
+  public static Type<String> word(Object... words) {
     return text(words(words));
   }
 

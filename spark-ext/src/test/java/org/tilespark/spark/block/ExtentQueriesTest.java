@@ -88,6 +88,8 @@ class ExtentQueriesTest extends SparkTest {
           entry("qr", 1),
           entry("svd", 1),
           entry("svdvals", 1),
+          entry("svd of some", 1),
+          entry("pca", 1),
           entry("solve", 2), // one for each operand
           entry("lstsq", 2),
           entry("pinv", 1),
@@ -178,6 +180,8 @@ class ExtentQueriesTest extends SparkTest {
     all.put("qr", df -> MatrixBlocks.qr(df).q());
     all.put("svd", df -> MatrixBlocks.svd(df).u());
     all.put("svdvals", MatrixBlocks::svdvals);
+    all.put("svd of some", df -> MatrixBlocks.svd(df, 1).u());
+    all.put("pca", df -> MatrixBlocks.pca(df, 1).scores());
     all.put("solve", df -> MatrixBlocks.solve(df, df));
     all.put("lstsq", df -> MatrixBlocks.lstsq(df, df).x());
     all.put("pinv", MatrixBlocks::pinv);

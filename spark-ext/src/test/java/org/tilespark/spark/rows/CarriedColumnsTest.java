@@ -341,6 +341,7 @@ class CarriedColumnsTest extends SparkTest {
     operators.put("MatrixBlocks.add", m -> MatrixBlocks.add(m, m));
     operators.put("MatrixBlocks.center", MatrixBlocks::center);
     operators.put("MatrixBlocks.svd ", m -> MatrixBlocks.svd(m).u());
+    operators.put("MatrixBlocks.pca ", m -> MatrixBlocks.pca(m, 1).scores());
     operators.put("MatrixBlocks.rank", MatrixBlocks::rank);
     operators.put("MatrixBlocks.lstsq ", m -> MatrixBlocks.lstsq(m, m).x());
     operators.put("validate", MatrixBlocks::validate);

@@ -1,0 +1,172 @@
+package org.tilespark.spark.linalg;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.kernels.factor.Factorizer;
+import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
+import scala.collection.immutable.Seq;
+
+/**
+ * The principal components of a matrix, from a block that is made of it: an array of structs as
+ * {@link FactorBlock} gives it. The children are the block, then a number by which the elements of
+ * the matrix were divided, a DOUBLE.
+ *
+ * <p>Of each component the element of the largest absolute value is positive.
+ */
+public final class PrincipalBlock extends BlockExpression {
+  private final PrincipalSpec spec;
+  private final BlockArguments arguments;
+
+  /** A constructor for Catalyst and {@link PrincipalPlans}. */
+  public PrincipalBlock(PrincipalSpec spec, BlockArguments arguments, Seq<Expression> children) {
+    super(children);
+    this.spec = spec;
+    this.arguments = arguments;
+  }
+
+  @Override
+  public Object eval(InternalRow input) {
+    return ErrorBoundary.BLOCKS.call(
+        () -> {
+          Block block = arguments.read(childList(), 0, input);
+          double divisor = (Double) childList().get(arguments.count()).eval(input);
+          Dense matrix =
+              Dense.of(
+                  block.planes().get(0),
+                  arguments.type(),
+                  block.size().get(0),
+                  block.size().get(1));
+          return FactorBlock.rows(
+              Factorizers.use(
+                  block, arguments.operator(), lapack -> factors(lapack, matrix, divisor)),
+              spec.result());
+        });
+  }
+
+  private List<Factor> factors(Factorizer lapack, Dense matrix, double divisor) {
+    return switch (spec.of()) {
+      case TRIANGLE -> ofTriangle(lapack, matrix);
+      case COLUMNS, ROWS -> ofProducts(lapack, matrix, divisor);
+      case COMPONENTS_ONLY -> {
+        for (int i = 0; i < matrix.rows(); i++) {
+          setLength(matrix, i);
+        }
+        yield List.of(new Factor(PrincipalSpec.COMPONENTS, signed(matrix)));
+      }
+    };
+  }
+
+  /** Of a block whose R is that of [1 | A]. */
+  private List<Factor> ofTriangle(Factorizer lapack, Dense stack) {
+    int small = Math.min(stack.rows(), stack.cols());
+    Dense r = Dense.zeros(small, stack.cols());
+    lapack.qrR(stack.rows(), stack.cols(), stack.memory(), r.memory());
+    Dense centered = r.columns(1, r.cols()); // its first row is of the means
+    Dense mean = Dense.zeros(1, centered.cols());
+    for (int j = 0; j < centered.cols(); j++) {
+      mean.values()[j] = centered.at(0, j) / r.at(0, 0);
+      centered.values()[j] = 0;
+    }
+    int all = Math.min(small, centered.cols());
+    Dense u = Dense.zeros(small, all);
+    Dense s = Dense.zeros(all, 1);
+    Dense vt = Dense.zeros(all, centered.cols());
+    lapack.svd(small, centered.cols(), centered.memory(), u.memory(), s.memory(), vt.memory());
+    double total = 0; // in units of the largest, whose square may be out of range
+    double largest = s.at(0, 0);
+    for (int i = 0; i < all && largest > 0; i++) {
+      total += Math.pow(s.at(i, 0) / largest, 2);
+    }
+    Dense values = Dense.zeros(spec.k(), 1);
+    Dense ratio = Dense.zeros(spec.k(), 1);
+    for (int i = 0; i < spec.k(); i++) {
+      values.values()[i] = s.at(i, 0);
+      ratio.values()[i] = largest > 0 ? Math.pow(s.at(i, 0) / largest, 2) / total : 0;
+    }
+    List<Factor> factors = common(signed(vt.top(spec.k())), values, ratio);
+    factors.add(new Factor(PrincipalSpec.MEAN, mean));
+    return factors;
+  }
+
+  /** Of products, whose eigenvalues are the squares of the singular values. */
+  private List<Factor> ofProducts(Factorizer lapack, Dense products, double divisor) {
+    int n = products.rows();
+    double total = 0;
+    for (int i = 0; i < n; i++) {
+      total += products.at(i, i);
+    }
+    Dense squares = Dense.zeros(spec.k(), 1);
+    Dense vectors = Dense.zeros(n, spec.k());
+    lapack.eigh(n, spec.k(), products.memory(), squares.memory(), vectors.memory());
+    Dense values = Dense.zeros(spec.k(), 1);
+    Dense ratio = Dense.zeros(spec.k(), 1);
+    Dense largestFirst = Dense.zeros(spec.k(), n);
+    for (int i = 0; i < spec.k(); i++) {
+      int from = spec.k() - 1 - i;
+      double square = Math.max(0, squares.at(from, 0)); // rounding may make it less
+      values.values()[i] = Math.sqrt(square) * divisor;
+      ratio.values()[i] = total > 0 ? square / total : 0;
+      for (int j = 0; j < n; j++) {
+        largestFirst.values()[i * n + j] = vectors.at(j, from);
+      }
+    }
+    boolean areComponents = spec.of() == PrincipalSpec.Of.COLUMNS;
+    return common(areComponents ? signed(largestFirst) : largestFirst.transposed(), values, ratio);
+  }
+
+  private List<Factor> common(Dense vectors, Dense values, Dense ratio) {
+    Dense variance = Dense.zeros(spec.k(), 1);
+    for (int i = 0; i < spec.k(); i++) {
+      double deviation = values.at(i, 0) / Math.sqrt(spec.rows() - 1.0);
+      variance.values()[i] = deviation * deviation;
+    }
+    List<Factor> factors = new ArrayList<>();
+    factors.add(new Factor(spec.of().factors().get(0), vectors));
+    factors.add(new Factor(PrincipalSpec.SINGULAR_VALUES, values));
+    factors.add(new Factor(PrincipalSpec.VARIANCE, variance));
+    factors.add(new Factor(PrincipalSpec.RATIO, ratio));
+    return factors;
+  }
+
+  private static void setLength(Dense matrix, int row) {
+    double length = 0;
+    for (int j = 0; j < matrix.cols(); j++) {
+      length = Math.hypot(length, matrix.at(row, j));
+    }
+    for (int j = 0; j < matrix.cols() && length > 0; j++) {
+      matrix.values()[row * matrix.cols() + j] /= length;
+    }
+  }
+
+  /** The rows, or their negatives, so that the largest element of each is positive. */
+  private static Dense signed(Dense rows) {
+    int n = rows.cols();
+    for (int i = 0; i < rows.rows(); i++) {
+      double peak = 0;
+      for (int j = 0; j < n; j++) {
+        peak = Math.abs(rows.at(i, j)) > Math.abs(peak) ? rows.at(i, j) : peak;
+      }
+      for (int j = 0; j < n && peak < 0; j++) {
+        rows.values()[i * n + j] = -rows.at(i, j);
+      }
+    }
+    return rows;
+  }
+
+  @Override
+  public DataType dataType() {
+    return DataTypes.createArrayType(FactorBlock.struct(spec.result()), false);
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec, arguments);
+  }
+}

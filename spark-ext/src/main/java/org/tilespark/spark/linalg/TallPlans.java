@@ -1,0 +1,148 @@
+package org.tilespark.spark.linalg;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.permute.PermutePlans;
+import org.tilespark.spark.pointwise.ExpressionPlans;
+import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
+import org.tilespark.spark.slice.SlicePlans;
+import org.tilespark.spark.slice.SliceText;
+
+/**
+ * Plans of what is made of a tall matrix by {@link TallQr}, which replaces it by one of far fewer
+ * rows: that one is factorized as one block, and left factors are lifted.
+ */
+final class TallPlans {
+  private static final Permutation TRANSPOSE = Permutation.of(1, 0);
+
+  private final TallQr qr;
+  private final long rows;
+  private final long cols;
+  private final ElementType result;
+  private final Function<LogicalPlan, Dataset<Row>> asDataset;
+  private final String operator;
+
+  /**
+   * Plans over a tall matrix, or over several of one size.
+   *
+   * @param a states its extents
+   * @param own columns of A; those behind them are of B, for messages
+   * @param result type of the results: FLOAT32 or FLOAT64
+   * @param asDataset turns a plan into a DataFrame
+   */
+  TallPlans(
+      BlockFrame a,
+      int own,
+      StripSizes sizes,
+      ElementType result,
+      Function<LogicalPlan, Dataset<Row>> asDataset) {
+    Shape extents = a.extents().orElseThrow();
+    this.operator = a.operator();
+    this.qr = TallQr.of(a, own, sizes, asDataset);
+    this.rows = extents.extent(0);
+    this.cols = extents.extent(1);
+    this.result = result;
+    this.asDataset = asDataset;
+  }
+
+  /** The thin factors Q, in strips, and R. */
+  LogicalPlan qr() {
+    Kept core =
+        core(Factoring.QR, Map.of("q", Shape.of(qr.topRows(), cols), "r", Shape.of(cols, cols)));
+    Map<String, LogicalPlan> factors = new LinkedHashMap<>();
+    factors.put("q", qr.lifted(factor(core, "q"), cols, result));
+    factors.put("r", rounded(factor(core, "r")));
+    return FactorTable.of(factors, operator);
+  }
+
+  /**
+   * The first columns of U, in strips, singular values and rows of V^T.
+   *
+   * @param count how many, at most the count of columns
+   */
+  LogicalPlan svd(long count) {
+    Kept core =
+        core(
+            Factoring.SVD,
+            Map.of(
+                "u", Shape.of(qr.topRows(), cols),
+                "s", Shape.of(cols, 1),
+                "vt", Shape.of(cols, cols)));
+    Map<String, LogicalPlan> factors = new LinkedHashMap<>();
+    LogicalPlan u = first(factor(core, "u"), 1, count, cols);
+    factors.put("u", qr.lifted(u, count, result));
+    factors.put("s", rounded(first(factor(core, "s"), 0, count, cols)));
+    factors.put("vt", rounded(first(factor(core, "vt"), 0, count, cols)));
+    return FactorTable.of(factors, operator);
+  }
+
+  /** The singular values, as a column. */
+  LogicalPlan svdvals() {
+    return only(FactorSpec.of(Factoring.SVDVALS, Math.toIntExact(cols), result), Shape.of(cols, 1));
+  }
+
+  /** The Moore-Penrose inverse: A = Q S has the inverse S^+ Q^T. */
+  LogicalPlan pinv(double tolerance) {
+    FactorSpec spec =
+        FactorSpec.of(Factoring.PINV, Math.toIntExact(cols), ElementType.FLOAT64)
+            .withTolerance(tolerance);
+    LogicalPlan ofTop = only(spec, Shape.of(cols, qr.topRows()));
+    return transposed(qr.lifted(transposed(ofTop), cols, result));
+  }
+
+  /** What a work on [A | B] gives, of which this is the plan: a table of factors. */
+  LogicalPlan table(FactorSpec spec, Map<String, ArrayMetadata> known) {
+    return FactorPlans.of(qr.top(), spec, known, true);
+  }
+
+  private LogicalPlan only(FactorSpec spec, Shape extents) {
+    String name = spec.made().factors().get(0);
+    return FactorPlans.of(qr.top(), spec, Map.of(name, FactorTable.oneBlock(extents)), false);
+  }
+
+  /** The factors of the top, computed once for all that are asked of it. */
+  private Kept core(Factoring made, Map<String, Shape> extents) {
+    FactorSpec spec = FactorSpec.of(made, Math.toIntExact(cols), ElementType.FLOAT64);
+    Map<String, ArrayMetadata> known = new LinkedHashMap<>();
+    made.factors().forEach(name -> known.put(name, FactorTable.oneBlock(extents.get(name))));
+    return Kept.of(
+        FactorPlans.of(qr.top(), spec, known, true), made + " of " + operator, asDataset);
+  }
+
+  private LogicalPlan factor(Kept core, String name) {
+    return FactorTable.factor(core.plan(), name, operator);
+  }
+
+  /** The first elements along an axis. */
+  private LogicalPlan first(LogicalPlan plan, int axis, long count, long extent) {
+    return count == extent
+        ? plan
+        : SlicePlans.slice(
+            plan,
+            BlockKind.MATRIX,
+            SliceText.parse(operator, axis == 0 ? ":" + count : ":,:" + count, BlockKind.MATRIX),
+            asDataset,
+            operator);
+  }
+
+  private LogicalPlan rounded(LogicalPlan doubles) {
+    return result == ElementType.FLOAT64
+        ? doubles
+        : ExpressionPlans.map(
+            doubles, BlockKind.MATRIX, new Asked("CAST(v AS FLOAT)", Map.of()), operator);
+  }
+
+  private LogicalPlan transposed(LogicalPlan plan) {
+    return PermutePlans.permute(plan, BlockKind.MATRIX, TRANSPOSE, operator);
+  }
+}

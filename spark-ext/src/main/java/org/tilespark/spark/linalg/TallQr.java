@@ -1,0 +1,244 @@
+package org.tilespark.spark.linalg;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IntegralDivide;
+import org.apache.spark.sql.catalyst.expressions.Least;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Multiply;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.aggregate.PerArray;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.ReblockPlans;
+import org.tilespark.spark.rows.BlockArguments;
+
+/**
+ * The QR factorization of a tall matrix A by those of its strips: the algorithm TSQR of Demmel,
+ * Grigori, Hoemmen and Langou, "Communication-optimal parallel and sequential QR and LU
+ * factorizations" (2012), with the direct Q of Benson, Gleich and Demmel, "Direct QR factorizations
+ * for tall-and-skinny matrices in MapReduce architectures" (2013).
+ *
+ * <pre>
+ *   A_0 = Q_0 R_0        R_0
+ *   A_1 = Q_1 R_1        R_1   = S, a matrix of far fewer rows, in one block
+ *   A_2 = Q_2 R_2        R_2
+ * </pre>
+ *
+ * <p>A = diag(Q_0, Q_1, Q_2) S with orthonormal columns of the first factor. So S has the same R,
+ * singular values and right singular vectors as A and the same least-squares solutions, and a left
+ * factor X of S becomes one of A, Q_i times the rows of X that belong to strip i: {@link #lifted}.
+ * None of this asks for full rank.
+ *
+ * <p>A left factor of S is broadcast, {@code topRows * k} doubles.
+ *
+ * <p>Where S is too large for one block, it is factorized in strips itself. S is {@link Kept}: all
+ * that is made of one object reads A once to make it. A left factor reads A once more, and
+ * factorizes its strips again, which costs less than to store Q.
+ */
+final class TallQr {
+  private final BlockFrame strips; // (height, cols) each, the last perhaps lower
+  private final Shape extents; // of A
+  private final int own; // columns of A, of which there are more where it is [A | B]
+  private final boolean ones; // true if a column of ones stands before A
+  private final long height;
+  private final Shape stacked; // extents of S
+  private final Kept stack; // S, in blocks of (each, width)
+  private final Optional<TallQr> above; // of S; empty if S is factorized as one block
+  private final String operator;
+
+  private TallQr(
+      BlockFrame a,
+      int own,
+      boolean ones,
+      StripSizes sizes,
+      Function<LogicalPlan, Dataset<Row>> asDataset) {
+    this.operator = a.operator();
+    this.extents = a.extents().orElseThrow();
+    this.own = own;
+    this.ones = ones;
+    this.height = sizes.height(extents, a.blockShape());
+    this.strips = inBlocks(a.plan(), height, extents.extent(1));
+    long full = extents.extent(0) / height;
+    long rest = extents.extent(0) % height;
+    this.stacked = Shape.of(full * each() + Math.min(rest, width()), width());
+    this.stack = Kept.of(triangles(), "triangles of " + operator, asDataset);
+    BlockFrame s = frame(stack.plan());
+    this.above =
+        sizes.areFor(stacked)
+            ? Optional.of(new TallQr(s, own, false, sizes, asDataset))
+            : Optional.empty();
+  }
+
+  /**
+   * The factorization of a matrix, or of several of one size.
+   *
+   * @param a real blocks that state their extents, more rows than columns
+   * @param own columns of A; those behind them are of B, for messages
+   * @param asDataset turns a plan into a DataFrame
+   */
+  static TallQr of(
+      BlockFrame a, int own, StripSizes sizes, Function<LogicalPlan, Dataset<Row>> asDataset) {
+    return new TallQr(a, own, false, sizes, asDataset);
+  }
+
+  /**
+   * The factorization of [1 | A], where 1 is a column of ones: R has the columns' means in its
+   * first row and R of the centred matrix behind it. Nothing can be lifted.
+   *
+   * @param a of any extents, of which a strip of all columns fits a block
+   */
+  static TallQr behindOnes(
+      BlockFrame a, StripSizes sizes, Function<LogicalPlan, Dataset<Row>> asDataset) {
+    return new TallQr(
+        a, Math.toIntExact(a.extents().orElseThrow().extent(1)), true, sizes, asDataset);
+  }
+
+  /** Columns of S. */
+  private long width() {
+    return extents.extent(1) + (ones ? 1 : 0);
+  }
+
+  /** Rows of the triangle of a full strip. */
+  private long each() {
+    return Math.min(height, width());
+  }
+
+  /** S in one block, of DOUBLE; its columns have other ids at each call. */
+  BlockFrame top() {
+    return above
+        .map(TallQr::top)
+        .orElseGet(() -> inBlocks(stack.plan(), stacked.extent(0), width()));
+  }
+
+  /** Stacks on each other until the last one is one block. */
+  int levels() {
+    return 1 + above.map(TallQr::levels).orElse(0);
+  }
+
+  /** Rows of {@link #top}. */
+  long topRows() {
+    return above.map(TallQr::topRows).orElse(stacked.extent(0));
+  }
+
+  /**
+   * The left factor of A that belongs to one of {@link #top}: their products with a right factor
+   * are A and the top.
+   *
+   * @param left topRows x k of DOUBLE, in any blocks, with the further columns of A
+   * @param k columns
+   * @param type type of the result: FLOAT32 or FLOAT64
+   * @return rows of A x k, in strips
+   */
+  LogicalPlan lifted(LogicalPlan left, long k, ElementType type) {
+    LogicalPlan ofStack = above.map(qr -> qr.lifted(left, k, ElementType.FLOAT64)).orElse(left);
+    BlockFrame x = distinct(inBlocks(ofStack, each(), k));
+    List<NamedExpression> columns = new ArrayList<>();
+    x.further().forEach(column -> columns.add(Attributes.alias(column, column.name())));
+    NamedExpression number =
+        Attributes.alias(new IntegralDivide(x.offset(0), number(each())), "strip");
+    columns.add(number);
+    columns.add(Attributes.alias(x.values(), "left"));
+    Project facts = new Project(ScalaInterop.seq(columns), x.plan());
+    List<Attribute> given = ScalaInterop.list(facts.output());
+    int arrays = x.further().size();
+    List<Attribute> further = given.subList(0, arrays);
+    List<Attribute> partners =
+        further.stream()
+            .map(column -> GroupingColumns.named(strips.further(), column).orElseThrow())
+            .toList();
+    Expression sameStrip =
+        new EqualTo(new IntegralDivide(strips.offset(0), number(height)), given.get(arrays));
+    LogicalPlan joined =
+        new PerArray(facts, further, given)
+            .joinedTo(strips.plan(), partners, Inner$.MODULE$, Optional.of(sameStrip));
+    List<Expression> children = new ArrayList<>(strips.block());
+    children.add(given.get(arrays + 1));
+    ArrayMetadata known =
+        ArrayMetadata.empty()
+            .withExtents(Shape.of(extents.extent(0), k))
+            .withBlockShape(Shape.of(height, k));
+    List<NamedExpression> block = new ArrayList<>();
+    block.add(Attributes.alias(strips.offset(0), BlockKind.MATRIX.offsetColumns().get(0)));
+    block.add(Attributes.alias(number(0), BlockKind.MATRIX.offsetColumns().get(1)));
+    block.add(Attributes.alias(strips.size(0), BlockKind.MATRIX.sizeColumns().get(0)));
+    block.add(Attributes.alias(size(k), BlockKind.MATRIX.sizeColumns().get(1)));
+    block.add(
+        Attributes.alias(
+            new LiftedStrip(
+                arguments(), Math.toIntExact(k), type, ScalaInterop.<Expression>seq(children)),
+            BlockKind.VALUES,
+            known.toMetadata()));
+    strips.further().forEach(column -> block.add(Attributes.alias(column, column.name())));
+    return new Project(ScalaInterop.seq(block), joined);
+  }
+
+  /** The triangles of all strips, each at its place in S. */
+  private LogicalPlan triangles() {
+    Expression strip = new IntegralDivide(strips.offset(0), number(height));
+    ArrayMetadata known =
+        ArrayMetadata.empty().withExtents(stacked).withBlockShape(Shape.of(each(), width()));
+    List<NamedExpression> block = new ArrayList<>();
+    block.add(
+        Attributes.alias(
+            new Multiply(strip, number(each())), BlockKind.MATRIX.offsetColumns().get(0)));
+    block.add(Attributes.alias(number(0), BlockKind.MATRIX.offsetColumns().get(1)));
+    block.add(
+        Attributes.alias(
+            new Least(ScalaInterop.<Expression>seq(strips.size(0), size(width()))),
+            BlockKind.MATRIX.sizeColumns().get(0)));
+    block.add(Attributes.alias(size(width()), BlockKind.MATRIX.sizeColumns().get(1)));
+    block.add(
+        Attributes.alias(
+            new StripTriangle(own, ones, arguments(), ScalaInterop.<Expression>seq(strips.block())),
+            BlockKind.VALUES,
+            known.toMetadata()));
+    strips.further().forEach(column -> block.add(Attributes.alias(column, column.name())));
+    return new Project(ScalaInterop.seq(block), strips.plan());
+  }
+
+  private BlockArguments arguments() {
+    return BlockArguments.of(strips.blocks(), operator, Optional.of(extents), Missing.ERROR);
+  }
+
+  private BlockFrame inBlocks(LogicalPlan plan, long rows, long cols) {
+    return frame(
+        ReblockPlans.reblock(
+            plan, BlockKind.MATRIX, new long[] {rows, cols}, Missing.ERROR, operator));
+  }
+
+  /** The frame, without columns that the strips have too. */
+  private BlockFrame distinct(BlockFrame x) {
+    return frame(Attributes.distinctFrom(strips.plan(), x.plan()));
+  }
+
+  private BlockFrame frame(LogicalPlan plan) {
+    return BlockFrame.of(plan, BlockKind.MATRIX, operator);
+  }
+
+  private static Expression number(long value) {
+    return new Literal(value, DataTypes.LongType);
+  }
+
+  private static Expression size(long value) {
+    return new Literal(Math.toIntExact(value), DataTypes.IntegerType);
+  }
+}
