@@ -68,7 +68,9 @@ final class ComponentsFigure {
       if (components.shares().length > 1) {
         addScatter(figure, points, labels, components.shares(), shown);
       }
-      components.picture().ifPresent(shape -> addPictures(figure, components.vectors(), shape));
+      components
+          .picture()
+          .ifPresent(shape -> addPictures(figure, "components", 1, components.vectors(), shape));
       figure.write(
           "Principal components of " + input.getFileName(),
           String.format(
@@ -185,7 +187,13 @@ final class ComponentsFigure {
         Locale.ROOT, "component %d (%.1f %% of the variance)", component, 100 * share);
   }
 
-  private static void addPictures(Figure figure, double[][] vectors, int[] shape) {
+  /**
+   * Adds vectors as pictures, in colours of one scale.
+   *
+   * @param first number of the first one
+   * @param shape rows and columns of a picture
+   */
+  static void addPictures(Figure figure, String title, int first, double[][] vectors, int[] shape) {
     ColourScale scale = ColourScale.symmetric("weight", vectors);
     int columns = Math.min(PICTURES_PER_ROW, vectors.length);
     int rows = (vectors.length + columns - 1) / columns;
@@ -196,14 +204,14 @@ final class ComponentsFigure {
               c / columns,
               c % columns,
               Figure.picture(vectors[c], shape[0], shape[1]),
-              "" + (c + 1),
+              "" + (first + c),
               false));
     }
     JFreeChart chart =
         figure
             .newRow()
             .addTiles(
-                "components",
+                title,
                 Collections.nCopies(rows, ""),
                 Collections.nCopies(columns, ""),
                 tiles,
