@@ -1,0 +1,257 @@
+package org.tilespark.bench.spark;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.apache.spark.mllib.linalg.Vectors;
+import org.apache.spark.mllib.linalg.distributed.RowMatrix;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.storage.StorageLevel;
+import org.tilespark.bench.spark.GeneratedMatrix.Content;
+import org.tilespark.examples.JobArguments;
+import org.tilespark.examples.JobArguments.Option;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.Svd;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+
+/**
+ * Least squares, singular values and principal components of cached matrices, beside numpy's of the
+ * same shape and MLlib's computeSVD. Each round makes its plan anew, since a plan keeps what it has
+ * computed.
+ */
+public final class FactorsBenchmark extends SparkBenchmark {
+  private static final JobArguments.Usage USAGE =
+      new JobArguments.Usage(
+          "factors-bench [options]",
+          """
+          Measures factorizations.
+
+            --commit ID               what is measured, for the head of the output
+            --cases A,B,...           of lstsq, qr, svd, pca, pca-wide-columns, mllib (default: all)
+            --lstsq R,C               equations of doubles (default: 1000000,100)
+            --svd R,C                 matrix of floats (default: 1000,500000)
+            --k N                     its singular values, and principal components (default: 50)
+            --pca R,C                 matrix of doubles (default: 20000,300)
+            --pca-wide R,C            matrix of floats (default: 100000,4000)
+            --partitions N            of the cached matrices (default: two for each core)
+            --numpy PYTHON            numpy's times of this Python, too (default: without)
+            --warmups N, --rounds N   queries before the measured ones, and those (default: 1, 3)
+            --explain                 print each plan with its figures too
+            --seed N                  seed of the elements (default: a new one)
+          """,
+          List.of(),
+          List.of(
+              Option.text("commit"),
+              Option.text("cases"),
+              Option.text("lstsq"),
+              Option.text("svd"),
+              Option.checked("k", Integer::parseInt),
+              Option.text("pca"),
+              Option.text("pca-wide"),
+              Option.checked("partitions", Integer::parseInt),
+              Option.text("numpy"),
+              Option.checked("warmups", Integer::parseInt),
+              Option.checked("rounds", Integer::parseInt),
+              Option.flag("explain"),
+              Option.SEED));
+
+  /** Bytes of a block. */
+  private static final long BLOCK = 8L << 20;
+
+  private final int k;
+
+  private FactorsBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
+    super(spark, arguments, out);
+    this.k = number("k", 50);
+  }
+
+  /** Runs the benchmark in the session that spark-submit sets up. */
+  public static void main(String[] args) {
+    System.exit(run(args, System.out, System.err));
+  }
+
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return run(USAGE, args, FactorsBenchmark::new, out, err);
+  }
+
+  /** A case: the matrix, what is made of it, and the same in Python of an array {@code a}. */
+  private record Case(
+      Shape shape, ElementType type, Function<Dataset<Row>, Supplier<?>> ours, String python) {}
+
+  private Map<String, Case> cases() {
+    Map<String, Case> cases = new LinkedHashMap<>();
+    Shape equations = shape("lstsq", "1000000,100");
+    Shape svd = shape("svd", "1000,500000");
+    cases.put(
+        "lstsq",
+        new Case(
+            equations,
+            ElementType.FLOAT64,
+            a -> {
+              Dataset<Row> b = matrix(Shape.of(equations.extent(0), 1), ElementType.FLOAT64, 1);
+              return () -> MatrixBlocks.lstsq(a, b).x().collectAsList();
+            },
+            "numpy.linalg.lstsq(a, a[:, 0] + 1, rcond=None)"));
+    cases.put(
+        "qr",
+        new Case(
+            equations,
+            ElementType.FLOAT64,
+            a -> () -> done(MatrixBlocks.qr(a).q()),
+            "numpy.linalg.qr(a)"));
+    cases.put(
+        "svd",
+        new Case(
+            svd,
+            ElementType.FLOAT32,
+            a ->
+                () -> {
+                  Svd found = MatrixBlocks.svd(a, k);
+                  found.s().collectAsList();
+                  found.u().collectAsList();
+                  return done(found.vt());
+                },
+            "numpy.linalg.svd(a, full_matrices=False)"));
+    cases.put("pca", pca(shape("pca", "20000,300"), ElementType.FLOAT64));
+    cases.put("pca-wide-columns", pca(shape("pca-wide", "100000,4000"), ElementType.FLOAT32));
+    cases.put(
+        "mllib",
+        new Case(
+            Shape.of(svd.extent(1), svd.extent(0)),
+            ElementType.FLOAT32,
+            a -> {
+              var rows =
+                  MatrixBlocks.toRows(a, "vector")
+                      .select("vector")
+                      .toJavaRDD()
+                      .map(
+                          row ->
+                              Vectors.dense(
+                                  row.<Float>getList(0).stream()
+                                      .mapToDouble(Float::doubleValue)
+                                      .toArray()))
+                      .persist(StorageLevel.MEMORY_AND_DISK());
+              rows.count();
+              return () -> new RowMatrix(rows.rdd()).computeSVD(k, true, 1e-9).U().rows().count();
+            },
+            ""));
+    return cases;
+  }
+
+  private Case pca(Shape shape, ElementType type) {
+    int count = (int) Math.min(10, shape.extent(1));
+    return new Case(
+        shape,
+        type,
+        a -> () -> MatrixBlocks.pca(a, count).components().collectAsList(),
+        "numpy.linalg.eigh(numpy.cov(a, rowvar=False))");
+  }
+
+  private static Object done(Dataset<Row> query) {
+    noop(query);
+    return query;
+  }
+
+  private Shape shape(String option, String byDefault) {
+    return Shape.parse(option, arguments.option(option).orElse(byDefault), 2);
+  }
+
+  /** Blocks of whole rows or, of wide matrices, of whole columns. */
+  private Dataset<Row> matrix(Shape shape, ElementType type, long more) {
+    long rows = shape.extent(0);
+    long cols = shape.extent(1);
+    long shorter = Math.min(rows, cols);
+    long longer = Math.max(1, BLOCK / (shorter * type.bytes()));
+    return new GeneratedMatrix(
+            rows,
+            cols,
+            Math.toIntExact(rows >= cols ? Math.min(rows, longer) : rows),
+            Math.toIntExact(rows >= cols ? cols : Math.min(cols, longer)),
+            type,
+            Content.FRACTIONS,
+            arguments.seed() + more)
+        .read(spark, number("partitions", 2 * spark.sparkContext().defaultParallelism()));
+  }
+
+  @Override
+  boolean run() throws IOException, InterruptedException {
+    var gpu = ExecutorRuntime.current().gpu(Backend.AUTO, null);
+    report.line("machine", "%s", SparkMachine.describe(spark, gpu, arguments));
+    Map<String, Case> cases = cases();
+    for (String name :
+        arguments.option("cases").orElse(String.join(",", cases.keySet())).split(",")) {
+      if (!cases.containsKey(name)) {
+        throw new IllegalArgumentException(
+            "There is no case " + name + "; expected some of " + cases.keySet());
+      }
+      measure(name, cases.get(name));
+    }
+    return true;
+  }
+
+  private void measure(String name, Case each) throws IOException, InterruptedException {
+    Dataset<Row> a = matrix(each.shape(), each.type(), 0).persist();
+    try {
+      noop(a);
+      Supplier<?> query = each.ours().apply(a);
+      for (int i = 0; i < number("warmups", 1); i++) {
+        query.get();
+      }
+      double[] seconds = new double[number("rounds", 3)];
+      for (int i = 0; i < seconds.length; i++) {
+        long start = System.nanoTime();
+        query.get();
+        seconds[i] = (System.nanoTime() - start) / 1e9;
+      }
+      Arrays.sort(seconds);
+      report.line(
+          name,
+          "%s of %s: %.3f s (least %.3f)%s",
+          each.shape(),
+          each.type(),
+          seconds[seconds.length / 2],
+          seconds[0],
+          each.python().isEmpty() || arguments.option("numpy").isEmpty()
+              ? ""
+              : "; numpy %.3f s".formatted(numpys(each)));
+    } finally {
+      a.unpersist(true);
+    }
+  }
+
+  /** The seconds of the second call in a process of its own. */
+  private double numpys(Case each) throws IOException, InterruptedException {
+    String script =
+        """
+        import time, numpy
+        a = numpy.random.default_rng(0).random((%d, %d), dtype='f%d')
+        for _ in range(2):
+            start = time.perf_counter()
+            %s
+            seconds = time.perf_counter() - start
+        print(seconds)
+        """
+            .formatted(
+                each.shape().extent(0), each.shape().extent(1), each.type().bytes(), each.python());
+    Process process =
+        new ProcessBuilder(arguments.option("numpy").orElseThrow(), "-c", script)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (process.waitFor() != 0) {
+      throw new IOException("numpy's process ended with status " + process.exitValue());
+    }
+    return Double.parseDouble(printed.trim());
+  }
+}
