@@ -697,7 +697,8 @@ class BlockArray:
 
     def _factor(self, wanted: np.dtype[Any]) -> BlockArray:
         """This array as an operand of a product, which converts it. A column of INT would make the product DOUBLE."""
-        return self.astype("float32") if self.dtype == np.uint16 and wanted in (np.float32, np.complex64) else self
+        is_narrow = wanted.name in ("float32", "complex64")
+        return self.astype("float32") if self.dtype.name == "uint16" and is_narrow else self
 
     def _cast(self, wanted: np.dtype[Any]) -> BlockArray:
         # float16 is in a FLOAT column, which is computed with as it is.
