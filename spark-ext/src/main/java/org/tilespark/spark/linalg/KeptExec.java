@@ -5,7 +5,6 @@ import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
@@ -100,11 +99,15 @@ public final class KeptExec extends PhysicalBlockNode {
     return hidden.plan.execute();
   }
 
+  /**
+   * Of a raw type: Scala's two declarations of it have types that Java takes for different ones.
+   */
   @Override
-  public Seq<QueryPlan<?>> innerChildren() {
+  @SuppressWarnings({"rawtypes", "unchecked"})
+  public Seq innerChildren() {
     return hidden.depth <= MOST_SHOWN
-        ? ScalaInterop.<QueryPlan<?>>seq(List.of(hidden.plan))
-        : ScalaInterop.<QueryPlan<?>>emptySeq();
+        ? ScalaInterop.<SparkPlan>seq(List.of(hidden.plan))
+        : ScalaInterop.<SparkPlan>emptySeq();
   }
 
   @Override
