@@ -43,7 +43,7 @@ public final class NanSearch {
   }
 
   /** True if one of these floats is infinite or NaN. */
-  static boolean hasNotFiniteFloat(HostMemory values) {
+  public static boolean hasNotFiniteFloat(HostMemory values) {
     long at = values.offset();
     return hasFloatAbove(values.base(), at, at + values.bytes(), NOT_FINITE_CARRY);
   }

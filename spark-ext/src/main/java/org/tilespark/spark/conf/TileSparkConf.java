@@ -11,7 +11,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
-import org.tilespark.kernels.host.HostEngine;
+import org.tilespark.kernels.host.engine.HostEngine;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.spark.conf.ConfigKey.Reach;
 import org.tilespark.spark.error.ErrorCondition;

@@ -12,8 +12,8 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.factor.NetlibFactorizer;
-import org.tilespark.kernels.host.HostEngine;
 import org.tilespark.kernels.host.HostMultiplier;
+import org.tilespark.kernels.host.engine.HostEngine;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.UnsupportedRequestException;
 

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import com.sun.jna.Function;
 import com.sun.jna.Memory;

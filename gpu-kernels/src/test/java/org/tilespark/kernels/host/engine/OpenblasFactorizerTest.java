@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

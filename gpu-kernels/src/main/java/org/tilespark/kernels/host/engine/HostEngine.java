@@ -1,10 +1,11 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Consumer;
 import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.kernels.factor.NetlibFactorizer;
+import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
 

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.multiply.Multiplier;
 
 class HostEngineTest {

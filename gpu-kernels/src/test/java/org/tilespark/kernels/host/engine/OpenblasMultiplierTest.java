@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.Sampling;
+import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;

@@ -1,10 +1,12 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
+import org.tilespark.kernels.host.HostMultiplier;
+import org.tilespark.kernels.host.NanSearch;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
