@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.engine;
 
 import java.io.IOException;
 import java.io.InputStream;
