@@ -75,7 +75,26 @@ public final class BlockGrid implements Serializable {
     long[] block =
         text.map(given -> parse(given, extents.length))
             .orElseGet(() -> defaultShape(extents, bytes));
-    BlockGrid grid = new BlockGrid(extents, block, firstAxisFastest);
+    return checked(new BlockGrid(extents, block, firstAxisFastest), bytes, parts);
+  }
+
+  /**
+   * The tiling of an array that is stored in chunks, as {@link #of}; where the option is not given,
+   * by whole chunks.
+   *
+   * @param group chunks that are stored together, in elements, or the shape of a chunk
+   */
+  public static BlockGrid ofChunks(
+      Optional<String> text, ChunkGrid chunks, Shape group, ElementType columnType, int parts) {
+    int bytes = columnType.bytes() * parts;
+    long[] extents = chunks.extents().toArray();
+    long[] block =
+        text.map(given -> parse(given, extents.length))
+            .orElseGet(() -> chunks.usualBlock(group, bytes).toArray());
+    return checked(new BlockGrid(extents, block, false), bytes, parts);
+  }
+
+  private static BlockGrid checked(BlockGrid grid, int bytes, int parts) {
     grid.checkBlockBytes(bytes, parts);
     grid.checkCount();
     return grid;
@@ -209,6 +228,11 @@ public final class BlockGrid implements Serializable {
       }
     }
     return block;
+  }
+
+  /** The most bytes of a block whose shape nobody stated. */
+  static long usualBytes(Shape extents, int bytes) {
+    return blockBytes(extents.toArray(), bytes);
   }
 
   /** The size of a block at most. */

@@ -84,7 +84,8 @@ public interface BlockSource extends Serializable {
   }
 
   /**
-   * The stored bytes of a box of the array, in their order. Tells Spark which machines have them.
+   * The stored bytes of a box of the array, in their order, or the first and the last of them.
+   * Tells Spark which machines have them; empty where nobody knows.
    *
    * @param offset place of the box's first element
    * @param size extents of the box, none of them 0

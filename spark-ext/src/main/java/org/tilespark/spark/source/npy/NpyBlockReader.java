@@ -14,6 +14,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyDecoder;
 import org.tilespark.spark.source.BlockReader;
 import org.tilespark.spark.source.BoxRuns;
+import org.tilespark.spark.source.StoredInput;
 
 /**
  * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
@@ -25,7 +26,7 @@ final class NpyBlockReader implements BlockReader {
   /** Bytes of encoded numbers that are decoded at a time: they stay in cache between the steps. */
   private static final int SCRATCH_BYTES = 1 << 20;
 
-  private final NpyInput input; // taken
+  private final StoredInput input; // taken
   private final NpyLayout layout;
   private final Configuration conf; // borrowed
   private final BufferAllocator allocator; // borrowed
@@ -45,7 +46,7 @@ final class NpyBlockReader implements BlockReader {
    * @param transposer borrowed; turns blocks of Fortran files round
    */
   NpyBlockReader(
-      NpyInput input,
+      StoredInput input,
       NpyLayout layout,
       Configuration conf,
       BufferAllocator allocator,

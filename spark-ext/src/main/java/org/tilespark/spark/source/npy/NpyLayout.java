@@ -17,6 +17,7 @@ import org.tilespark.spark.source.BlockGrid;
 import org.tilespark.spark.source.BlockReader;
 import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.StorePaths;
+import org.tilespark.spark.source.StoredInput;
 
 /**
  * The places of one file's blocks in it and their columns; all facts that a task needs. Immutable.
@@ -142,7 +143,7 @@ record NpyLayout(
   @Override
   public BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer)
       throws IOException {
-    NpyInput input = NpyInput.open(new Path(path), conf);
+    StoredInput input = StoredInput.open(new Path(path), conf, StoredInput.Use.PARTS);
     return new NpyBlockReader(input, this, conf, allocator, transposer);
   }
 

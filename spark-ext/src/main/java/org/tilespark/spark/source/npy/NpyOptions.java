@@ -1,13 +1,10 @@
 package org.tilespark.spark.source.npy;
 
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -15,10 +12,10 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.error.Suggestions;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
+import org.tilespark.spark.source.FormatOptions;
 import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.source.StorePaths;
 
@@ -57,14 +54,11 @@ public record NpyOptions(
     Optional<String> extents,
     boolean durable)
     implements BlockFormat {
-  static final String PATH = "path";
+  static final String PATH = FormatOptions.PATH;
   static final String DTYPE = "dtype";
   static final String DURABLE = "durable";
 
   private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
-
-  /** Keys that Spark puts among a user's options. */
-  private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
 
   /**
    * Reads the options.
@@ -74,38 +68,19 @@ public record NpyOptions(
    *     unknown
    */
   static NpyOptions of(CaseInsensitiveStringMap options) {
-    String path = options.get(PATH);
-    if (options.containsKey("paths")) {
-      throw new IllegalArgumentException(
-          "format npy reads one file, found several paths: "
-              + options.get("paths")
-              + "; load each by itself and union the DataFrames");
-    }
-    if (path == null || path.isBlank()) {
-      throw new IllegalArgumentException(
-          "format npy needs the path of one file: load(path), save(path), the option path, or in"
-              + " SQL's CREATE TABLE a LOCATION");
-    }
-    requireKnown(options);
+    FormatOptions given = new FormatOptions(NpyDataSource.FORMAT, "file", NAMES, options);
     return new NpyOptions(
-        path,
-        given(options, BLOCK_SHAPE),
-        given(options, AS).map(NpyOptions::as),
-        given(options, DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text)),
-        given(options, EXTENTS),
-        given(options, DURABLE).map(NpyOptions::durable).orElse(true));
-  }
-
-  private static Optional<String> given(CaseInsensitiveStringMap options, String name) {
-    return Optional.ofNullable(options.get(name));
+        given.path(),
+        given.given(BLOCK_SHAPE),
+        given.as(),
+        given.given(DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text)),
+        given.given(EXTENTS),
+        given.given(DURABLE).map(NpyOptions::durable).orElse(true));
   }
 
   @Override
   public NpyOptions overriddenBy(CaseInsensitiveStringMap query) {
-    Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
-    options.keySet().removeIf(PATH::equalsIgnoreCase);
-    options.put(PATH, path);
-    NpyOptions asked = of(new CaseInsensitiveStringMap(options));
+    NpyOptions asked = of(FormatOptions.ofQuery(query, path));
     return new NpyOptions(
         path,
         asked.blockShape.or(() -> blockShape),
@@ -166,24 +141,6 @@ public record NpyOptions(
     }
   }
 
-  private static void requireKnown(CaseInsensitiveStringMap options) {
-    // Among a table's properties, those that came as options have a prefix; others are no concern
-    // of ours.
-    boolean properties = options.containsKey(TableCatalog.PROP_PROVIDER);
-    for (String key : options.asCaseSensitiveMap().keySet()) {
-      boolean prefixed = key.startsWith(TableCatalog.OPTION_PREFIX);
-      String name = prefixed ? key.substring(TableCatalog.OPTION_PREFIX.length()) : key;
-      if (prefixed == properties
-          && !name.startsWith("__") // what DataFrameWriter's other methods were given
-          && NAMES.stream().noneMatch(name::equalsIgnoreCase)
-          && SPARKS.stream().noneMatch(name::equalsIgnoreCase)) {
-        throw new IllegalArgumentException(
-            "format npy has no option %s, it has %s%s"
-                .formatted(name, String.join(", ", NAMES), Suggestions.didYouMean(name, NAMES)));
-      }
-    }
-  }
-
   private static boolean durable(String text) {
     if (text.trim().equalsIgnoreCase("true")) {
       return true;
@@ -193,16 +150,6 @@ public record NpyOptions(
     }
     throw new IllegalArgumentException(
         "Option " + DURABLE + " is '" + text + "'; expected 'true' or 'false'");
-  }
-
-  private static ElementType as(String text) {
-    return switch (text.trim().toLowerCase(Locale.ROOT)) {
-      case "float" -> ElementType.FLOAT32;
-      case "double" -> ElementType.FLOAT64;
-      default ->
-          throw new IllegalArgumentException(
-              "Option " + AS + " is '" + text + "'; expected 'float' or 'double'");
-    };
   }
 
   /**
