@@ -1,0 +1,99 @@
+package org.tilespark.spark.source.codec;
+
+import java.nio.ByteBuffer;
+import org.tilespark.kernels.memory.HostMemory;
+import sun.misc.Unsafe;
+
+/**
+ * Decodes BloscLZ, the codec of c-blosc's own.
+ *
+ * <p>The stream is a sequence of literals and matches, told apart by a control byte c:
+ *
+ * <pre>
+ * c below 32:  c + 1 literal bytes follow (of the first control byte the upper 3 bits do not count)
+ * else:        a match of (c >> 5) + 2 bytes; 7 in the upper bits: plus all bytes up to the first
+ *              that is not 255; then the low byte of its distance, of which c has the upper 5 bits;
+ *              distance + 1 bytes back. All 13 bits set: 8192 bytes and 16 bits more, high first.
+ * </pre>
+ *
+ * <p>Stateless.
+ */
+final class BloscLz {
+  private static final Unsafe MEMORY = HostMemory.unsafe();
+  private static final int FAR = 8191; // all 13 bits
+
+  private BloscLz() {}
+
+  /**
+   * Decodes all of {@code encoded} into {@code decoded}, which it must fill; moves no position.
+   *
+   * @throws IllegalArgumentException if it does not
+   */
+  static void decode(ByteBuffer encoded, ByteBuffer decoded) {
+    long in = HostMemory.ofDirectBuffer(encoded).offset() + encoded.position();
+    long inEnd = in + encoded.remaining();
+    long start = HostMemory.ofDirectBuffer(decoded).offset() + decoded.position();
+    long out = start;
+    long outEnd = out + decoded.remaining();
+    boolean first = true;
+    while (in < inEnd) {
+      int control = MEMORY.getByte(in++) & 0xff;
+      if (first) {
+        control &= 31;
+        first = false;
+      }
+      if (control < 32) {
+        int length = control + 1;
+        require(length <= inEnd - in && length <= outEnd - out);
+        MEMORY.copyMemory(in, out, length);
+        in += length;
+        out += length;
+        continue;
+      }
+      long length = (control >> 5) + 2;
+      if (length == 9) {
+        int more;
+        do {
+          require(in < inEnd);
+          more = MEMORY.getByte(in++) & 0xff;
+          length += more;
+        } while (more == 255);
+      }
+      require(in < inEnd);
+      int distance = (control & 31) << 8 | MEMORY.getByte(in++) & 0xff;
+      if (distance == FAR) {
+        require(inEnd - in >= 2);
+        distance += (MEMORY.getByte(in) & 0xff) << 8 | MEMORY.getByte(in + 1) & 0xff;
+        in += 2;
+      }
+      distance++;
+      require(distance <= out - start && length <= outEnd - out);
+      repeat(out, distance, length);
+      out += length;
+    }
+    require(out == outEnd);
+  }
+
+  /** Copies from {@code distance} bytes back, over what this copy itself writes if need be. */
+  private static void repeat(long out, int distance, long length) {
+    if (distance == 1) {
+      MEMORY.setMemory(out, length, MEMORY.getByte(out - 1));
+      return;
+    }
+    long done = 0;
+    if (distance >= 8) {
+      for (; done + 8 <= length; done += 8) {
+        MEMORY.putLong(out + done, MEMORY.getLong(out + done - distance));
+      }
+    }
+    for (; done < length; done++) {
+      MEMORY.putByte(out + done, MEMORY.getByte(out + done - distance));
+    }
+  }
+
+  private static void require(boolean holds) {
+    if (!holds) {
+      throw new IllegalArgumentException("a block of blosclz is damaged");
+    }
+  }
+}

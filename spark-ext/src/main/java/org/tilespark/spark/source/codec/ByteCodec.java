@@ -1,0 +1,104 @@
+package org.tilespark.spark.source.codec;
+
+import com.github.luben.zstd.Zstd;
+import java.nio.ByteBuffer;
+
+/** The codecs from bytes to bytes that chunks of arrays are stored with. Stateless. */
+public enum ByteCodec {
+  /** Members of RFC 1952, one after the other. */
+  GZIP {
+    @Override
+    void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+      Deflate.gzip(encoded, decoded);
+    }
+  },
+  /** One stream of RFC 1950. */
+  ZLIB {
+    @Override
+    void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+      Deflate.zlib(encoded, decoded);
+    }
+  },
+  /** Frames of RFC 8878, with or without the size of their content. */
+  ZSTD {
+    @Override
+    void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+      zstd(encoded, decoded);
+    }
+  },
+  /** A buffer of c-blosc 1. */
+  BLOSC {
+    @Override
+    void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+      Blosc.decode(encoded, decoded, memory);
+    }
+  },
+  /** A block of LZ4 after its length, as numcodecs stores it. */
+  LZ4 {
+    @Override
+    void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+      Lz4.sized(encoded, decoded);
+    }
+  },
+  /** The bytes as they are, before their CRC32C (RFC 3720), low byte first. */
+  CRC32C {
+    @Override
+    void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+      Checksum.verified(encoded, decoded);
+    }
+  };
+
+  /** The least length of a buffer in which a codec's own fields may be most of it. */
+  private static final long FIELDS_BYTES = 64 << 10;
+
+  abstract void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory);
+
+  /** The codec's name in metadata: {@code "zstd"}. */
+  public String id() {
+    return name().toLowerCase(java.util.Locale.ROOT);
+  }
+
+  /**
+   * Decodes from {@code encoded}'s position up to its limit into {@code decoded}, from its position
+   * to at most its limit, which is the most that is accepted. Both are outside the heap. Moves both
+   * positions to their ends.
+   *
+   * @param memory borrowed for scratch memory
+   * @throws IllegalArgumentException if the bytes are not this codec's, or hold more than there is
+   *     room; names the codec. What was written until then is noise.
+   */
+  public void decode(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
+    try {
+      run(encoded, decoded, memory);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(id() + ": " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * The most bytes that a sane encoder of any codec makes of some bytes; longer ones are refused
+   * before memory is taken for them.
+   */
+  public static long mostEncoded(long bytes) {
+    return bytes + bytes / 2 + FIELDS_BYTES;
+  }
+
+  /** Decodes Zstandard frames. */
+  static void zstd(ByteBuffer encoded, ByteBuffer decoded) {
+    long written =
+        Zstd.decompressDirectByteBuffer(
+            decoded,
+            decoded.position(),
+            decoded.remaining(),
+            encoded,
+            encoded.position(),
+            encoded.remaining());
+    if (Zstd.isError(written)) {
+      throw new IllegalArgumentException(
+          "%s (%s bytes, decoded into room for %s)"
+              .formatted(Zstd.getErrorName(written), encoded.remaining(), decoded.remaining()));
+    }
+    encoded.position(encoded.limit());
+    decoded.position(decoded.position() + Math.toIntExact(written));
+  }
+}

@@ -1,0 +1,68 @@
+package org.tilespark.spark.source.codec;
+
+import java.io.Closeable;
+import java.nio.ByteBuffer;
+import java.util.EnumMap;
+import java.util.Map;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+
+/**
+ * Scratch memory outside the heap, kept from chunk to chunk. Used by one thread; owns its buffers
+ * until {@link #close()}.
+ */
+public final class CodecMemory implements Closeable {
+  /** The uses of memory; each has one buffer. */
+  public enum Use {
+    /** Bytes as they are stored. */
+    STORED,
+    /** Bytes between two codecs. */
+    BETWEEN,
+    /** Bytes between the next two. */
+    BETWEEN_OTHERS,
+    /** Elements of a whole chunk. */
+    ELEMENTS,
+    /** Elements of a whole chunk in the order of the array's axes. */
+    TURNED,
+    /** One block of Blosc before it is unshuffled. */
+    SHUFFLED,
+    /** One block of Blosc between the two steps of unshuffling bits. */
+    PLANES
+  }
+
+  private final BufferAllocator allocator; // borrowed
+  private final Map<Use, ArrowBuf> buffers = new EnumMap<>(Use.class); // owned
+
+  /**
+   * Without any memory yet.
+   *
+   * @param allocator borrowed
+   */
+  public CodecMemory(BufferAllocator allocator) {
+    this.allocator = allocator;
+  }
+
+  /** A buffer of at least some bytes; what it held before is lost if it has to grow. */
+  public ArrowBuf buffer(Use use, long bytes) {
+    ArrowBuf buffer = buffers.get(use);
+    if (buffer == null || buffer.capacity() < bytes) {
+      if (buffer != null) {
+        buffers.remove(use).close();
+      }
+      buffer = allocator.buffer(Math.max(1, bytes));
+      buffers.put(use, buffer);
+    }
+    return buffer;
+  }
+
+  /** The first bytes of {@link #buffer}. */
+  public ByteBuffer bytes(Use use, long bytes) {
+    return buffer(use, bytes).nioBuffer(0, Math.toIntExact(bytes));
+  }
+
+  @Override
+  public void close() {
+    buffers.values().forEach(ArrowBuf::close);
+    buffers.clear();
+  }
+}
