@@ -1,0 +1,107 @@
+package org.tilespark.spark.source.zarr;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.Serializable;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import org.tilespark.spark.numpy.HalfFloat;
+import org.tilespark.spark.numpy.NpyType;
+
+/**
+ * The element that a missing chunk is full of. Immutable.
+ *
+ * @param real bits of the number as it is stored, low ones first; of complex numbers the real part
+ * @param imag bits of the imaginary part, else 0
+ */
+record FillValue(long real, long imag) implements Serializable {
+  /** The fill value of arrays that state none. */
+  static final FillValue ZERO = new FillValue(0, 0);
+
+  /**
+   * The value that metadata state: a number, a boolean, {@code "NaN"}, {@code "Infinity"}, {@code
+   * "-Infinity"}, the bits of a floating-point number as {@code "0x7fc00000"}; of complex numbers
+   * two of these.
+   *
+   * @throws IllegalArgumentException if it is no element of the type
+   */
+  static FillValue of(JsonNode node, NpyType type) {
+    if (!type.isComplex()) {
+      return new FillValue(part(node, type), 0);
+    }
+    if (node.isArray() && node.size() == 2) {
+      return new FillValue(part(node.get(0), type), part(node.get(1), type));
+    }
+    return new FillValue(part(node, type), 0); // as version 2 may write a real number
+  }
+
+  private static long part(JsonNode node, NpyType type) {
+    if (type == NpyType.BOOL) {
+      if (node.isBoolean()) {
+        return node.booleanValue() ? 1 : 0;
+      }
+      BigInteger number = whole(node);
+      if (number == null || number.signum() < 0 || number.bitLength() > 1) {
+        throw wrong(node, type);
+      }
+      return number.longValue();
+    }
+    return type.isInteger() ? integer(node, type) : floating(node, type);
+  }
+
+  private static long integer(JsonNode node, NpyType type) {
+    BigInteger number = whole(node);
+    boolean signed =
+        switch (type) {
+          case UINT8, UINT16, UINT32 -> false;
+          case INT8, INT16, INT32, INT64 -> true;
+          case BOOL, FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128 ->
+              throw new IllegalStateException(type + " is no integer type");
+        };
+    int bits = 8 * type.partBytes();
+    if (number == null
+        || (!signed && number.signum() < 0)
+        || number.bitLength() > (signed ? bits - 1 : bits)) {
+      throw wrong(node, type);
+    }
+    return number.longValue();
+  }
+
+  /** A whole number, also one that is written as 1.0; null if it is none. */
+  private static BigInteger whole(JsonNode node) {
+    if (node.isIntegralNumber()) {
+      return node.bigIntegerValue();
+    }
+    double value = node.isFloatingPointNumber() ? node.doubleValue() : Double.NaN;
+    return value == Math.rint(value) && Math.abs(value) < 0x1p63
+        ? new BigDecimal(value).toBigInteger()
+        : null;
+  }
+
+  private static long floating(JsonNode node, NpyType type) {
+    String text = node.isTextual() ? node.textValue() : "";
+    if (text.matches("0[xX][0-9a-fA-F]+") && text.length() == 2 + 2 * type.partBytes()) {
+      return Long.parseUnsignedLong(text.substring(2), 16);
+    }
+    double value;
+    if (node.isNumber()) {
+      value = node.doubleValue();
+    } else {
+      switch (text) {
+        case "NaN" -> value = Double.NaN;
+        case "Infinity" -> value = Double.POSITIVE_INFINITY;
+        case "-Infinity" -> value = Double.NEGATIVE_INFINITY;
+        default -> throw wrong(node, type);
+      }
+    }
+    return switch (type.partBytes()) {
+      case 2 -> HalfFloat.fromFloatBits(Float.floatToRawIntBits((float) value)) & 0xffff;
+      case 4 -> Float.floatToRawIntBits((float) value) & 0xffffffffL;
+      default -> Double.doubleToRawLongBits(value);
+    };
+  }
+
+  private static IllegalArgumentException wrong(JsonNode node, NpyType type) {
+    return new IllegalArgumentException(
+        "'fill_value' is %s, which is no %s".formatted(Json.shown(node), type.numpyName()));
+  }
+}

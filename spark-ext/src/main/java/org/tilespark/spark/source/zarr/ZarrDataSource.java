@@ -1,0 +1,43 @@
+package org.tilespark.spark.source.zarr;
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.spark.source.BlockDataSource;
+import org.tilespark.spark.source.BlockFormat;
+
+/**
+ * The data source {@code zarr}: one array of a Zarr store, of version 2 or 3, as a DataFrame of
+ * blocks.
+ *
+ * <pre>{@code
+ * Dataset<Row> v = spark.read().format("zarr").option("level", "1").load("s3a://bucket/image.zarr");
+ * }</pre>
+ *
+ * <p>On any Hadoop file system. The driver reads metadata and lists nothing; tasks read chunks, or
+ * ranges of shards, and decode them into their blocks. An array of two axes becomes matrix blocks,
+ * of three volume blocks, of one a matrix of one row; of more, {@code select} chooses one index of
+ * the others. Types become what {@code format("npy")} makes of them. Blocks are whole chunks unless
+ * {@code blockShape} says otherwise. A chunk that is not stored is full of the array's fill value;
+ * with {@code missing} = {@code error} it is an error.
+ *
+ * <p>The column {@code values} has the names of the axes and, of OME-Zarr, the distance between
+ * neighbours as metadata: {@value ZarrSource#NAMES}, {@value ZarrSource#SPACING}, as they are
+ * stored.
+ *
+ * <p>Writing is not supported.
+ */
+public final class ZarrDataSource extends BlockDataSource {
+  static final String FORMAT = "zarr";
+
+  /** Made by Spark. */
+  public ZarrDataSource() {}
+
+  @Override
+  public String shortName() {
+    return FORMAT;
+  }
+
+  @Override
+  protected BlockFormat format(CaseInsensitiveStringMap options) {
+    return ZarrOptions.of(options);
+  }
+}

@@ -1,0 +1,236 @@
+package org.tilespark.spark.source.zarr;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.StorePaths;
+
+/**
+ * An array or a group of a store, found by its metadata. Nothing is listed: documents are asked for
+ * by their names.
+ *
+ * @param directory its path
+ * @param array the array; empty for a group
+ * @param attributes the attributes of a group
+ * @param stamp the document that says so
+ */
+record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, Stamp stamp) {
+  private static final String VERSION_3 = "zarr.json";
+  private static final String ARRAY_2 = ".zarray";
+  private static final String GROUP_2 = ".zgroup";
+  private static final String ATTRIBUTES_2 = ".zattrs";
+  private static final String CONSOLIDATED_2 = ".zmetadata";
+
+  /** Above any metadata, also those of a whole store in one document. */
+  private static final long MOST_BYTES = 64 << 20;
+
+  /**
+   * A document as it was read.
+   *
+   * @param file its path
+   * @param modificationMillis time of its last write
+   * @param bytes its length
+   */
+  record Stamp(String file, long modificationMillis, long bytes) implements Serializable {
+    /** True if the document was not written since. */
+    boolean isCurrent(Configuration conf) throws IOException {
+      Path path = new Path(file);
+      FileStatus status = StorePaths.fileSystem(path, conf).getFileStatus(path);
+      return status.getModificationTime() == modificationMillis && status.getLen() == bytes;
+    }
+  }
+
+  /** A document and its content. */
+  private record Document(Stamp stamp, JsonNode json) {}
+
+  /**
+   * Looks for a node.
+   *
+   * @param text path of the store, as the user wrote it
+   * @param component path of the node in it, "" for the store's root
+   * @return empty if there is nothing at the path of the store
+   * @throws IllegalArgumentException if something else is there, or metadata are not understood
+   */
+  static Optional<ZarrNode> find(String text, String component, Configuration conf) {
+    try {
+      Path root = StorePaths.qualify(text, conf);
+      FileSystem store = StorePaths.fileSystem(root, conf);
+      Path directory = component.isEmpty() ? root : new Path(root, component);
+      Optional<ZarrNode> found = inOwnDocuments(store, directory);
+      if (found.isPresent()) {
+        return found;
+      }
+      if (!component.isEmpty()) {
+        found = consolidated(store, root, component);
+        if (found.isPresent()) {
+          return found;
+        }
+      }
+      if (!store.exists(root)) {
+        return Optional.empty();
+      }
+      throw notZarr(store, root, component);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  /** The array of a path inside of this group. */
+  ZarrNode child(String path, Configuration conf) {
+    return find(directory.toString(), path, conf)
+        .orElseThrow(() -> new IllegalArgumentException("Path does not exist: " + directory));
+  }
+
+  private static Optional<ZarrNode> inOwnDocuments(FileSystem store, Path directory)
+      throws IOException {
+    Optional<Document> own = read(store, new Path(directory, VERSION_3));
+    if (own.isPresent()) {
+      return Optional.of(version3(directory, own.get().json, own.get().stamp));
+    }
+    Optional<Document> array = read(store, new Path(directory, ARRAY_2));
+    Optional<Document> attributes = read(store, new Path(directory, ATTRIBUTES_2));
+    JsonNode stated = attributes.map(Document::json).orElse(JsonNodeFactory.instance.objectNode());
+    if (array.isPresent()) {
+      return Optional.of(version2(directory, array.get().json, stated, array.get().stamp));
+    }
+    Optional<Document> group = read(store, new Path(directory, GROUP_2));
+    return group
+        .or(() -> attributes)
+        .map(document -> new ZarrNode(directory, Optional.empty(), stated, document.stamp));
+  }
+
+  private static ZarrNode version3(Path directory, JsonNode json, Stamp stamp) {
+    return named(
+        stamp.file,
+        () -> {
+          String kind = Json.text(json, "node_type");
+          JsonNode attributes =
+              Json.has(json, "attributes")
+                  ? json.get("attributes")
+                  : JsonNodeFactory.instance.objectNode();
+          return switch (kind) {
+            case "array" ->
+                new ZarrNode(directory, Optional.of(ZarrArray.ofVersion3(json)), attributes, stamp);
+            case "group" -> new ZarrNode(directory, Optional.empty(), attributes, stamp);
+            default ->
+                throw new IllegalArgumentException(
+                    "'node_type' is '%s'; expected array or group".formatted(kind));
+          };
+        });
+  }
+
+  private static ZarrNode version2(
+      Path directory, JsonNode json, JsonNode attributes, Stamp stamp) {
+    return named(
+        stamp.file,
+        () ->
+            new ZarrNode(
+                directory, Optional.of(ZarrArray.ofVersion2(json, attributes)), attributes, stamp));
+  }
+
+  /** The node in the metadata that the root has of the whole store. */
+  private static Optional<ZarrNode> consolidated(FileSystem store, Path root, String component)
+      throws IOException {
+    Path directory = new Path(root, component);
+    Optional<Document> document = read(store, new Path(root, VERSION_3));
+    if (document.isPresent()) {
+      JsonNode json = document.get().json.path("consolidated_metadata").path("metadata");
+      return Optional.ofNullable(json.get(component))
+          .filter(JsonNode::isObject)
+          .map(node -> version3(directory, node, document.get().stamp));
+    }
+    Optional<Document> all = read(store, new Path(root, CONSOLIDATED_2));
+    if (all.isEmpty()) {
+      return Optional.empty();
+    }
+    JsonNode json = all.get().json.path("metadata");
+    JsonNode array = json.get(component + "/" + ARRAY_2);
+    JsonNode attributes = json.path(component + "/" + ATTRIBUTES_2);
+    JsonNode stated = attributes.isObject() ? attributes : JsonNodeFactory.instance.objectNode();
+    if (array != null) {
+      return Optional.of(version2(directory, array, stated, all.get().stamp));
+    }
+    return Optional.ofNullable(json.get(component + "/" + GROUP_2))
+        .map(group -> new ZarrNode(directory, Optional.empty(), stated, all.get().stamp));
+  }
+
+  private static IllegalArgumentException notZarr(FileSystem store, Path root, String component)
+      throws IOException {
+    if (!store.getFileStatus(root).isDirectory()) {
+      return new IllegalArgumentException(
+          "%s is a file; format zarr reads the directory of a store".formatted(root));
+    }
+    if (component.isEmpty()) {
+      return new IllegalArgumentException(
+          "%s is no Zarr array or group: it has none of %s, %s, %s"
+              .formatted(root, VERSION_3, ARRAY_2, GROUP_2));
+    }
+    List<String> known = new ArrayList<>();
+    for (String name : List.of(VERSION_3, CONSOLIDATED_2)) {
+      read(store, new Path(root, name))
+          .map(document -> document.json.path("consolidated_metadata"))
+          .map(json -> json.isMissingNode() ? json : json.path("metadata"))
+          .ifPresent(json -> json.fieldNames().forEachRemaining(known::add));
+    }
+    return new IllegalArgumentException(
+        "%s has no array or group '%s'%s"
+            .formatted(root, component, known.isEmpty() ? "" : "; it has " + known));
+  }
+
+  private static Optional<Document> read(FileSystem store, Path file) throws IOException {
+    FileStatus status;
+    try {
+      status = store.getFileStatus(file);
+    } catch (FileNotFoundException e) {
+      return Optional.empty();
+    }
+    if (status.isDirectory()) {
+      return Optional.empty();
+    }
+    if (status.getLen() > MOST_BYTES) {
+      throw new IllegalArgumentException(
+          "%s has %s bytes; expected metadata of at most %s"
+              .formatted(file, status.getLen(), MOST_BYTES));
+    }
+    byte[] bytes = new byte[(int) status.getLen()];
+    try (FSDataInputStream stream = store.open(file)) {
+      stream.readFully(0, bytes);
+    } catch (FileNotFoundException e) {
+      return Optional.empty();
+    }
+    Stamp stamp = new Stamp(file.toString(), status.getModificationTime(), status.getLen());
+    return Optional.of(new Document(stamp, named(stamp.file, () -> Json.parse(bytes))));
+  }
+
+  /** Puts the document's name before what is wrong in it. */
+  private static <T> T named(String file, java.util.function.Supplier<T> body) {
+    try {
+      return body.get();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(file + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** The images of several scales that a group of OME-Zarr has, if it is one. */
+  Optional<Multiscales> multiscales() {
+    return named(stamp.file, () -> Multiscales.of(attributes));
+  }
+
+  /** The attributes' names, for messages. */
+  List<String> attributeNames() {
+    return attributes.properties().stream().map(Map.Entry::getKey).toList();
+  }
+}

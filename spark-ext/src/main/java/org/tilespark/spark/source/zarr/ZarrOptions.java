@@ -1,0 +1,204 @@
+package org.tilespark.spark.source.zarr;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.source.BlockFormat;
+import org.tilespark.spark.source.BlockSink;
+import org.tilespark.spark.source.BlockSource;
+import org.tilespark.spark.source.FormatOptions;
+
+/**
+ * The options of {@code format("zarr")}; names are matched without regard to case.
+ *
+ * <table>
+ *   <caption>Options</caption>
+ *   <tr><td>{@code path}</td><td>the store's directory, or the array's</td></tr>
+ *   <tr><td>{@code component}</td><td>path of the array or image in the store</td></tr>
+ *   <tr><td>{@code level}</td><td>which scale of an OME-Zarr image; 0 (default) is the finest</td></tr>
+ *   <tr><td>{@code select}</td><td>an index of each axis that blocks do not have, {@code
+ *     "t:0,c:1"}</td></tr>
+ *   <tr><td>{@code blockShape}</td><td>elements per axis of a block; by default whole chunks of some
+ *     MiB</td></tr>
+ *   <tr><td>{@code as}</td><td>{@code float} or {@code double}: converts the values</td></tr>
+ *   <tr><td>{@code missing}</td><td>{@code fill} (default) or {@code error}: what a chunk is that
+ *     is not stored</td></tr>
+ * </table>
+ *
+ * @param path the store, as the user wrote it
+ * @param component path in the store, "" for its root
+ * @param level number of a scale, if given
+ * @param select selected indices, "" for none
+ * @param blockShape elements per axis, if given
+ * @param as the type to convert to, if given
+ * @param missing true if a missing chunk is an error, if given
+ */
+public record ZarrOptions(
+    String path,
+    String component,
+    Optional<Integer> level,
+    String select,
+    Optional<String> blockShape,
+    Optional<ElementType> as,
+    Optional<Boolean> missing)
+    implements BlockFormat {
+  static final String COMPONENT = "component";
+  static final String LEVEL = "level";
+  static final String MISSING = "missing";
+
+  private static final List<String> NAMES =
+      List.of(FormatOptions.PATH, COMPONENT, LEVEL, ArrayView.SELECT, BLOCK_SHAPE, AS, MISSING);
+
+  /**
+   * Reads the options.
+   *
+   * @param options a user's options, or the properties of a catalog's table, which hold them too
+   * @throws IllegalArgumentException if there is not exactly one path, or an option or a value is
+   *     unknown
+   */
+  static ZarrOptions of(CaseInsensitiveStringMap options) {
+    FormatOptions given = new FormatOptions(ZarrDataSource.FORMAT, "store", NAMES, options);
+    return new ZarrOptions(
+        given.path(),
+        given.given(COMPONENT).map(ZarrOptions::component).orElse(""),
+        given.given(LEVEL).map(ZarrOptions::level),
+        given.given(ArrayView.SELECT).orElse(""),
+        given.given(BLOCK_SHAPE),
+        given.as(),
+        given.given(MISSING).map(ZarrOptions::missing));
+  }
+
+  private static String component(String text) {
+    String path = text.trim().replaceAll("^/+|/+$", "");
+    if (List.of(path.split("/")).contains("..")) {
+      throw new IllegalArgumentException(
+          "Option component is '%s'; expected a path inside the store".formatted(text));
+    }
+    return path;
+  }
+
+  private static int level(String text) {
+    if (!text.trim().matches("\\d{1,4}")) {
+      throw new IllegalArgumentException(
+          "Option level is '%s'; expected the number of a scale, 0 for the finest".formatted(text));
+    }
+    return Integer.parseInt(text.trim());
+  }
+
+  private static boolean missing(String text) {
+    return switch (text.trim().toLowerCase(Locale.ROOT)) {
+      case "fill" -> false;
+      case "error" -> true;
+      default ->
+          throw new IllegalArgumentException(
+              "Option missing is '%s'; expected 'fill' or 'error'".formatted(text));
+    };
+  }
+
+  @Override
+  public ZarrOptions overriddenBy(CaseInsensitiveStringMap query) {
+    ZarrOptions asked = of(FormatOptions.ofQuery(query, path));
+    return new ZarrOptions(
+        path,
+        asked.component.isEmpty() ? component : asked.component,
+        asked.level.or(() -> level),
+        asked.select.isBlank() ? select : asked.select,
+        asked.blockShape.or(() -> blockShape),
+        asked.as.or(() -> as),
+        asked.missing.or(() -> missing));
+  }
+
+  @Override
+  public String name() {
+    return ZarrDataSource.FORMAT;
+  }
+
+  @Override
+  public String holds() {
+    return "a path names one array";
+  }
+
+  @Override
+  public Map<String, Object> readOptions() {
+    Map<String, Object> options = new LinkedHashMap<>();
+    options.put(COMPONENT, component.isEmpty() ? null : component);
+    options.put(LEVEL, level.orElse(null));
+    options.put(ArrayView.SELECT, select.isBlank() ? null : select);
+    options.put(BLOCK_SHAPE, blockShape.orElse(null));
+    options.put(AS, as.orElse(null));
+    options.put(MISSING, missing.map(error -> error ? "error" : "fill").orElse(null));
+    return options;
+  }
+
+  @Override
+  public Optional<BlockSource> source(Configuration conf) {
+    return ErrorBoundary.FILES
+        .call(() -> ZarrNode.find(path, component, conf))
+        .map(node -> node.array().isPresent() ? ofArray(node) : ofImage(node, conf));
+  }
+
+  private BlockSource ofArray(ZarrNode node) {
+    level.ifPresent(
+        number -> {
+          throw new IllegalArgumentException(
+              "Option level is %s, and %s is an array; expected the group of an OME-Zarr image"
+                  .formatted(number, node.directory()));
+        });
+    return ZarrSource.of(node, node.array().orElseThrow(), List.of(), this);
+  }
+
+  private BlockSource ofImage(ZarrNode group, Configuration conf) {
+    Multiscales image =
+        ErrorBoundary.FILES.call(
+            () ->
+                group
+                    .multiscales()
+                    .orElseThrow(
+                        () ->
+                            new IllegalArgumentException(
+                                "%s is a group and no image of OME-Zarr; name one of its arrays with the option component"
+                                    .formatted(group.directory()))));
+    int number = level.orElse(0);
+    if (number >= image.levels().size()) {
+      throw new IllegalArgumentException(
+          "Option level is %s; %s has the levels 0 to %s"
+              .formatted(number, group.directory(), image.levels().size() - 1));
+    }
+    Multiscales.Level scale = image.levels().get(number);
+    ZarrNode node = ErrorBoundary.FILES.call(() -> group.child(component(scale.path()), conf));
+    ZarrArray array =
+        node.array()
+            .orElseThrow(
+                () ->
+                    new IllegalArgumentException(
+                        "%s is a group; expected the array of level %s"
+                            .formatted(node.directory(), number)));
+    int rank = array.shape().rank();
+    List<Double> spacing = scale.spacing().size() == rank ? scale.spacing() : List.of();
+    return ZarrSource.of(
+        node, image.axes().size() == rank ? array.named(image.axes()) : array, spacing, this);
+  }
+
+  @Override
+  public BlockSink sink(Configuration conf) {
+    throw readOnly();
+  }
+
+  @Override
+  public void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {
+    throw readOnly();
+  }
+
+  private static UnsupportedOperationException readOnly() {
+    return new UnsupportedOperationException(
+        "format zarr reads arrays and does not write them; write format npy");
+  }
+}

@@ -1,0 +1,179 @@
+package org.tilespark.spark.source.zarr;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockGrid;
+import org.tilespark.spark.source.BlockReader;
+import org.tilespark.spark.source.BlockSource;
+import org.tilespark.spark.source.ChunkGrid;
+
+/**
+ * One array of a store, and how it is cut into blocks; all facts that a task needs. Immutable.
+ *
+ * @param path the array's directory, with scheme and authority
+ * @param stamp the document of its metadata: an array whose metadata were written since is another
+ * @param array the array
+ * @param view the part of it that is read
+ * @param spacing distance between neighbours along each axis of the array; may be empty
+ * @param columnType element type of the columns
+ * @param missingIsError true if a chunk that is not stored is an error
+ * @param grid the tiling
+ */
+record ZarrSource(
+    String path,
+    ZarrNode.Stamp stamp,
+    ZarrArray array,
+    ArrayView view,
+    List<Double> spacing,
+    ElementType columnType,
+    boolean missingIsError,
+    BlockGrid grid)
+    implements BlockSource {
+  /**
+   * Metadata of the column {@code values}: the name of each axis of the stored array that was read,
+   * "" where it has none.
+   */
+  static final String NAMES = "zarr.dimensionNames";
+
+  /** Metadata of the column {@code values}: distances between neighbours, as they are stored. */
+  static final String SPACING = "zarr.spacing";
+
+  /** File systems that know which machines have a file's bytes. */
+  private static final Set<String> WITH_HOSTS = Set.of("hdfs", "viewfs");
+
+  /**
+   * The source that the options ask for.
+   *
+   * @param spacing distance between neighbours along each axis; may be empty
+   * @throws IllegalArgumentException if {@code select} or {@code blockShape} does not fit the array
+   */
+  static ZarrSource of(ZarrNode node, ZarrArray array, List<Double> spacing, ZarrOptions options) {
+    ArrayView view = ArrayView.of(array, options.select());
+    ElementType columnType = options.as().orElse(array.type().columnType());
+    BlockGrid grid =
+        BlockGrid.ofChunks(
+            options.blockShape(),
+            chunks(array, view),
+            view.blockAxes(array.layout().shape()),
+            columnType,
+            array.type().parts());
+    return new ZarrSource(
+        node.directory().toString(),
+        node.stamp(),
+        array,
+        view,
+        spacing,
+        columnType,
+        options.missing().orElse(false),
+        grid);
+  }
+
+  /** The chunks, in the axes of blocks. */
+  private static ChunkGrid chunks(ZarrArray array, ArrayView view) {
+    return new ChunkGrid(view.extents(), view.blockAxes(array.layout().leaf()));
+  }
+
+  /** True if blocks hold parts of chunks, each of which is then decoded for several blocks. */
+  boolean cutsChunks() {
+    return chunks(array, view).isCutBy(Shape.of(grid.blockShape()));
+  }
+
+  /** Empty where blocks would cut chunks. */
+  @Override
+  public Optional<BlockSource> inBlocks(Shape shape) {
+    return chunks(array, view).isCutBy(shape)
+        ? Optional.empty()
+        : grid.inBlocks(shape)
+            .map(
+                blocks ->
+                    new ZarrSource(
+                        path, stamp, array, view, spacing, columnType, missingIsError, blocks));
+  }
+
+  @Override
+  public String format() {
+    return ZarrDataSource.FORMAT;
+  }
+
+  @Override
+  public String description() {
+    boolean sharded = array.layout() instanceof ChunkLayout.Shard;
+    return "%s%s in %s of %s"
+        .formatted(
+            array.type().numpyName(),
+            array.shape(),
+            sharded ? "shards" : "chunks",
+            array.layout().shape());
+  }
+
+  @Override
+  public int storedBytes() {
+    return array.type().elementBytes();
+  }
+
+  @Override
+  public boolean isComplex() {
+    return array.type().isComplex();
+  }
+
+  @Override
+  public ArrayMetadata metadata() {
+    NpyType type = array.type();
+    NpyType known =
+        columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
+    MetadataBuilder stored = new MetadataBuilder();
+    stored.putStringArray(NAMES, view.ofKept(array.names()).toArray(new String[0]));
+    if (!spacing.isEmpty()) {
+      double[] kept = view.ofKept(spacing).stream().mapToDouble(Double::doubleValue).toArray();
+      stored.putDoubleArray(SPACING, kept);
+    }
+    return ArrayMetadata.of(stored.build())
+        .withExtents(Shape.of(grid.extents()))
+        .withBlockShape(Shape.of(grid.blockShape()))
+        .withAxes("xyz".substring(0, grid.rank()))
+        .withFileType(known.descr());
+  }
+
+  /** The object of a chunk or shard. */
+  Path object(long[] place) {
+    return new Path(new Path(path), array.keys().of(place));
+  }
+
+  /**
+   * The objects of a box's first and last element, at the length that they have without codecs;
+   * none where to ask for an object's machines would be a request to a store that has none.
+   */
+  @Override
+  public List<Chunk> chunks(long[] offset, long[] size) {
+    if (!WITH_HOSTS.contains(new Path(path).toUri().getScheme())) {
+      return List.of();
+    }
+    Shape chunk = array.layout().shape();
+    long[] first = view.offset(offset);
+    long[] last = view.size(size);
+    for (int axis = 0; axis < first.length; axis++) {
+      last[axis] = (first[axis] + last[axis] - 1) / chunk.extent(axis);
+      first[axis] /= chunk.extent(axis);
+    }
+    long bytes = chunk.elements() * storedBytes();
+    Chunk ofFirst = new Chunk(object(first).toString(), 0, bytes);
+    return java.util.Arrays.equals(first, last)
+        ? List.of(ofFirst)
+        : List.of(ofFirst, new Chunk(object(last).toString(), 0, bytes));
+  }
+
+  @Override
+  public BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer) {
+    return new ZarrBlockReader(this, conf, allocator, transposer);
+  }
+}
