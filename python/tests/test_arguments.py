@@ -57,6 +57,7 @@ CALLS = {
     "read_npy_blocks": lambda g, wrong: ts.read_npy(g.file, wrong),
     "read_npy_dtype": lambda g, wrong: ts.read_npy(g.file, dtype=wrong),
     "read_npy_spacing": lambda g, wrong: ts.read_npy(g.file, spacing=wrong),
+    "read_zarr_path": lambda g, wrong: ts.read_zarr(wrong),
     "read_npy_spark": lambda g, wrong: ts.read_npy(g.file, spark=wrong),
     "from_dataframe_df": lambda g, wrong: ts.from_dataframe(wrong),
     "from_dataframe_batch": lambda g, wrong: ts.from_dataframe(g.x.df, batch=wrong),

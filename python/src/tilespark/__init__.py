@@ -8,7 +8,7 @@ from importlib import metadata as _metadata
 
 from . import fft, linalg
 from ._array import BlockArray, concatenate, from_numpy, stack
-from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy
+from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
@@ -41,6 +41,7 @@ __all__ = [
     "linalg",
     "pairs_above",
     "read_npy",
+    "read_zarr",
     "row_argmax",
     "stack",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ from ._sql import call, numbers
 from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import StructType
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -44,23 +45,9 @@ def read_npy(
         InvalidInputError: if the file is missing or is no .npy file.
     """
     spark = session(spark)
-    reader = spark.read.format("npy")
-    if dtype is not None:
-        name = numpy_dtype(dtype).name
-        wanted = {"float32": "float", "float64": "double"}.get(name)
-        if wanted is None:
-            raise UnsupportedError(f"read_npy(dtype={name!r}): expected float32 or float64; or .astype({name!r}) after reading")
-        reader = reader.option("as", wanted)
     file = location("path", path)
     try:
-        with translated():
-            df = reader.load(file)
-            schema = df.schema
-            if blocks is not None:
-                kind = _blocks.kind_of(schema)
-                extents = _blocks.stated_extents(schema, kind)
-                assert extents is not None
-                df = reader.option("blockShape", numbers(_blocks.stored_block_shape(blocks, extents, (), False))).load(file)
+        df, _ = _stored(spark.read.format("npy"), "read_npy", file, blocks, dtype)
     except TileSparkError:
         vector = _vector(_transfer.local_path(spark, path))
         if vector is None:
@@ -68,6 +55,78 @@ def read_npy(
         return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
     array = BlockArray(df)
     array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
+    return array
+
+
+def _stored(
+    reader: DataFrameReader, maker: str, path: str, blocks: int | Sequence[int] | None, dtype: Any
+) -> tuple[DataFrame, StructType]:
+    """The blocks of a stored array, and their schema."""
+    if dtype is not None:
+        name = numpy_dtype(dtype).name
+        wanted = {"float32": "float", "float64": "double"}.get(name)
+        if wanted is None:
+            raise UnsupportedError(f"{maker}(dtype={name!r}): expected float32 or float64; or .astype({name!r}) after reading")
+        reader = reader.option("as", wanted)
+    with translated():
+        df = reader.load(path)
+        schema = df.schema
+        if blocks is not None:
+            kind = _blocks.kind_of(schema)
+            extents = _blocks.stated_extents(schema, kind)
+            assert extents is not None
+            names = schema["values"].metadata.get("zarr.dimensionNames", extents)
+            dropped = tuple(range(len(extents) - len(names)))
+            shape = _blocks.stored_block_shape(blocks, extents[len(dropped) :], dropped, False)
+            df = reader.option("blockShape", numbers(shape)).load(path)
+    return df, schema
+
+
+def read_zarr(
+    path: str | os.PathLike[str],
+    component: str | None = None,
+    *,
+    level: int | None = None,
+    select: str | Mapping[str, int] | None = None,
+    blocks: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    spacing: float | Sequence[float] | None = None,
+    missing: str | None = None,
+    spark: SparkSession | None = None,
+) -> BlockArray:
+    """An array of a Zarr store, of version 2 or 3, with the names of its axes. Its chunks are read when they are computed with.
+
+    Args:
+        path: of the store or of an array in it; local, or of any file system that Spark reads.
+        component: path of the array, or of an image of OME-Zarr, in the store.
+        level: which scale of an image; 0, the default, is the finest.
+        select: an index of each axis to leave out, ``{"t": 0, "c": 1}``, by name or number; 1 to 3 axes must be left.
+        blocks: as of :func:`read_npy`; by default whole chunks.
+        dtype: ``float32`` or ``float64`` to convert while reading; by default the array's own type.
+        spacing: distance between neighbours along the axes; by default the scale of an image.
+        missing: ``"fill"``, the default, takes the fill value for chunks that are not stored; ``"error"`` raises.
+        spark: the session; by default the active one.
+
+    Raises:
+        InvalidInputError: if there is no array, or it has what cannot be read.
+    """
+    reader = session(spark).read.format("zarr")
+    if isinstance(select, Mapping):
+        select = ",".join(f"{axis}:{index}" for axis, index in select.items())
+    for name, value in (("component", component), ("level", level), ("select", select), ("missing", missing)):
+        if value is not None:
+            reader = reader.option(name, str(value))
+    df, schema = _stored(reader, "read_zarr", location("path", path), blocks, dtype)
+    stored = schema["values"].metadata
+    names: Sequence[str] = stored["zarr.dimensionNames"]
+    scale: Sequence[float] = stored.get("zarr.spacing", ())
+    kind = _blocks.kind_of(schema)
+    array = BlockArray(df, dropped=tuple(range(kind.rank - len(names))))  # of a vector the axis of extent 1
+    named = len(set(names)) == len(names) and all(names)
+    array._labels = Labels(
+        dims=tuple(names) if named else None,
+        spacing=checked_spacing(spacing, array.ndim) if spacing is not None else tuple(scale) or None,
+    )
     return array
 
 

@@ -31,6 +31,7 @@ import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.options.RowPolicy;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.npy.NpyDataSource;
+import org.tilespark.spark.source.zarr.ZarrDataSource;
 
 /**
  * The API that users write against is recorded in {@code api.txt}, and changes of it are seen.
@@ -66,7 +67,11 @@ class PublicApiTest {
           Metric.class,
           Missing.class);
   private static final List<Class<?>> NAMED =
-      List.of(TileSparkExtensions.class, TileSparkPlugin.class, NpyDataSource.class);
+      List.of(
+          TileSparkExtensions.class,
+          TileSparkPlugin.class,
+          NpyDataSource.class,
+          ZarrDataSource.class);
 
   private static final Set<String> OF_ANY_OBJECT = Set.of("equals", "hashCode", "toString");
 
@@ -116,10 +121,12 @@ class PublicApiTest {
     for (TableFunctions function : TableFunctions.values()) {
       lines.add("sql " + function.signature());
     }
-    Class<?> npy = Class.forName(NpyDataSource.class.getPackageName() + ".NpyOptions");
-    for (Class<?> options : List.of(npy, BlockFormat.class)) {
-      for (String option : constants(options)) {
-        lines.add("npy " + option);
+    for (String format : List.of("npy.Npy", "zarr.Zarr")) {
+      Class<?> own = Class.forName("org.tilespark.spark.source." + format + "Options");
+      for (Class<?> options : List.of(own, BlockFormat.class)) {
+        for (String option : constants(options)) {
+          lines.add(format.replaceAll("[.].*", " ") + option);
+        }
       }
     }
     for (ConfigKey<?> key : TileSparkConf.all()) {

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import org.tilespark.spark.numpy.HalfFloat;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
 
 /**
@@ -94,10 +96,17 @@ record FillValue(long real, long imag) implements Serializable {
       }
     }
     return switch (type.partBytes()) {
-      case 2 -> HalfFloat.fromFloatBits(Float.floatToRawIntBits((float) value)) & 0xffff;
+      case 2 -> half(value);
       case 4 -> Float.floatToRawIntBits((float) value) & 0xffffffffL;
       default -> Double.doubleToRawLongBits(value);
     };
+  }
+
+  private static long half(double value) {
+    byte[] element = new byte[NpyType.FLOAT16.elementBytes()];
+    new NpyEncoder(ElementType.FLOAT64, NpyType.FLOAT16, false)
+        .encode(HostMemory.ofArray(new double[] {value}), HostMemory.ofArray(element), 0);
+    return (element[1] & 0xff) << 8 | element[0] & 0xff;
   }
 
   private static IllegalArgumentException wrong(JsonNode node, NpyType type) {

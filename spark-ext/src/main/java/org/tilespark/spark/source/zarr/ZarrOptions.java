@@ -50,12 +50,14 @@ public record ZarrOptions(
     Optional<ElementType> as,
     Optional<Boolean> missing)
     implements BlockFormat {
+  static final String PATH = FormatOptions.PATH;
+  static final String SELECT = ArrayView.SELECT;
   static final String COMPONENT = "component";
   static final String LEVEL = "level";
   static final String MISSING = "missing";
 
   private static final List<String> NAMES =
-      List.of(FormatOptions.PATH, COMPONENT, LEVEL, ArrayView.SELECT, BLOCK_SHAPE, AS, MISSING);
+      List.of(PATH, COMPONENT, LEVEL, SELECT, BLOCK_SHAPE, AS, MISSING);
 
   /**
    * Reads the options.
@@ -70,7 +72,7 @@ public record ZarrOptions(
         given.path(),
         given.given(COMPONENT).map(ZarrOptions::component).orElse(""),
         given.given(LEVEL).map(ZarrOptions::level),
-        given.given(ArrayView.SELECT).orElse(""),
+        given.given(SELECT).orElse(""),
         given.given(BLOCK_SHAPE),
         given.as(),
         given.given(MISSING).map(ZarrOptions::missing));
@@ -131,7 +133,7 @@ public record ZarrOptions(
     Map<String, Object> options = new LinkedHashMap<>();
     options.put(COMPONENT, component.isEmpty() ? null : component);
     options.put(LEVEL, level.orElse(null));
-    options.put(ArrayView.SELECT, select.isBlank() ? null : select);
+    options.put(SELECT, select.isBlank() ? null : select);
     options.put(BLOCK_SHAPE, blockShape.orElse(null));
     options.put(AS, as.orElse(null));
     options.put(MISSING, missing.map(error -> error ? "error" : "fill").orElse(null));
