@@ -1,0 +1,245 @@
+"""Arrays of Zarr, written by zarr-python and numcodecs, beside what zarr-python reads of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tilespark as ts
+from pyspark.sql import SparkSession
+
+zarr = pytest.importorskip("zarr", reason="needs Python 3.11 or newer")
+numcodecs = pytest.importorskip("numcodecs")
+
+from zarr.codecs import (  # noqa: E402
+    BloscCodec,
+    BytesCodec,
+    Crc32cCodec,
+    GzipCodec,
+    ShardingCodec,
+    TransposeCodec,
+    ZstdCodec,
+)
+
+TYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float16 float32 float64 complex64 complex128".split()
+SHAPE, CHUNK = (13, 11, 20), (5, 4, 6)
+
+
+def data(dtype: str, shape: tuple[int, ...] = SHAPE) -> Any:
+    """Values that repeat enough to be compressed, and of which no neighbours are alike."""
+    count = int(np.prod(shape))
+    numbers = np.arange(count) * 7 % 251
+    if dtype.startswith("complex"):
+        return (numbers - 1j * numbers[::-1]).astype(dtype).reshape(shape)
+    return (numbers % 2 if dtype == "bool" else numbers % 120).astype(dtype).reshape(shape)
+
+
+def same(found: ts.BlockArray, expected: Any) -> None:
+    """Compares types as blocks hold them, and bits."""
+    values = found.compute()
+    assert values.shape == expected.shape
+    np.testing.assert_array_equal(values, expected)
+
+
+def write2(path: Path, array: Any, chunk: tuple[int, ...], **options: Any) -> None:
+    made = zarr.create_array(path, shape=array.shape, dtype=array.dtype, chunks=chunk, zarr_format=2, **options)
+    made[...] = array
+
+
+def write3(path: Path, array: Any, chunk: tuple[int, ...], codecs: list[Any], **options: Any) -> None:
+    """With any chain of codecs, also those that create_array takes no part of."""
+    metadata = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(array.shape),
+        "data_type": array.dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunk)}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": [0, 0] if array.dtype.kind == "c" else False if array.dtype.kind == "b" else 0,
+        "codecs": [each.to_dict() for each in codecs],
+        "attributes": {},
+    } | options
+    path.mkdir()
+    (path / "zarr.json").write_text(json.dumps(metadata))
+    zarr.open_array(path, mode="r+")[...] = array
+
+
+@pytest.mark.parametrize("endian", ["<", ">"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_types_and_orders_of_version_2(spark: SparkSession, tmp_path: Path, order: str, endian: str) -> None:
+    for dtype in TYPES:
+        array = data(dtype)
+        write2(tmp_path / dtype, array.astype(array.dtype.newbyteorder(endian)), CHUNK, order=order, fill_value=0)
+        same(ts.read_zarr(tmp_path / dtype), array)
+
+
+@pytest.mark.parametrize("endian", ["little", "big"])
+@pytest.mark.parametrize("transpose", [None, (2, 0, 1), (2, 1, 0)])
+def test_types_and_orders_of_version_3(
+    spark: SparkSession, tmp_path: Path, transpose: tuple[int, ...] | None, endian: str
+) -> None:
+    for dtype in TYPES:
+        array = data(dtype)
+        codecs = [] if transpose is None else [TransposeCodec(order=transpose)]
+        write3(tmp_path / dtype, array, CHUNK, [*codecs, BytesCodec(endian=endian), ZstdCodec()])
+        same(ts.read_zarr(tmp_path / dtype), array)
+
+
+COMPRESSORS = {
+    "none": None,
+    "zstd": numcodecs.Zstd(3),
+    "zlib": numcodecs.Zlib(5),
+    "gzip": numcodecs.GZip(5),
+    "lz4": numcodecs.LZ4(),
+} | {
+    f"blosc-{codec}-{shuffle}-{level}": numcodecs.Blosc(codec, clevel=level, shuffle=shuffle)
+    for codec, shuffle, level in itertools.product(numcodecs.blosc.list_compressors(), (0, 1, 2), (1, 5, 9))
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "float64", "uint8", "complex128"])
+def test_compressors(spark: SparkSession, tmp_path: Path, dtype: str) -> None:
+    array = data(dtype, (70, 90, 60))
+    array[3:40, 5:50] = 1  # long matches
+    random = np.random.default_rng(7)
+    array[50:, :, :] = np.frombuffer(random.bytes(array[50:].nbytes), "u1").view(dtype).reshape(array[50:].shape)
+    array[~np.isfinite(array)] = 0
+    for name, compressor in COMPRESSORS.items():
+        write2(tmp_path / name, array, (33, 64, 60), compressors=compressor)
+        same(ts.read_zarr(tmp_path / name), array)
+
+
+def test_codecs_of_version_3(spark: SparkSession, tmp_path: Path) -> None:
+    array = data("float32")
+    chains: list[list[Any]] = [
+        [BytesCodec()],
+        [BytesCodec(), GzipCodec(level=5)],
+        [BytesCodec(), Crc32cCodec()],
+        [BytesCodec(), ZstdCodec(level=1, checksum=True), Crc32cCodec()],
+        [BytesCodec(), GzipCodec(), ZstdCodec(), Crc32cCodec()],
+        [BytesCodec(), BloscCodec(typesize=4, cname="lz4", shuffle="bitshuffle")],
+    ]
+    for location, chain in itertools.product(("start", "end"), chains):
+        chains = chains + [[ShardingCodec(chunk_shape=(5, 2, 3), codecs=chain, index_location=location)]]
+    nested = ShardingCodec(chunk_shape=(5, 4, 2), codecs=[ShardingCodec(chunk_shape=(5, 2, 1), codecs=chains[4])])
+    # zarr-python compares inner shapes with a shard's as if it were not transposed: these divide both.
+    chains += [[nested], [TransposeCodec(order=(2, 0, 1)), ShardingCodec(chunk_shape=(3, 1, 2), codecs=chains[1])]]
+    chains += [
+        [
+            TransposeCodec(order=(1, 2, 0)),
+            ShardingCodec(chunk_shape=(2, 3, 6), codecs=[TransposeCodec(order=(2, 1, 0)), BytesCodec(endian="big")]),
+        ]
+    ]
+    transposed = [TransposeCodec(order=(2, 0, 1)), TransposeCodec(order=(1, 2, 0))]
+    for number, codecs in enumerate(chains):
+        path = tmp_path / str(number)
+        write3(path, array, (6, 6, 6) if codecs[0] in transposed else (5, 4, 6), codecs)
+        same(ts.read_zarr(path), array)
+        same(ts.read_zarr(path, blocks=(7, 3, 4)), array)
+
+
+def test_keys(spark: SparkSession, tmp_path: Path) -> None:
+    array = data("int16")
+    for name, separator in itertools.product(("default", "v2"), "./"):
+        path = tmp_path / f"{name}{ord(separator)}"
+        encoding = {"name": name, "configuration": {"separator": separator}}
+        write3(path, array, CHUNK, [BytesCodec()], chunk_key_encoding=encoding)
+        same(ts.read_zarr(path), array)
+    for separator in "./":
+        path = tmp_path / f"old{ord(separator)}"
+        write2(path, array, CHUNK, chunk_key_encoding={"name": "v2", "separator": separator})
+        same(ts.read_zarr(path), array)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_fill_values(spark: SparkSession, tmp_path: Path, version: int) -> None:
+    fills = [
+        ("float32", np.nan),
+        ("float32", -np.inf),
+        ("float64", 0.1),
+        ("float16", np.inf),
+        ("int64", -(2**63)),
+        ("uint32", 2**32 - 1),
+        ("int8", -128),
+        ("bool", True),
+        ("complex64", complex(1, np.nan)),
+        ("complex128", complex(-0.0, np.inf)),
+    ]
+    for number, (dtype, fill) in enumerate(fills):
+        path = tmp_path / str(number)
+        made = zarr.create_array(path, shape=(9, 8), dtype=dtype, chunks=(4, 3), fill_value=fill, zarr_format=version)
+        made[5, 4] = 1
+        same(ts.read_zarr(path), made[...])
+        assert np.signbit(ts.read_zarr(path).compute().real[0, 0]) == np.signbit(made[0, 0].real)
+
+
+def test_vectors_and_selections(spark: SparkSession, tmp_path: Path) -> None:
+    vector = data("float32", (23,))
+    write3(tmp_path / "v", vector, (5,), [BytesCodec()])
+    same(ts.read_zarr(tmp_path / "v"), vector)
+    five = data("int32", (2, 3, 5, 7, 6))
+    write3(tmp_path / "5", five, (1, 2, 3, 4, 5), [BytesCodec()], dimension_names=["t", "c", "z", "y", None])
+    read = ts.read_zarr(tmp_path / "5", select={"t": 1, "c": -1})
+    same(read, five[1, -1])
+    same(ts.read_zarr(tmp_path / "5", select="t:0,2:4"), five[0, :, 4])
+    same(ts.read_zarr(tmp_path / "5", select={"t": 0, "c": 1, "z": 2, "y": 3}), five[0, 1, 2, 3])
+    with pytest.raises(ts.TileSparkError, match="select an index of the others, as in 't:0,c:0'"):
+        ts.read_zarr(tmp_path / "5")
+    with pytest.raises(ts.TileSparkError, match="names no axis"):
+        ts.read_zarr(tmp_path / "5", select={"w": 1})
+
+
+def test_groups_and_images(spark: SparkSession, tmp_path: Path) -> None:
+    for version in (2, 3):
+        root = zarr.open_group(tmp_path / str(version), mode="w", zarr_format=version)
+        image = root.create_group("image")
+        fine = data("uint16", (4, 8, 12))
+        for level, array in enumerate((fine, fine[:, ::2, ::2])):
+            image.create_array(str(level), data=array, chunks=(2, 4, 4))
+        multiscales = [
+            {
+                "axes": [{"name": name, "type": "space"} for name in "zyx"],
+                "datasets": [
+                    {"path": str(level), "coordinateTransformations": [{"type": "scale", "scale": [2.0, 0.5 * 2**level, 0.25]}]}
+                    for level in (0, 1)
+                ],
+                "coordinateTransformations": [{"type": "scale", "scale": [1.0, 1.0, 2.0]}],
+            }
+        ]
+        image.attrs.update({"multiscales": multiscales} if version == 2 else {"ome": {"version": "0.5", "multiscales": multiscales}})
+        zarr.consolidate_metadata(tmp_path / str(version))
+        read = ts.read_zarr(tmp_path / str(version), component="image", level=1)
+        same(read, fine[:, ::2, ::2])
+        assert read.dims == ("z", "y", "x")
+        assert read.spacing == (2.0, 1.0, 0.5)
+        same(ts.read_zarr(tmp_path / str(version) / "image"), fine)
+        same(ts.read_zarr(tmp_path / str(version), "image/1"), fine[:, ::2, ::2])
+        with pytest.raises(ts.TileSparkError, match="no image of OME-Zarr"):
+            ts.read_zarr(tmp_path / str(version))
+        with pytest.raises(ts.TileSparkError, match="levels 0 to 1"):
+            ts.read_zarr(tmp_path / str(version), "image", level=2)
+        with pytest.raises(ts.TileSparkError, match="it has .*image"):
+            ts.read_zarr(tmp_path / str(version), "picture")
+
+
+def test_names_of_xarray(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    values = data("float64", (6, 9))
+    xarray.Dataset({"t2m": (("lat", "lon"), values)}).to_zarr(tmp_path / "x", zarr_format=2)
+    read = ts.read_zarr(tmp_path / "x", "t2m")
+    same(read, values)
+    assert read.dims == ("lat", "lon")
+
+
+def test_slices_and_conversion(spark: SparkSession, tmp_path: Path) -> None:
+    array = data("uint16", (40, 50))
+    write3(tmp_path / "a", array, (8, 8), [BytesCodec(), ZstdCodec()])
+    (tmp_path / "a" / "c" / "0" / "0").write_bytes(b"damaged")
+    read = ts.read_zarr(tmp_path / "a", dtype="float32")
+    same(read[16:33, 9:40], array[16:33, 9:40].astype("float32"))
+    with pytest.raises(ts.TileSparkError, match="c/0/0: zstd"):
+        read.compute()
