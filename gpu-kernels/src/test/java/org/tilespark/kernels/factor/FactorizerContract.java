@@ -153,8 +153,10 @@ public abstract class FactorizerContract {
       double[] gradedRows = random(m, n, 5);
       double[] gradedColumns = random(m, n, 6);
       for (int i = 0; i < m * n; i++) {
-        gradedRows[i] *= Math.pow(10, -300 + 600.0 * (i / n) / Math.max(1, m - 1));
-        gradedColumns[i] *= Math.pow(10, -300 + 600.0 * (i % n) / Math.max(1, n - 1));
+        int row = i / n;
+        int col = i % n;
+        gradedRows[i] *= Math.pow(10, -300 + 600.0 * row / Math.max(1, m - 1));
+        gradedColumns[i] *= Math.pow(10, -300 + 600.0 * col / Math.max(1, n - 1));
       }
       cases.add(new Case("graded rows", m, n, gradedRows));
       cases.add(new Case("graded columns", m, n, gradedColumns));
@@ -376,7 +378,7 @@ public abstract class FactorizerContract {
     double[] expected = new double[n * n];
     factorizer().qrR(n, n, memory(a), memory(expected));
     HostMemory bytes = HostMemory.ofArray(new byte[n * n * 8]);
-    HostMemory direct = HostMemory.ofDirectBuffer(BUFFER).slice(8, n * n * 8);
+    HostMemory direct = HostMemory.ofDirectBuffer(BUFFER).slice(8, 8L * n * n);
     for (HostMemory place : List.of(bytes, direct)) {
       memory(a).copyTo(place);
       double[] r = new double[n * n];
