@@ -67,7 +67,7 @@ class KeptTest extends SparkTest {
             ARRAY.assertPermuted(Permutation.of(0, 1), counted.frame());
             ARRAY.assertPermuted(Permutation.of(1, 0), MatrixBlocks.transpose(counted.frame()));
             Dataset<Row> both = counted.frame().union(counted.frame());
-            assertEquals(2 * ARRAY.blockCount(), both.count());
+            assertEquals(2L * ARRAY.blockCount(), both.count());
             Dataset<Row> joined =
                 counted
                     .frame()

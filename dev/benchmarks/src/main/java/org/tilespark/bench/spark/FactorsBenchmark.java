@@ -206,12 +206,12 @@ public final class FactorsBenchmark extends SparkBenchmark {
       noop(a);
       Supplier<?> query = each.ours().apply(a);
       for (int i = 0; i < number("warmups", 1); i++) {
-        query.get();
+        var ignored = query.get();
       }
       double[] seconds = new double[number("rounds", 3)];
       for (int i = 0; i < seconds.length; i++) {
         long start = System.nanoTime();
-        query.get();
+        var ignored = query.get();
         seconds[i] = (System.nanoTime() - start) / 1e9;
       }
       Arrays.sort(seconds);

@@ -50,7 +50,7 @@ final class BloscLz {
         out += length;
         continue;
       }
-      long length = (control >> 5) + 2;
+      long length = (control >> 5) + 2L;
       if (length == 9) {
         int more;
         do {

@@ -106,7 +106,7 @@ record FillValue(long real, long imag) implements Serializable {
     byte[] element = new byte[NpyType.FLOAT16.elementBytes()];
     new NpyEncoder(ElementType.FLOAT64, NpyType.FLOAT16, false)
         .encode(HostMemory.ofArray(new double[] {value}), HostMemory.ofArray(element), 0);
-    return (element[1] & 0xff) << 8 | element[0] & 0xff;
+    return (element[1] & 0xffL) << 8 | element[0] & 0xffL;
   }
 
   private static IllegalArgumentException wrong(JsonNode node, NpyType type) {
