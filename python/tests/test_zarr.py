@@ -1,4 +1,4 @@
-"""Arrays of Zarr, written by zarr-python and numcodecs, beside what zarr-python reads of them."""
+"""Arrays of Zarr, written by zarr-python and numcodecs, compared with what zarr-python reads of them."""
 
 from __future__ import annotations
 

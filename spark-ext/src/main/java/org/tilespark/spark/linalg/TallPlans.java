@@ -36,7 +36,7 @@ final class TallPlans {
    * Plans over a tall matrix, or over several of one size.
    *
    * @param a states its extents
-   * @param own columns of A; those behind them are of B, for messages
+   * @param own columns of A; those after them are of B, for messages
    * @param result type of the results: FLOAT32 or FLOAT64
    * @param asDataset turns a plan into a DataFrame
    */

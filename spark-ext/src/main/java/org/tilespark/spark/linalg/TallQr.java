@@ -92,7 +92,7 @@ final class TallQr {
    * The factorization of a matrix, or of several of one size.
    *
    * @param a real blocks that state their extents, more rows than columns
-   * @param own columns of A; those behind them are of B, for messages
+   * @param own columns of A; those after them are of B, for messages
    * @param asDataset turns a plan into a DataFrame
    */
   static TallQr of(
@@ -102,7 +102,7 @@ final class TallQr {
 
   /**
    * The factorization of [1 | A], where 1 is a column of ones: R has the columns' means in its
-   * first row and R of the centred matrix behind it. Nothing can be lifted.
+   * first row and R of the centred matrix after it. Nothing can be lifted.
    *
    * @param a of any extents, of which a strip of all columns fits a block
    */

@@ -7,7 +7,7 @@ import sun.misc.Unsafe;
 /**
  * Decodes BloscLZ, the codec of c-blosc's own.
  *
- * <p>The stream is a sequence of literals and matches, told apart by a control byte c:
+ * <p>The stream is a sequence of literals and matches, distinguished by a control byte c:
  *
  * <pre>
  * c below 32:  c + 1 literal bytes follow (of the first control byte the upper 3 bits do not count)
