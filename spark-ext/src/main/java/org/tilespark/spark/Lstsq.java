@@ -4,7 +4,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
 /**
- * What {@link MatrixBlocks#lstsq} gives, as matrix blocks.
+ * The results of {@link MatrixBlocks#lstsq}, as matrix blocks.
  *
  * @param x N x P, the solutions
  * @param residuals P x 1, for each column of B the sum of the squares of B - A X, whatever the rank

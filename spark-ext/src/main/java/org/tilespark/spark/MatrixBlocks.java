@@ -956,7 +956,7 @@ public final class MatrixBlocks {
    * matrix_svd}: those of its name in the column {@code factor}, without that column and with the
    * factor's extents stated. {@link #svd} and the like call it.
    *
-   * @param df such a table
+   * @param df a table with a column {@code factor}
    * @param factor as {@code "u"}
    * @throws IllegalArgumentException if there is no factor of this name
    */

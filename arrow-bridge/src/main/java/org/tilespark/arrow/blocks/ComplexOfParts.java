@@ -36,8 +36,8 @@ import org.tilespark.layout.Shape;
  * or column for each of C. An S that is exactly symmetric, as that of {@code A^H A} is, makes a C
  * that is exactly Hermitian.
  *
- * @param a what A is
- * @param b what B is
+ * @param a the numbers of A
+ * @param b the numbers of B
  */
 public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
   /** The numbers of an operand. */

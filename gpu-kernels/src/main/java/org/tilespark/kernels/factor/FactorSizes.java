@@ -3,7 +3,7 @@ package org.tilespark.kernels.factor;
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
-/** What all factorizers check before they begin, and the steps that need no LAPACK. */
+/** The checks of all factorizers before they begin, and the steps that need no LAPACK. */
 final class FactorSizes {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 

@@ -4,8 +4,8 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Factorises one dense matrix of doubles in host memory by LAPACK's methods; the one interface of
- * plain Java, OpenBLAS and cuSOLVER.
+ * Factorises one dense matrix of type double in host memory by LAPACK's methods; the one interface
+ * of plain Java, OpenBLAS and cuSOLVER.
  *
  * <p>Matrices are row-major without gaps: element {@code (i, j)} of a matrix of {@code (rows,
  * cols)} is double {@code i * cols + j}. A range may be on the heap or off it; it is borrowed for
@@ -109,7 +109,7 @@ public interface Factorizer extends AutoCloseable {
   /**
    * Solves a triangular system {@code T X = B} in place.
    *
-   * @param triangle which triangle of {@code t} is read, and how
+   * @param triangle the triangle of {@code t} that is read, and its form
    * @param t T (n, n)
    * @param b B (n, rightSides); gets X
    * @throws SingularMatrixException if an element of the diagonal is zero; B is as it was
@@ -120,7 +120,7 @@ public interface Factorizer extends AutoCloseable {
    * Solves {@code A X = B} in place with A's factors.
    *
    * @param lu A's factors (n, n) by {@link #lu}
-   * @param pivots those of {@link #lu}
+   * @param pivots the pivots of {@link #lu}
    * @param b B (n, rightSides); gets X
    * @throws SingularMatrixException if A is singular, exactly; B is as it was
    */
@@ -147,7 +147,7 @@ public interface Factorizer extends AutoCloseable {
    * The determinant of a matrix from its factors: sign 1 and logarithm 0 if n is 0.
    *
    * @param lu the factors (n, n) by {@link #lu}
-   * @param pivots those of {@link #lu}
+   * @param pivots the pivots of {@link #lu}
    */
   static SignLogDet slogdet(int n, HostMemory lu, int[] pivots) {
     FactorSizes.require("LU", lu, n, n);

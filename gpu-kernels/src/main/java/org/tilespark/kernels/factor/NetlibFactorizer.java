@@ -17,7 +17,8 @@ import sun.misc.Unsafe;
 
 /**
  * Factorises in plain Java, by the LAPACK 3.1 that f2j translated, which each distribution of Spark
- * brings. Matrices that are not in arrays of doubles are copied to arrays for the length of a call.
+ * brings. Matrices that are not in arrays of type double[] are copied to arrays for the length of a
+ * call.
  */
 public final class NetlibFactorizer extends LapackFactorizer {
   static {

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInstance;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** What each {@link Factorizer} does, by the definitions of the factors. */
+/** The contract of each {@link Factorizer}, by the definitions of the factors. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class FactorizerContract {
   static final double EPS = Math.ulp(1.0);

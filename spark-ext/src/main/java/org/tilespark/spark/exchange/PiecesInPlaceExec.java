@@ -59,7 +59,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    *
    * @param inputs columns of the child
    * @param keys columns of the output before those of the pieces
-   * @param produced what becomes of {@code inputs} after the keys, position by position
+   * @param produced the columns that {@code inputs} become, after the keys, in their order
    * @param shares the tasks that take the pieces, by positions in the output
    * @param order the order that a task needs, likewise
    * @param child plan that gives cached blocks
@@ -82,7 +82,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   }
 
   /**
-   * Who needs the pieces.
+   * The tasks that need the pieces.
    *
    * @param by columns of the pieces by which tasks take them
    * @param partitions parts that they are shared out to

@@ -6,7 +6,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
 /**
- * A matrix of doubles on the Java heap, row-major.
+ * A DOUBLE matrix on the Java heap, row-major.
  *
  * @param values at least {@code rows * cols}
  */

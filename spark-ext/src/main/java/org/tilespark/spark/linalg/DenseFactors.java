@@ -14,7 +14,7 @@ record DenseFactors(Factorizer lapack) {
   /**
    * The factors of a matrix, which may be overwritten.
    *
-   * @throws IllegalArgumentException if the matrix has no such factors
+   * @throws IllegalArgumentException if the matrix does not have these factors
    */
   List<Factor> of(FactorSpec spec, Dense a) {
     return switch (spec.made()) {
@@ -61,7 +61,7 @@ record DenseFactors(Factorizer lapack) {
    * X of A X = B.
    *
    * @param made {@link Factoring#SOLVE} or {@link Factoring#SOLVE_POSITIVE}
-   * @param factor of A: {@link Factoring#LU} or {@link Factoring#LOWER}
+   * @param factor A's factor: {@link Factoring#LU} or {@link Factoring#LOWER}
    * @param b B, which gets X
    */
   Dense solved(Factoring made, Dense factor, Dense b) {

@@ -600,7 +600,7 @@ public final class FactorPlans {
   /**
    * The factors of matrices that are one block each.
    *
-   * @param known what is known of each factor, in their order
+   * @param known the metadata of each factor, in their order
    * @param named true if a column names the factors
    */
   static LogicalPlan of(

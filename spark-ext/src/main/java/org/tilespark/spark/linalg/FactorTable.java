@@ -44,7 +44,7 @@ public final class FactorTable {
     return new MetadataBuilder().putMetadata(FACTORS, each.build()).build();
   }
 
-  /** What is known of a factor that is one block. */
+  /** The metadata of a factor that is one block. */
   static ArrayMetadata oneBlock(Shape extents) {
     return ArrayMetadata.empty()
         .withExtents(extents)
@@ -133,7 +133,7 @@ public final class FactorTable {
     return new Project(ScalaInterop.seq(columns), blocks);
   }
 
-  /** What is known of each factor, by its name; empty if nothing is stated. */
+  /** The metadata of each factor, by its name; empty if nothing is stated. */
   static Map<String, ArrayMetadata> known(Metadata ofNames) {
     if (!ofNames.contains(FACTORS)) {
       return Map.of();

@@ -2,7 +2,7 @@ package org.tilespark.spark.linalg;
 
 import java.util.List;
 
-/** What is made of a matrix A that is one block, and the names of the results. */
+/** The factorisations of a matrix A that is one block, and the names of their results. */
 public enum Factoring {
   /** The lower triangle L of A = L L^T; reads the lower triangle of A. */
   CHOLESKY(true, "l"),

@@ -14,7 +14,8 @@ final class Factorizers {
    * The result of work on a block.
    *
    * @param operator operator's name, for messages
-   * @throws IllegalArgumentException that names the block, if the matrix has no such factors
+   * @throws IllegalArgumentException that names the block, if the matrix does not have these
+   *     factors
    */
   static <T> T use(Block block, String operator, Function<Factorizer, T> work) {
     try {

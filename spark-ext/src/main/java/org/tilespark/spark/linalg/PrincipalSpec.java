@@ -5,7 +5,7 @@ import java.util.List;
 import org.tilespark.layout.ElementType;
 
 /**
- * What a {@link PrincipalBlock} makes of its block.
+ * The results that a {@link PrincipalBlock} makes of its block.
  *
  * @param rows rows of the matrix of which components are wanted
  * @param k components
@@ -19,7 +19,7 @@ public record PrincipalSpec(Of of, long rows, int k, ElementType result) impleme
   static final String MEAN = "mean";
   static final String SCORES = "scores";
 
-  /** What the block is. */
+  /** The content of the block. */
   public enum Of {
     /** The R of [1 | A]. */
     TRIANGLE(COMPONENTS, SINGULAR_VALUES, VARIANCE, RATIO, MEAN),

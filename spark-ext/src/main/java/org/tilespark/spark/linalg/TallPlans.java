@@ -100,7 +100,7 @@ final class TallPlans {
     return transposed(qr.lifted(transposed(ofTop), cols, result));
   }
 
-  /** What a work on [A | B] gives, of which this is the plan: a table of factors. */
+  /** The table of factors of [A | B], of which this is the plan. */
   LogicalPlan table(FactorSpec spec, Map<String, ArrayMetadata> known) {
     return FactorPlans.of(qr.top(), spec, known, true);
   }

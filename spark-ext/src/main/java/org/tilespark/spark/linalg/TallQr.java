@@ -104,7 +104,7 @@ final class TallQr {
    * The factorization of [1 | A], where 1 is a column of ones: R has the columns' means in its
    * first row and R of the centred matrix after it. Nothing can be lifted.
    *
-   * @param a of any extents, of which a strip of all columns fits a block
+   * @param a a matrix of any extents, of which a strip of all columns fits a block
    */
   static TallQr behindOnes(
       BlockFrame a, StripSizes sizes, Function<LogicalPlan, Dataset<Row>> asDataset) {

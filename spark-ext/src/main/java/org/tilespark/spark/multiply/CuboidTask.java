@@ -122,7 +122,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     }
   }
 
-  /** What the next piece has values of: of itself, or of all of its block. */
+  /** The box whose values the next piece has: its own, or that of its whole block. */
   private Box boxOfValues() {
     InternalRow own = piece instanceof JoinedRow labelled ? labelled.getLeft() : piece;
     return own instanceof PieceInPlace inPlace

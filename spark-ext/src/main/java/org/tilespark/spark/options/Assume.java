@@ -3,7 +3,7 @@ package org.tilespark.spark.options;
 import java.util.Locale;
 import org.tilespark.spark.error.Require;
 
-/** What is known of the matrix of linear equations, which decides how it is factorised. */
+/** The kind of the matrix of linear equations, which decides how it is factorised. */
 public enum Assume {
   /** Nothing: LU with partial pivoting. */
   GENERAL,

@@ -52,7 +52,7 @@ class PiecesInPlaceTest extends SparkTest {
 
   // ---- products
 
-  /** The same bits as through an exchange, whatever is cut; K too, then sums are exchanged. */
+  /** Bits equal those of an exchange, whatever is cut; K too, then sums are exchanged. */
   @Tag("versions")
   @ParameterizedTest
   @CsvSource({"'cuboid(2,3,1)', 0", "'cuboid(2,2,2)', 1", "'cuboid(1,1,3)', 1"})
@@ -349,7 +349,7 @@ class PiecesInPlaceTest extends SparkTest {
     return cached;
   }
 
-  /** The same blocks, not cached: a filter may hide work, and the frame below is another. */
+  /** Equal blocks that are not cached: a filter may hide work, and the frame below is another. */
   private static Dataset<Row> shuffled(Dataset<Row> blocks) {
     return saying(blocks.where("rows > 0"), blocks);
   }

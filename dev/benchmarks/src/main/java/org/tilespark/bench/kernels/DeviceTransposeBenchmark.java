@@ -259,7 +259,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** What is printed of a case; docs/benchmarks/claims.toml reads it. */
+  /** The line of a case; docs/benchmarks/claims.toml reads it. */
   static String line(Result result) {
     return String.format(
         Locale.ROOT,
@@ -355,7 +355,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** What is printed of a case and its peers; docs/benchmarks/claims.toml reads it. */
+  /** The line of a case and its peers; docs/benchmarks/claims.toml reads it. */
   static String line(Result result, Peers peers) {
     double ratio = result.gigabytesPerSecond() / peers.faster();
     return String.format(

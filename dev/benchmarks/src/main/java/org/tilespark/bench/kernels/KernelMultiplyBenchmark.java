@@ -90,7 +90,7 @@ public final class KernelMultiplyBenchmark {
           problem.b().transposed() ? "T" : "N");
     }
 
-    /** What it has in common with the same product of other transpositions. */
+    /** The key that products which differ in their transpositions only have in common. */
     String anyTransposition() {
       return String.format(
           "%s%dx%dx%d %s",

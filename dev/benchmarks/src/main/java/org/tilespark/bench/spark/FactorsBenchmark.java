@@ -26,9 +26,9 @@ import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Least squares, singular values and principal components of cached matrices, next to numpy's of the
- * same shape and MLlib's computeSVD. Each round makes its plan anew, since a plan keeps what it has
- * computed.
+ * Least squares, singular values and principal components of cached matrices, next to numpy's of
+ * the same shape and MLlib's computeSVD. Each round makes its plan anew, since a plan keeps what it
+ * has computed.
  */
 public final class FactorsBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =

@@ -23,9 +23,9 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * What operands of any numbers become before a product of real FLOAT or DOUBLE matrices: elements
- * are converted, and the real and imaginary parts of complex ones follow each other, in the stage
- * that reads the blocks.
+ * Makes operands of any numbers those of a product of real FLOAT or DOUBLE matrices: elements are
+ * converted, and the real and imaginary parts of complex ones follow each other, in the stage that
+ * reads the blocks.
  */
 public final class ProductOperands {
   /** Integers that FLOAT holds exactly. */

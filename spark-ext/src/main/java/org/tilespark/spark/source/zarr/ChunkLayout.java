@@ -21,7 +21,7 @@ sealed interface ChunkLayout extends Serializable {
    * @param order the order of the axes in memory: axis {@code i} there is the array's axis {@code
    *     order.axis(i)}
    * @param bigEndian byte order of the numbers
-   * @param codecs those that encoded the bytes, in this order
+   * @param codecs the codecs that encoded the bytes, in this order
    */
   record Leaf(Shape shape, Permutation order, boolean bigEndian, List<ByteCodec> codecs)
       implements ChunkLayout {

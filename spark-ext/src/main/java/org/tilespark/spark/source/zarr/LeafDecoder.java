@@ -85,7 +85,7 @@ final class LeafDecoder implements Closeable {
    * Decodes a chunk into memory that has its shape.
    *
    * @param out receives the elements, row-major; may be the block's own memory
-   * @throws IllegalArgumentException if the bytes are not those of such a chunk
+   * @throws IllegalArgumentException if the bytes are not those of a chunk of this layout
    */
   void decode(ChunkLayout.Leaf leaf, ByteBuffer stored, ByteBuffer out) {
     boolean turns = !leaf.order().isIdentity();

@@ -108,7 +108,7 @@ record ZarrArray(
   /**
    * Reads {@code .zarray}.
    *
-   * @param attributes those of {@code .zattrs}; an empty object if there are none
+   * @param attributes the attributes of {@code .zattrs}; an empty object if there are none
    */
   static ZarrArray ofVersion2(JsonNode json, JsonNode attributes) {
     requireFormat(json, 2);
