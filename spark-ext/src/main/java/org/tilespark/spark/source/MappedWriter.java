@@ -5,11 +5,15 @@ import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Stores into mappings of the file, one window at a time, whose space is reserved before. The pages
- * of a window are given up as soon as as many bytes were stored as may stay resident: accounts of a
+ * Stores into mappings of the file, in windows that stay until the writer is done: while one is
+ * made or removed, other threads' stores wait. Their space is reserved before. The pages of all
+ * windows are given up as soon as as many bytes were stored as may stay resident: accounts of a
  * container's memory count mapped pages too.
  */
 final class MappedWriter extends PosixWriter {
@@ -17,11 +21,14 @@ final class MappedWriter extends PosixWriter {
   private static final long RESIDENT_BYTES = 64L << 20;
   private static final long PAGE_BYTES = 4096;
 
+  /** A process has 65,530 mappings at most, unless its system is told otherwise. */
+  private static final int MOST_WINDOWS = 256;
+
   private final FileSpace space; // owned
-  private MappedByteBuffer window; // owned; null until needed
-  private HostMemory memory; // of the window
-  private long start; // of the window in the file
-  private long touched; // bytes of the window's pages that were stored to, counted each time
+  private final Map<Long, MappedByteBuffer> windows = new HashMap<>(); // owned; by their numbers
+  private HostMemory memory; // of the window that was stored to last; null if there is none
+  private long start; // of that window in the file
+  private long touched; // bytes of the windows' pages that were stored to, counted each time
 
   /**
    * A writer.
@@ -36,10 +43,11 @@ final class MappedWriter extends PosixWriter {
 
   @Override
   public HostMemory room(long position, long bytes) throws IOException {
-    if (window == null || position < start || position >= start + memory.bytes()) {
-      map(position);
-    } else if (touched >= RESIDENT_BYTES) {
+    if (touched >= RESIDENT_BYTES) {
       giveUpPages();
+    }
+    if (memory == null || position < start || position >= start + memory.bytes()) {
+      select(position);
     }
     long offset = position - start;
     long room = Math.min(Math.min(bytes, memory.bytes() - offset), RESIDENT_BYTES);
@@ -53,36 +61,45 @@ final class MappedWriter extends PosixWriter {
     return memory.slice(offset, room);
   }
 
-  /** Leaves the mapping as it is: other threads' stores wait while one is made or removed. */
-  private void giveUpPages() throws IOException {
-    if (!FileSpace.giveUpPages(memory)) {
-      map(start);
+  private void giveUpPages() {
+    boolean isGivenUp = true;
+    for (MappedByteBuffer window : windows.values()) {
+      isGivenUp &= FileSpace.giveUpPages(HostMemory.ofDirectBuffer(window));
+    }
+    if (!isGivenUp) {
+      flush();
     }
     touched = 0;
   }
 
-  private void map(long position) throws IOException {
-    flush();
-    start = position / WINDOW_BYTES * WINDOW_BYTES;
-    long bytes = Math.min(WINDOW_BYTES, fileBytes - start);
-    try {
-      window = channel.map(MapMode.READ_WRITE, start, bytes);
-    } catch (IOException e) {
-      throw notWritten(bytes, start, e);
+  /** Makes the window of a position the one that is stored to. */
+  private void select(long position) throws IOException {
+    long number = position / WINDOW_BYTES;
+    MappedByteBuffer window = windows.get(number);
+    if (window == null) {
+      if (windows.size() == MOST_WINDOWS) {
+        flush();
+      }
+      long from = number * WINDOW_BYTES;
+      long bytes = Math.min(WINDOW_BYTES, fileBytes - from);
+      try {
+        window = channel.map(MapMode.READ_WRITE, from, bytes);
+      } catch (IOException e) {
+        throw notWritten(bytes, from, e);
+      }
+      windows.put(number, window);
     }
     memory = HostMemory.ofDirectBuffer(window);
-    touched = 0;
+    start = number * WINDOW_BYTES;
   }
 
-  /** Unmaps the window: the system has what was stored at once, also before that. */
+  /** Unmaps the windows: the system has what was stored at once, also before that. */
   @Override
   protected void flush() {
-    if (window != null) {
-      MappedByteBuffer last = window;
-      window = null;
-      memory = null;
-      HostMemory.unsafe().invokeCleaner(last);
-    }
+    List<MappedByteBuffer> last = List.copyOf(windows.values());
+    windows.clear();
+    memory = null;
+    last.forEach(HostMemory.unsafe()::invokeCleaner);
   }
 
   @Override
