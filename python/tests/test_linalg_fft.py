@@ -207,7 +207,7 @@ def test_products_of_complex_matrices():
             (ts.linalg.gram(x), a.conj().T @ a),
             (ts.from_numpy(a[None], batch=True) @ b[None], (a @ b)[None]),
         ):
-            assert found.dtype == expected.dtype
+            assert isinstance(found, ts.BlockArray) and found.dtype == expected.dtype
             np.testing.assert_allclose(found.compute(), expected, rtol=0, atol=1e-5 if dtype == "complex64" else 1e-13)
         gram = ts.linalg.gram(x).compute()
         np.testing.assert_array_equal(gram, gram.conj().T)
