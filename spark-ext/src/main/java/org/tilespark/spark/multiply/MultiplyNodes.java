@@ -127,7 +127,10 @@ public final class MultiplyNodes {
     return Bytes.product(parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
   }
 
-  /** The pieces of each operand, read where blocks are cached; none if one of them is not so. */
+  /**
+   * The pieces of each operand, read where blocks are cached; none if one of them is not so, or if
+   * there are several matrices, since both operands' pieces are merged by their places alone.
+   */
   private List<SparkPlan> cachedPieces(Cuboids cuboids, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
     List<SparkPlan> all = new ArrayList<>();
@@ -137,7 +140,7 @@ public final class MultiplyNodes {
             cuboids.shufflePartitions(),
             Math.max(cuboids.count(), cuboids.shufflePartitions()),
             Attributes.ascending(PieceColumns.pieceOrder(pieces)));
-    if (!isOneTask(cuboids)) {
+    if (groups.isEmpty() && !isOneTask(cuboids)) {
       for (int i = 0; i < product.operands().size(); i++) {
         CutBlocks cut = cutOf(PieceColumns.cut(spec, cuboids, i == 1), i, pieces);
         PiecesInPlaceExec.of(context, cut, readers, planLater).ifPresent(all::add);

