@@ -23,8 +23,8 @@ import sun.misc.Unsafe;
  */
 public interface Factorizer extends AutoCloseable {
   /**
-   * QR without Q: the R of {@code A = Q R}. The signs of R's rows are those that Householder's
-   * reflections give, as in numpy.
+   * QR without Q: the R of {@code A = Q R}, with the bits that {@link #qr} gives. The signs of R's
+   * rows are those of Householder's reflections.
    *
    * @param a A (rows, cols)
    * @param r gets R (min(rows, cols), cols), upper triangular, with zeros below the diagonal

@@ -96,28 +96,47 @@ public abstract class LapackFactorizer implements Factorizer {
     if (small == 0) {
       return;
     }
-    int strip = (int) Math.min(rows, stripRows(cols) + cols);
+    if (rows >= 2 * stripRows(cols)) {
+      rByStrips(rows, cols, a, r);
+      return;
+    }
+    try (Scratch matrix = scratch((long) rows * cols)) {
+      a.copyTo(matrix.memory());
+      rInPlace(rows, cols, matrix.memory(), r);
+    }
+  }
+
+  /** Gives R of a matrix, whose memory it uses. */
+  private void rInPlace(int rows, int cols, HostMemory matrix, HostMemory r) {
+    int small = Math.min(rows, cols);
+    try (Scratch scales = scratch(small)) {
+      requireAccepted("dgelqf", gelqf(rows, cols, matrix, scales.memory()));
+      matrix.slice(0, r.bytes()).copyTo(r);
+      FactorSizes.clear(true, small, cols, r);
+    }
+  }
+
+  /** R of a tall matrix by the strips of {@link #qrByStrips}, whose R has these very bits. */
+  private void rByStrips(int rows, int cols, HostMemory a, HostMemory r) {
+    int strips = (int) (rows / stripRows(cols));
+    long square = (long) cols * cols * Double.BYTES;
     long rowBytes = (long) cols * Double.BYTES;
-    try (Scratch matrix = scratch((long) strip * cols);
-        Scratch scales = scratch(small)) {
-      int done = 0; // rows of A whose R is on top of the strip
-      while (done < rows) {
-        int top = Math.min(done, cols);
-        int more = Math.min(strip - top, rows - done);
-        a.slice(done * rowBytes, more * rowBytes)
-            .copyTo(matrix.memory().slice(top * rowBytes, more * rowBytes));
-        done += more;
-        requireAccepted(
-            "dgelqf",
-            gelqf(
-                top + more,
-                cols,
-                matrix.memory().slice(0, (top + more) * rowBytes),
-                scales.memory()));
-        HostMemory made = matrix.memory().slice(0, Math.min(done, cols) * rowBytes);
-        FactorSizes.clear(true, Math.min(done, cols), cols, made);
+    int most = (rows + strips - 1) / strips;
+    try (Scratch stacked = scratch((long) strips * cols * cols);
+        Scratch copy = scratch((long) most * cols)) {
+      for (int i = 0; i < strips; i++) {
+        long begin = (long) rows * i / strips;
+        int count = (int) ((long) rows * (i + 1) / strips - begin);
+        HostMemory strip = copy.memory().slice(0, count * rowBytes);
+        a.slice(begin * rowBytes, count * rowBytes).copyTo(strip);
+        rInPlace(count, cols, strip, stacked.memory().slice(i * square, square));
       }
-      matrix.memory().slice(0, r.bytes()).copyTo(r);
+      int stackedRows = Math.multiplyExact(strips, cols);
+      if (stackedRows >= 2 * stripRows(cols)) {
+        rByStrips(stackedRows, cols, stacked.memory(), r);
+      } else {
+        rInPlace(stackedRows, cols, stacked.memory(), r);
+      }
     }
   }
 

@@ -464,6 +464,23 @@ public abstract class FactorizerContract {
         () -> factorizer().solveLu(2, 1, memory(singular), two, memory(b)));
   }
 
+  /** Q is made of a matrix whose R was made before, maybe in another task. */
+  @Test
+  void rHasTheSameBitsWithQAndWithout() {
+    for (int[] extents : new int[][] {{5, 3}, {3, 5}, {600, 7}, {5003, 33}, {20_000, 30}}) {
+      int m = extents[0];
+      int n = extents[1];
+      int small = Math.min(m, n);
+      double[] a = random(m, n, 11);
+      double[] q = new double[m * small];
+      double[] r = new double[small * n];
+      double[] alone = new double[small * n];
+      factorizer().qr(m, n, memory(a), memory(q), memory(r));
+      factorizer().qrR(m, n, memory(a), memory(alone));
+      assertArrayEquals(r, alone, () -> m + " x " + n);
+    }
+  }
+
   @Test
   void trianglesAreSolved() {
     int n = 9;
