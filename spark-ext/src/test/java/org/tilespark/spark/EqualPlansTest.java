@@ -93,6 +93,9 @@ class EqualPlansTest extends SparkTest {
     Dataset<Row> b = B.stated(B.frame(spark, 16, 8), 16, 8).localCheckpoint();
     matrices(a);
     products(a, b);
+    Dataset<Row> cached = A.stated(A.frame(spark, 16, 64), 16, 64).cache();
+    cached.count();
+    QUERIES.put("reblock of cached blocks", () -> MatrixBlocks.reblock(cached, 24, 8));
     int[] shape = {8, 6, 10};
     Dataset<Row> v =
         FourierTestBase.stated(

@@ -1,6 +1,7 @@
 package org.tilespark.spark.source.codec;
 
 import com.github.luben.zstd.Zstd;
+import com.github.luben.zstd.ZstdException;
 import java.nio.ByteBuffer;
 
 /** The codecs from bytes to bytes that chunks of arrays are stored with. Stateless. */
@@ -70,7 +71,7 @@ public enum ByteCodec {
   public void decode(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
     try {
       run(encoded, decoded, memory);
-    } catch (IllegalArgumentException e) {
+    } catch (IllegalArgumentException | ZstdException e) {
       throw new IllegalArgumentException(id() + ": " + e.getMessage(), e);
     }
   }
