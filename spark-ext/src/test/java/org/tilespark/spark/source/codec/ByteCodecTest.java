@@ -76,8 +76,9 @@ class ByteCodecTest {
   }
 
   /** A buffer of c-blosc 1: header, places, and blocks whose planes of bytes are split. */
-  private static byte[] blosc(byte[] data, int width, int blockBytes, int filter, int codec)
+  private static byte[] blosc(byte[] data, int width, int most, int filter, int codec)
       throws IOException {
+    int blockBytes = Math.min(most, data.length); // as c-blosc
     ByteArrayOutputStream blocks = new ByteArrayOutputStream();
     int count = (data.length + blockBytes - 1) / blockBytes;
     int[] places = new int[count];
