@@ -179,6 +179,8 @@ class KeptTest extends SparkTest {
     Set<Object> before = cached();
     Counted counted = Counted.of();
     counted.frame().count();
-    assertEquals(before.size() + 1, cached().size());
+    Set<Object> made = cached();
+    made.removeAll(before); // of which some may have been freed meanwhile
+    assertEquals(1, made.size());
   }
 }
