@@ -107,7 +107,7 @@ public final class LeastSquaresJob {
       }
       right += best == labelOf[i] ? 1 : 0;
     }
-    report.line("labels", "%.2f %% of these are told right", 100.0 * right / told.length);
+    report.line("labels", "%.2f %% of the labels are predicted right", 100.0 * right / told.length);
     int features = Math.toIntExact(shape.extent(1));
     if (figure.isPresent()) {
       draw(input, weightsFile, features, count, arguments, figure.get());

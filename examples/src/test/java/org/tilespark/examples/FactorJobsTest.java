@@ -64,7 +64,7 @@ class FactorJobsTest {
             "--backend=cpu",
             "--figure=" + figure);
     assertTrue(printed.contains("check      right"), printed);
-    assertTrue(printed.contains("84.90 % of these are told right"), printed);
+    assertTrue(printed.contains("84.90 % of the labels are predicted right"), printed);
     assertTrue(ImageIO.read(figure.toFile()).getWidth() > 10 * 28);
   }
 }

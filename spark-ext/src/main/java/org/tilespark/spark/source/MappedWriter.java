@@ -21,7 +21,7 @@ final class MappedWriter extends PosixWriter {
   private static final long RESIDENT_BYTES = 64L << 20;
   private static final long PAGE_BYTES = 4096;
 
-  /** A process has 65,530 mappings at most, unless its system is told otherwise. */
+  /** Linux allows 65,530 mappings in a process by default ({@code vm.max_map_count}). */
   private static final int MOST_WINDOWS = 256;
 
   private final FileSpace space; // owned
