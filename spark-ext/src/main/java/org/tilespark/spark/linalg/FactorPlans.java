@@ -529,7 +529,8 @@ public final class FactorPlans {
     return Kept.of(table, "factors of " + operator, asDataset).plan();
   }
 
-  private static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {
+  /** The metadata of factors of these extents, in their order. */
+  static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {
     Map<String, ArrayMetadata> known = new LinkedHashMap<>();
     for (int i = 0; i < extents.size(); i++) {
       known.put(spec.made().factors().get(i), FactorTable.oneBlock(extents.get(i)));

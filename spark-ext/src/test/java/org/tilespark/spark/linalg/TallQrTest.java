@@ -28,6 +28,8 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.slice.ConcatPlans;
+import org.tilespark.spark.runtime.OtherFactorizer;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.Work;
@@ -62,6 +64,10 @@ class TallQrTest extends SparkTest {
     assertTrue(off <= error, () -> "off by " + off + ", at most " + error);
   }
 
+  private static LogicalPlan beside(LogicalPlan a, LogicalPlan b) {
+    return ConcatPlans.concat(List.of(a, b), BlockKind.MATRIX, 1, TallQrTest::frame, "test");
+  }
+
   /** The top lifted is A, and the identity lifted is orthonormal. */
   private static void check(double[][] a, Dataset<Row> blocks, StripSizes sizes, int levels) {
     int rows = a.length;
@@ -70,12 +76,15 @@ class TallQrTest extends SparkTest {
     TallQr qr = TallQr.of(frame, cols, sizes, TallQrTest::frame);
     int top = (int) qr.topRows();
     assertEquals(levels, qr.levels());
-    Dataset<Row> lifted = frame(qr.lifted(qr.top().plan(), cols, ElementType.FLOAT64));
+    LogicalPlan stack = qr.top().plan();
+    Dataset<Row> lifted = frame(qr.lifted(beside(stack, qr.top().plan()), cols, ElementType.FLOAT64));
     assertNear(a, dense(lifted, rows, cols), 20 * EPSILON * rows * norm(a));
     LogicalPlan one =
         plan(blocks(spark, identity(top), ElementType.FLOAT64, strips(top, top, top))).analyzed();
     assertOrthonormalColumns(
-        dense(frame(qr.lifted(one, top, ElementType.FLOAT64)), rows, top), 20 * EPSILON * rows);
+        dense(
+            frame(qr.lifted(beside(one, qr.top().plan()), top, ElementType.FLOAT64)), rows, top),
+        20 * EPSILON * rows);
   }
 
   @Test
@@ -148,6 +157,19 @@ class TallQrTest extends SparkTest {
     double[][] clustered = scaled(random(50, 3), new double[] {1, 1 + 1e-12, 1 - 1e-12});
     checkAll(clustered, ElementType.FLOAT64, strips(50, 3, 13));
     checkAll(random(33, 1), ElementType.FLOAT64, strips(33, 1, 5));
+  }
+
+  /** Each factorization is made by another LAPACK, and R of a strip is not the R of its Q. */
+  @Test
+  void ofSeveralLapacks() {
+    try (OtherFactorizer other = OtherFactorizer.use()) {
+      ofFullRank();
+      ofDeficientRankGradedAndClustered();
+      ofWideMatrices();
+      inverse();
+      stacksOfOneAndOfSeveralLevels();
+      assertTrue(other.calls() > 100, () -> other.calls() + " calls");
+    }
   }
 
   @Test
