@@ -4,7 +4,6 @@ import java.util.Arrays;
 import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
@@ -16,27 +15,6 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * @param strip its elements
  */
 record StripFactors(Block block, Dense strip, String operator) {
-  /** Of a block. */
-  static StripFactors of(BlockArguments arguments, Block block) {
-    return new StripFactors(
-        block,
-        Dense.of(block.planes().get(0), arguments.type(), block.size().get(0), block.size().get(1)),
-        arguments.operator());
-  }
-
-  /**
-   * Of a block whose elements are checked.
-   *
-   * @param own columns of A, of which the block has more where it is of [A | B]
-   * @throws IllegalArgumentException if there is NaN or infinity
-   */
-  static StripFactors of(BlockArguments arguments, Block block, int own) {
-    StripFactors factors = of(arguments, block);
-    FactorSpec spec = FactorSpec.of(Factoring.QR_R, own, ElementType.FLOAT64);
-    FiniteCheck.check(block, factors.strip, spec, arguments.operator());
-    return factors;
-  }
-
   /**
    * R, of at most as many rows as columns.
    *
@@ -89,9 +67,9 @@ record StripFactors(Block block, Dense strip, String operator) {
    * small factor.
    *
    * <p>Both are R of one matrix up to rounding, so in their polar decompositions R = P H the
-   * factors H differ by rounding only, whatever the rank (N. J. Higham, Functions of Matrices, 2008,
-   * section 8.1). W takes one P to the other. Columns are scaled to one size first, so that the
-   * error of each is in proportion to it.
+   * factors H differ by rounding only, whatever the rank (N. J. Higham, Functions of Matrices,
+   * 2008, section 8.1). W takes one P to the other. Columns are scaled to one size first, so that
+   * the error of each is in proportion to it.
    */
   private static Dense turned(Factorizer lapack, Dense to, Dense from, Dense x) {
     int n = from.cols();
