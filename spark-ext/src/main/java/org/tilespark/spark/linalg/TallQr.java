@@ -49,8 +49,8 @@ import org.tilespark.spark.rows.BlockArguments;
  * factor X of S becomes one of A, Q_i times the rows of X that belong to strip i: {@link #lifted}.
  * None of this asks for full rank.
  *
- * <p>Q_i is made where X is lifted, perhaps by another LAPACK than R_i. So S comes along, and Q_i is
- * made to belong to its R_i: {@link StripFactors#lifted}.
+ * <p>Q_i is made where X is lifted, perhaps by another LAPACK than R_i. So S comes along, and Q_i
+ * is made to belong to its R_i: {@link StripFactors#lifted}.
  *
  * <p>A left factor of S and S are broadcast, {@code topRows * (k + cols)} doubles.
  *
