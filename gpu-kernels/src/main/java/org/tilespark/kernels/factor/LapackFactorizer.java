@@ -96,47 +96,13 @@ public abstract class LapackFactorizer implements Factorizer {
     if (small == 0) {
       return;
     }
-    if (rows >= 2 * stripRows(cols)) {
-      rByStrips(rows, cols, a, r);
+    if (Strips.areFor(rows, cols)) {
+      byStrips(rows, cols, a, false, r);
       return;
     }
     try (Scratch matrix = scratch((long) rows * cols)) {
       a.copyTo(matrix.memory());
-      rInPlace(rows, cols, matrix.memory(), r);
-    }
-  }
-
-  /** Gives R of a matrix, whose memory it uses. */
-  private void rInPlace(int rows, int cols, HostMemory matrix, HostMemory r) {
-    int small = Math.min(rows, cols);
-    try (Scratch scales = scratch(small)) {
-      requireAccepted("dgelqf", gelqf(rows, cols, matrix, scales.memory()));
-      matrix.slice(0, r.bytes()).copyTo(r);
-      FactorSizes.clear(true, small, cols, r);
-    }
-  }
-
-  /** R of a tall matrix by the strips of {@link #qrByStrips}, whose R has these very bits. */
-  private void rByStrips(int rows, int cols, HostMemory a, HostMemory r) {
-    int strips = (int) (rows / stripRows(cols));
-    long square = (long) cols * cols * Double.BYTES;
-    long rowBytes = (long) cols * Double.BYTES;
-    int most = (rows + strips - 1) / strips;
-    try (Scratch stacked = scratch((long) strips * cols * cols);
-        Scratch copy = scratch((long) most * cols)) {
-      for (int i = 0; i < strips; i++) {
-        long begin = (long) rows * i / strips;
-        int count = (int) ((long) rows * (i + 1) / strips - begin);
-        HostMemory strip = copy.memory().slice(0, count * rowBytes);
-        a.slice(begin * rowBytes, count * rowBytes).copyTo(strip);
-        rInPlace(count, cols, strip, stacked.memory().slice(i * square, square));
-      }
-      int stackedRows = Math.multiplyExact(strips, cols);
-      if (stackedRows >= 2 * stripRows(cols)) {
-        rByStrips(stackedRows, cols, stacked.memory(), r);
-      } else {
-        rInPlace(stackedRows, cols, stacked.memory(), r);
-      }
+      inPlace(rows, cols, matrix.memory(), false, r);
     }
   }
 
@@ -152,35 +118,73 @@ public abstract class LapackFactorizer implements Factorizer {
     if (rows < cols) {
       try (Scratch made = scratch((long) rows * cols)) {
         a.copyTo(made.memory());
-        qrInPlace(rows, cols, made.memory(), r);
+        inPlace(rows, cols, made.memory(), true, r);
         copyColumns(made.memory(), rows, cols, q, small);
       }
       return;
     }
     try (Place made = new Place(q)) {
       a.copyTo(made.memory());
-      if (rows >= 2 * stripRows(cols)) {
-        qrByStrips(rows, cols, made.memory(), r);
+      if (Strips.areFor(rows, cols)) {
+        byStrips(rows, cols, made.memory(), true, r);
       } else {
-        qrInPlace(rows, cols, made.memory(), r);
+        inPlace(rows, cols, made.memory(), true, r);
       }
       made.finish();
     }
   }
 
-  /** Rows of a strip of a tall matrix, which fits a cache while there are few columns. */
-  private static long stripRows(int cols) {
-    return Math.max(LEAST_STRIP_ROWS, (long) STRIP_ROWS_PER_COLUMN * cols);
+  /**
+   * The strips of a tall matrix, which fit a cache while there are few columns.
+   *
+   * @param count strips, which differ by a row at most
+   */
+  private record Strips(int rows, int cols, int count) {
+    static boolean areFor(int rows, int cols) {
+      return rows >= 2 * usualRows(cols);
+    }
+
+    static Strips of(int rows, int cols) {
+      return new Strips(rows, cols, (int) (rows / usualRows(cols)));
+    }
+
+    private static long usualRows(int cols) {
+      return Math.max(LEAST_STRIP_ROWS, (long) STRIP_ROWS_PER_COLUMN * cols);
+    }
+
+    int rows(int strip) {
+      return (int) (begin(strip + 1) - begin(strip));
+    }
+
+    /** Elements of the largest strip. */
+    long most() {
+      return (long) ((rows + count - 1) / count) * cols;
+    }
+
+    HostMemory of(HostMemory matrix, int strip) {
+      long rowBytes = (long) cols * Double.BYTES;
+      return matrix.slice(begin(strip) * rowBytes, rows(strip) * rowBytes);
+    }
+
+    private long begin(int strip) {
+      return (long) rows * strip / count;
+    }
   }
 
-  /** Puts Q of a matrix in its place, in the first columns if it is wide. */
-  private void qrInPlace(int rows, int cols, HostMemory matrix, HostMemory r) {
+  /**
+   * Gives R of a matrix, whose memory it uses.
+   *
+   * @param withQ true to put Q in its place, in the first columns if it is wide
+   */
+  private void inPlace(int rows, int cols, HostMemory matrix, boolean withQ, HostMemory r) {
     int small = Math.min(rows, cols);
     try (Scratch scales = scratch(small)) {
       requireAccepted("dgelqf", gelqf(rows, cols, matrix, scales.memory()));
       matrix.slice(0, r.bytes()).copyTo(r);
       FactorSizes.clear(true, small, cols, r);
-      requireAccepted("dorglq", orglq(rows, cols, matrix, scales.memory()));
+      if (withQ) {
+        requireAccepted("dorglq", orglq(rows, cols, matrix, scales.memory()));
+      }
     }
   }
 
@@ -188,41 +192,38 @@ public abstract class LapackFactorizer implements Factorizer {
    * QR of a tall matrix by strips, each of which is factorised in the cache: Q of each times its
    * part of the Q of the strips' Rs. Direct TSQR (A. R. Benson, D. F. Gleich, J. Demmel, Direct QR
    * factorizations for tall-and-skinny matrices in MapReduce architectures, 2013, section III).
+   *
+   * @param withQ true to put Q in the matrix's place; else that stays as it is. R has the same bits
    */
-  private void qrByStrips(int rows, int cols, HostMemory matrix, HostMemory r) {
-    int strips = (int) (rows / stripRows(cols));
+  private void byStrips(int rows, int cols, HostMemory matrix, boolean withQ, HostMemory r) {
+    Strips strips = Strips.of(rows, cols);
+    int stackedRows = Math.multiplyExact(strips.count(), cols);
     long square = (long) cols * cols * Double.BYTES;
-    long rowBytes = (long) cols * Double.BYTES;
-    int most = (rows + strips - 1) / strips;
-    try (Scratch stacked = scratch((long) strips * cols * cols)) {
-      for (int i = 0; i < strips; i++) {
-        long begin = (long) rows * i / strips;
-        int count = (int) ((long) rows * (i + 1) / strips - begin);
-        qrInPlace(
-            count,
-            cols,
-            matrix.slice(begin * rowBytes, count * rowBytes),
-            stacked.memory().slice(i * square, square));
-      }
-      int stackedRows = Math.multiplyExact(strips, cols);
-      if (stackedRows >= 2 * stripRows(cols)) {
-        qrByStrips(stackedRows, cols, stacked.memory(), r);
-      } else {
-        qrInPlace(stackedRows, cols, stacked.memory(), r);
-      }
-      try (Scratch copy = scratch((long) most * cols)) {
-        for (int i = 0; i < strips; i++) {
-          long begin = (long) rows * i / strips;
-          int count = (int) ((long) rows * (i + 1) / strips - begin);
-          HostMemory strip = matrix.slice(begin * rowBytes, count * rowBytes);
-          HostMemory own = copy.memory().slice(0, strip.bytes());
-          strip.copyTo(own);
-          products.multiply(
-              MultiplyProblem.dense(count, cols, cols, ElementType.FLOAT64, false, false),
-              own,
-              stacked.memory().slice(i * square, square),
-              strip);
+    try (Scratch stacked = scratch((long) stackedRows * cols);
+        Scratch copy = scratch(strips.most())) {
+      for (int i = 0; i < strips.count(); i++) {
+        HostMemory strip = strips.of(matrix, i);
+        HostMemory work = strip;
+        if (!withQ) {
+          work = copy.memory().slice(0, strip.bytes());
+          strip.copyTo(work);
         }
+        inPlace(strips.rows(i), cols, work, withQ, stacked.memory().slice(i * square, square));
+      }
+      if (Strips.areFor(stackedRows, cols)) {
+        byStrips(stackedRows, cols, stacked.memory(), withQ, r);
+      } else {
+        inPlace(stackedRows, cols, stacked.memory(), withQ, r);
+      }
+      for (int i = 0; i < strips.count() && withQ; i++) {
+        HostMemory strip = strips.of(matrix, i);
+        HostMemory own = copy.memory().slice(0, strip.bytes());
+        strip.copyTo(own);
+        products.multiply(
+            MultiplyProblem.dense(strips.rows(i), cols, cols, ElementType.FLOAT64, false, false),
+            own,
+            stacked.memory().slice(i * square, square),
+            strip);
       }
     }
   }

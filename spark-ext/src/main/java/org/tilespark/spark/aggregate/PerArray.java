@@ -78,6 +78,20 @@ public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute
    */
   public Join joinedTo(
       LogicalPlan left, List<Attribute> partners, JoinType type, Optional<Expression> also) {
+    return joinedTo(left, partners, type, also, BROADCAST$.MODULE$);
+  }
+
+  /**
+   * Joins {@code left} with the facts of each row's array.
+   *
+   * @param how how facts come to the rows
+   */
+  public Join joinedTo(
+      LogicalPlan left,
+      List<Attribute> partners,
+      JoinType type,
+      Optional<Expression> also,
+      JoinStrategyHint how) {
     Optional<Expression> same = also;
     for (int i = 0; i < further.size(); i++) {
       Expression next = new EqualNullSafe(partners.get(i), further.get(i));
@@ -89,7 +103,6 @@ public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute
         type,
         Option.apply(same.orElseGet(() -> Literal.create(true, DataTypes.BooleanType))),
         new JoinHint(
-            ScalaInterop.none(),
-            Option.apply(new HintInfo(Option.<JoinStrategyHint>apply(BROADCAST$.MODULE$)))));
+            ScalaInterop.none(), Option.apply(new HintInfo(Option.<JoinStrategyHint>apply(how)))));
   }
 }

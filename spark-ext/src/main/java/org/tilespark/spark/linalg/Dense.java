@@ -118,6 +118,17 @@ record Dense(int rows, int cols, double[] values) {
     return wider;
   }
 
+  /** [this | other]. */
+  Dense beside(Dense other) {
+    Dense both = zeros(rows, cols + other.cols);
+    for (int row = 0; row < rows; row++) {
+      System.arraycopy(values, row * cols, both.values, row * both.cols, cols);
+      System.arraycopy(
+          other.values, row * other.cols, both.values, row * both.cols + cols, other.cols);
+    }
+    return both;
+  }
+
   /** Rows up to {@code end}, of the same memory. */
   Dense top(int end) {
     return new Dense(end, cols, values);

@@ -29,8 +29,20 @@ record DenseFactors(Factorizer lapack) {
         Svd svd = svd(a);
         yield List.of(new Factor("u", svd.u), new Factor("s", svd.s), new Factor("vt", svd.vt));
       }
+      case STACK_SVD -> {
+        Svd svd = svd(a);
+        int count = spec.largest();
+        yield List.of(
+            new Factor("u", svd.u.columns(0, count).beside(a)),
+            new Factor("s", svd.s.top(count)),
+            new Factor("vt", svd.vt.top(count)));
+      }
       case SVDVALS -> one(spec, svdvals(a));
       case QR -> qr(a);
+      case STACK_QR -> {
+        List<Factor> qr = qr(a);
+        yield List.of(new Factor("q", qr.get(0).matrix().beside(a)), qr.get(1));
+      }
       case QR_R -> {
         Dense r = Dense.zeros(Math.min(a.rows(), a.cols()), a.cols());
         lapack.qrR(a.rows(), a.cols(), a.memory(), r.memory());
@@ -45,6 +57,7 @@ record DenseFactors(Factorizer lapack) {
       }
       case LSTSQ -> lstsq(spec, a);
       case PINV -> one(spec, pinv(spec, a));
+      case STACK_PINV -> one(spec, pinv(spec, a).transposed().beside(a));
       case SLOGDET -> {
         int[] pivots = new int[a.rows()];
         lapack.lu(a.rows(), a.memory(), pivots);

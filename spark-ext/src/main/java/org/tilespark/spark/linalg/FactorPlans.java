@@ -385,8 +385,11 @@ public final class FactorPlans {
     FactorSpec factor =
         FactorSpec.of(
             isGeneral ? Factoring.LU : Factoring.LOWER, spec.columns(), ElementType.FLOAT64);
-    return new StripSolve(operator, only(factor, Shape.of(rows + 1, rows)), operand.frame())
-        .plan(b.inStrips(), spec);
+    Shape size = Shape.of(rows + 1, rows); // with the pivots
+    LogicalPlan kept =
+        kept(only(factor, size), "factor of %s, %s doubles".formatted(operator, size));
+    long room = MOST_BYTES - Bytes.product(size.elements(), Double.BYTES);
+    return new StripSolve(operator, kept, operand.frame()).plan(b.inStrips(room), spec);
   }
 
   /**
@@ -474,10 +477,19 @@ public final class FactorPlans {
             operator);
   }
 
-  /** The matrix in blocks that have all rows. */
-  private BlockFrame inStrips() {
-    long width = Math.max(1, Math.min(cols, UsualShape.LARGE_BYTES / bytes(1)));
-    requireFits(rows, width, operand.frame(), operator);
+  /**
+   * The matrix in blocks that have all rows.
+   *
+   * @param room bytes that a block may have beside A's factor, which is in the same row
+   */
+  private BlockFrame inStrips(long room) {
+    if (room < bytes(1)) {
+      throw bad(
+          "A is %s x %s; expected at most 16378 rows, as its factor in double goes to strips of B"
+              + " in one row",
+          rows, rows);
+    }
+    long width = Math.min(cols, Math.min(room, UsualShape.LARGE_BYTES) / bytes(1));
     LogicalPlan strips =
         ReblockPlans.reblock(
             operand.plan(), BlockKind.MATRIX, new long[] {rows, width}, Missing.ERROR, operator);
@@ -526,10 +538,15 @@ public final class FactorPlans {
 
   /** A table of factors that are computed once for all who read some of them. */
   private LogicalPlan kept(LogicalPlan table) {
-    return Kept.of(table, "factors of " + operator, asDataset).plan();
+    return kept(table, "factors of " + operator);
   }
 
-  private static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {
+  private LogicalPlan kept(LogicalPlan plan, String name) {
+    return Kept.of(plan, name, asDataset).plan();
+  }
+
+  /** The metadata of factors of these extents, in their order. */
+  static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {
     Map<String, ArrayMetadata> known = new LinkedHashMap<>();
     for (int i = 0; i < extents.size(); i++) {
       known.put(spec.made().factors().get(i), FactorTable.oneBlock(extents.get(i)));

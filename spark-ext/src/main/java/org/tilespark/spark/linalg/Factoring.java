@@ -14,8 +14,12 @@ public enum Factoring {
   SVD(false, "u", "s", "vt"),
   /** The singular values alone. */
   SVDVALS(false, "s"),
+  /** As {@link #SVD} of the largest values, with [U | A] for U, as {@link TallQr} takes it. */
+  STACK_SVD(false, "u", "s", "vt"),
   /** The thin factors of A = Q R. */
   QR(false, "q", "r"),
+  /** As {@link #QR}, with [Q | A] for Q. */
+  STACK_QR(false, "q", "r"),
   /** R alone. */
   QR_R(false, "r"),
   /** X of A X = B by LU; the block is [A | B]. */
@@ -26,6 +30,8 @@ public enum Factoring {
   LSTSQ(false, "x", "residuals", "rank", "s"),
   /** The Moore-Penrose inverse. */
   PINV(false, "pinv"),
+  /** The transpose P of the Moore-Penrose inverse, as [P | A]. */
+  STACK_PINV(false, "pinv"),
   /** The determinant's sign, and the logarithm of its absolute value, as a row of two. */
   SLOGDET(false, "slogdet"),
   /** Of a column of singular values, the count of those above the tolerance's ratio. */

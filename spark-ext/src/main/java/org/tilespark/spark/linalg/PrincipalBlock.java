@@ -4,11 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.kernels.factor.Factorizer;
-import org.tilespark.spark.catalyst.BlockExpression;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
@@ -20,34 +17,21 @@ import scala.collection.immutable.Seq;
  *
  * <p>Of each component the element of the largest absolute value is positive.
  */
-public final class PrincipalBlock extends BlockExpression {
+public final class PrincipalBlock extends DenseExpression {
   private final PrincipalSpec spec;
-  private final BlockArguments arguments;
 
   /** A constructor for Catalyst and {@link PrincipalPlans}. */
   public PrincipalBlock(PrincipalSpec spec, BlockArguments arguments, Seq<Expression> children) {
-    super(children);
+    super(arguments, DataTypes.createArrayType(FactorBlock.struct(spec.result()), false), children);
     this.spec = spec;
-    this.arguments = arguments;
   }
 
   @Override
-  public Object eval(InternalRow input) {
-    return ErrorBoundary.BLOCKS.call(
-        () -> {
-          Block block = arguments.read(childList(), 0, input);
-          double divisor = (Double) childList().get(arguments.count()).eval(input);
-          Dense matrix =
-              Dense.of(
-                  block.planes().get(0),
-                  arguments.type(),
-                  block.size().get(0),
-                  block.size().get(1));
-          return FactorBlock.rows(
-              Factorizers.use(
-                  block, arguments.operator(), lapack -> factors(lapack, matrix, divisor)),
-              spec.result());
-        });
+  Object of(Block block, Dense matrix, InternalRow input) {
+    double divisor = (Double) further(input);
+    return FactorBlock.rows(
+        Factorizers.use(block, operator(), lapack -> factors(lapack, matrix, divisor)),
+        spec.result());
   }
 
   private List<Factor> factors(Factorizer lapack, Dense matrix, double divisor) {
@@ -161,12 +145,7 @@ public final class PrincipalBlock extends BlockExpression {
   }
 
   @Override
-  public DataType dataType() {
-    return DataTypes.createArrayType(FactorBlock.struct(spec.result()), false);
-  }
-
-  @Override
   protected List<Object> fields() {
-    return List.of(spec, arguments);
+    return List.of(spec, arguments());
   }
 }

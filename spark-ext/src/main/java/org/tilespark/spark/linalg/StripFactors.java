@@ -1,39 +1,20 @@
 package org.tilespark.spark.linalg;
 
+import java.util.Arrays;
+import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * The QR factorization of a strip, in double.
+ * The QR factorization of a strip, in double. A strip of no more rows than columns has the identity
+ * for Q and is its own R.
  *
  * @param block whose row is valid
  * @param strip its elements
  */
 record StripFactors(Block block, Dense strip, String operator) {
-  /** Of a block. */
-  static StripFactors of(BlockArguments arguments, Block block) {
-    return new StripFactors(
-        block,
-        Dense.of(block.planes().get(0), arguments.type(), block.size().get(0), block.size().get(1)),
-        arguments.operator());
-  }
-
-  /**
-   * Of a block whose elements are checked.
-   *
-   * @param own columns of A, of which the block has more where it is of [A | B]
-   * @throws IllegalArgumentException if there is NaN or infinity
-   */
-  static StripFactors of(BlockArguments arguments, Block block, int own) {
-    StripFactors factors = of(arguments, block);
-    FactorSpec spec = FactorSpec.of(Factoring.QR_R, own, ElementType.FLOAT64);
-    FiniteCheck.check(block, factors.strip, spec, arguments.operator());
-    return factors;
-  }
-
   /**
    * R, of at most as many rows as columns.
    *
@@ -41,7 +22,10 @@ record StripFactors(Block block, Dense strip, String operator) {
    */
   Dense triangle(boolean ones) {
     Dense a = ones ? strip.behindOnes() : strip;
-    Dense r = Dense.zeros(Math.min(a.rows(), a.cols()), a.cols());
+    if (a.rows() <= a.cols()) {
+      return a;
+    }
+    Dense r = Dense.zeros(a.cols(), a.cols());
     return Factorizers.use(
         block,
         operator,
@@ -51,29 +35,83 @@ record StripFactors(Block block, Dense strip, String operator) {
         });
   }
 
-  /** Q times X, which has a row for each column of Q. */
-  Dense lifted(Dense x) {
-    Dense q = Dense.zeros(strip.rows(), shortSide());
-    Dense r = Dense.zeros(shortSide(), strip.cols());
-    Dense y = Dense.zeros(strip.rows(), x.cols());
+  /**
+   * Q times X, where Q is the factor that belongs to a given R.
+   *
+   * <p>R may be of another LAPACK, whose R of the same strip has other signs, and other rows
+   * altogether where columns are nearly dependent. Then Q is this LAPACK's times an orthogonal
+   * matrix W: this LAPACK's R is near W R.
+   *
+   * @param x a row for each column of Q
+   * @param given R of {@link #triangle}, by any LAPACK
+   */
+  Dense lifted(Dense x, Dense given) {
+    if (strip.rows() <= strip.cols()) {
+      return x;
+    }
+    Dense q = Dense.zeros(strip.rows(), strip.cols());
+    Dense r = Dense.zeros(strip.cols(), strip.cols());
     return Factorizers.use(
         block,
         operator,
         lapack -> {
           lapack.qr(strip.rows(), strip.cols(), strip.memory(), q.memory(), r.memory());
-          ExecutorRuntime.current()
-              .hostMultiplier()
-              .multiply(
-                  MultiplyProblem.dense(
-                      q.rows(), q.cols(), x.cols(), ElementType.FLOAT64, false, false),
-                  q.memory(),
-                  x.memory(),
-                  y.memory());
-          return y;
+          return Arrays.equals(r.values(), given.values())
+              ? product(q, false, x)
+              : product(q, false, turned(lapack, r, given, x));
         });
   }
 
-  private int shortSide() {
-    return Math.min(strip.rows(), strip.cols());
+  /**
+   * W X with the orthogonal matrix W for which {@code to} is nearest to {@code W from}, up to a
+   * small factor.
+   *
+   * <p>Both are R of one matrix up to rounding, so in their polar decompositions R = P H the
+   * factors H differ by rounding only, whatever the rank (N. J. Higham, Functions of Matrices,
+   * 2008, section 8.1). W takes one P to the other. Columns are scaled to one size first, so that
+   * the error of each is in proportion to it.
+   */
+  private static Dense turned(Factorizer lapack, Dense to, Dense from, Dense x) {
+    int n = from.cols();
+    int[] exponents = new int[n];
+    for (int j = 0; j < n; j++) {
+      double largest = 0;
+      for (int i = 0; i < n; i++) {
+        largest = Math.max(largest, Math.abs(from.at(i, j)));
+      }
+      exponents[j] = largest == 0 ? 0 : Math.getExponent(largest);
+    }
+    Dense ofX = product(polar(lapack, from, exponents), true, x);
+    return product(polar(lapack, to, exponents), false, ofX);
+  }
+
+  /** The orthogonal factor of the polar decomposition of a matrix with scaled columns. */
+  private static Dense polar(Factorizer lapack, Dense r, int[] exponents) {
+    int n = r.cols();
+    Dense scaled = Dense.zeros(n, n);
+    for (int i = 0; i < n; i++) {
+      for (int j = 0; j < n; j++) {
+        scaled.values()[i * n + j] = Math.scalb(r.at(i, j), -exponents[j]);
+      }
+    }
+    Dense u = Dense.zeros(n, n);
+    Dense s = Dense.zeros(n, 1);
+    Dense vt = Dense.zeros(n, n);
+    lapack.svd(n, n, scaled.memory(), u.memory(), s.memory(), vt.memory());
+    return product(u, false, vt);
+  }
+
+  /** A B, or A^T B of a square A. */
+  private static Dense product(Dense a, boolean transposed, Dense b) {
+    Dense c = Dense.zeros(a.rows(), b.cols());
+    ExecutorRuntime.current()
+        .hostMultiplier()
+        .multiply(
+            MultiplyProblem.dense(
+                a.rows(), a.cols(), b.cols(), ElementType.FLOAT64, transposed, false),
+            a.memory(),
+            b.memory(),
+            c.memory());
+    return c;
   }
 }

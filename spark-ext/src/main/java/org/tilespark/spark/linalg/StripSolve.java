@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_MERGE$;
+import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_REPLICATE_NL$;
 import org.tilespark.spark.aggregate.PerArray;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
@@ -22,9 +24,10 @@ import org.tilespark.spark.rows.BlockArguments;
 
 /**
  * The plan of linear equations with many right sides: the matrix is factorised once, and its factor
- * is broadcast to strips of the right side.
+ * goes from executor to executor to strips of the right side. Nothing comes to the driver.
  *
- * @param factor blocks of {@link Factoring#LU} or {@link Factoring#LOWER}, with A's further columns
+ * @param factor blocks of {@link Factoring#LU} or {@link Factoring#LOWER}, with A's further
+ *     columns; read once for each strip, so they are kept
  * @param a A
  */
 record StripSolve(String operator, LogicalPlan factor, BlockFrame a) {
@@ -46,7 +49,12 @@ record StripSolve(String operator, LogicalPlan factor, BlockFrame a) {
         arePairs ? further.stream().map(column -> partner(b, column)).toList() : List.of();
     LogicalPlan joined =
         new PerArray(facts, arePairs ? further : List.of(), given)
-            .joinedTo(b.plan(), partners, Inner$.MODULE$, Optional.empty());
+            .joinedTo(
+                b.plan(),
+                partners,
+                Inner$.MODULE$,
+                Optional.empty(),
+                arePairs ? SHUFFLE_MERGE$.MODULE$ : SHUFFLE_REPLICATE_NL$.MODULE$);
     List<Expression> children = new ArrayList<>(b.block());
     children.add(given.get(given.size() - 1));
     BlockArguments arguments = BlockArguments.of(b.blocks(), operator, b.extents(), Missing.ERROR);

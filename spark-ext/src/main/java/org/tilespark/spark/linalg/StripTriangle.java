@@ -3,22 +3,18 @@ package org.tilespark.spark.linalg;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.catalyst.BlockExpression;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /**
  * The values of R of a strip's QR factorization: DOUBLE, of as many rows as the strip has, and at
  * most as many as it has columns. The children are the strip's block.
  */
-public final class StripTriangle extends BlockExpression {
+public final class StripTriangle extends DenseExpression {
   private final int own;
   private final boolean ones;
-  private final BlockArguments arguments;
 
   /**
    * A constructor for Catalyst and {@link TallQr}.
@@ -27,28 +23,20 @@ public final class StripTriangle extends BlockExpression {
    * @param ones true for R of the strip with a column of ones before its own
    */
   public StripTriangle(int own, boolean ones, BlockArguments arguments, Seq<Expression> children) {
-    super(children);
+    super(arguments, values(ElementType.FLOAT64), children);
     this.own = own;
     this.ones = ones;
-    this.arguments = arguments;
   }
 
   @Override
-  public Object eval(InternalRow input) {
-    return ErrorBoundary.BLOCKS.call(
-        () ->
-            StripFactors.of(arguments, arguments.read(childList(), 0, input), own)
-                .triangle(ones)
-                .toArray(ElementType.FLOAT64));
-  }
-
-  @Override
-  public DataType dataType() {
-    return DataTypes.createArrayType(DataTypes.DoubleType, false);
+  Object of(Block block, Dense strip, InternalRow input) {
+    FactorSpec spec = FactorSpec.of(Factoring.QR_R, own, ElementType.FLOAT64);
+    FiniteCheck.check(block, strip, spec, operator());
+    return new StripFactors(block, strip, operator()).triangle(ones).toArray(ElementType.FLOAT64);
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(own, ones, arguments);
+    return List.of(own, ones, arguments());
   }
 }

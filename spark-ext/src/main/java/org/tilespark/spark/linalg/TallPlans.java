@@ -1,6 +1,7 @@
 package org.tilespark.spark.linalg;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
@@ -12,11 +13,10 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.permute.PermutePlans;
 import org.tilespark.spark.pointwise.ExpressionPlans;
 import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
-import org.tilespark.spark.slice.SlicePlans;
-import org.tilespark.spark.slice.SliceText;
 
 /**
  * Plans of what is made of a tall matrix by {@link TallQr}, which replaces it by one of far fewer
@@ -58,7 +58,9 @@ final class TallPlans {
   /** The thin factors Q, in strips, and R. */
   LogicalPlan qr() {
     Kept core =
-        core(Factoring.QR, Map.of("q", Shape.of(qr.topRows(), cols), "r", Shape.of(cols, cols)));
+        core(
+            FactorSpec.of(Factoring.STACK_QR, Math.toIntExact(cols), ElementType.FLOAT64),
+            List.of(Shape.of(qr.topRows(), 2 * cols), Shape.of(cols, cols)));
     Map<String, LogicalPlan> factors = new LinkedHashMap<>();
     factors.put("q", qr.lifted(factor(core, "q"), cols, result));
     factors.put("r", rounded(factor(core, "r")));
@@ -73,16 +75,16 @@ final class TallPlans {
   LogicalPlan svd(long count) {
     Kept core =
         core(
-            Factoring.SVD,
-            Map.of(
-                "u", Shape.of(qr.topRows(), cols),
-                "s", Shape.of(cols, 1),
-                "vt", Shape.of(cols, cols)));
+            FactorSpec.of(Factoring.STACK_SVD, Math.toIntExact(cols), ElementType.FLOAT64)
+                .withLargest(Math.toIntExact(count)),
+            List.of(
+                Shape.of(qr.topRows(), Bytes.sum(count, cols)),
+                Shape.of(count, 1),
+                Shape.of(count, cols)));
     Map<String, LogicalPlan> factors = new LinkedHashMap<>();
-    LogicalPlan u = first(factor(core, "u"), 1, count, cols);
-    factors.put("u", qr.lifted(u, count, result));
-    factors.put("s", rounded(first(factor(core, "s"), 0, count, cols)));
-    factors.put("vt", rounded(first(factor(core, "vt"), 0, count, cols)));
+    factors.put("u", qr.lifted(factor(core, "u"), count, result));
+    factors.put("s", rounded(factor(core, "s")));
+    factors.put("vt", rounded(factor(core, "vt")));
     return FactorTable.of(factors, operator);
   }
 
@@ -94,10 +96,9 @@ final class TallPlans {
   /** The Moore-Penrose inverse: A = Q S has the inverse S^+ Q^T. */
   LogicalPlan pinv(double tolerance) {
     FactorSpec spec =
-        FactorSpec.of(Factoring.PINV, Math.toIntExact(cols), ElementType.FLOAT64)
+        FactorSpec.of(Factoring.STACK_PINV, Math.toIntExact(cols), ElementType.FLOAT64)
             .withTolerance(tolerance);
-    LogicalPlan ofTop = only(spec, Shape.of(cols, qr.topRows()));
-    return transposed(qr.lifted(transposed(ofTop), cols, result));
+    return transposed(qr.lifted(only(spec, Shape.of(qr.topRows(), 2 * cols)), cols, result));
   }
 
   /** The table of factors of [A | B], of which this is the plan. */
@@ -111,28 +112,15 @@ final class TallPlans {
   }
 
   /** The factors of the top, computed once for all that are asked of it. */
-  private Kept core(Factoring made, Map<String, Shape> extents) {
-    FactorSpec spec = FactorSpec.of(made, Math.toIntExact(cols), ElementType.FLOAT64);
-    Map<String, ArrayMetadata> known = new LinkedHashMap<>();
-    made.factors().forEach(name -> known.put(name, FactorTable.oneBlock(extents.get(name))));
+  private Kept core(FactorSpec spec, List<Shape> extents) {
     return Kept.of(
-        FactorPlans.of(qr.top(), spec, known, true), made + " of " + operator, asDataset);
+        FactorPlans.of(qr.top(), spec, FactorPlans.extents(spec, extents), true),
+        spec.made() + " of " + operator,
+        asDataset);
   }
 
   private LogicalPlan factor(Kept core, String name) {
     return FactorTable.factor(core.plan(), name, operator);
-  }
-
-  /** The first elements along an axis. */
-  private LogicalPlan first(LogicalPlan plan, int axis, long count, long extent) {
-    return count == extent
-        ? plan
-        : SlicePlans.slice(
-            plan,
-            BlockKind.MATRIX,
-            SliceText.parse(operator, axis == 0 ? ":" + count : ":,:" + count, BlockKind.MATRIX),
-            asDataset,
-            operator);
   }
 
   private LogicalPlan rounded(LogicalPlan doubles) {

@@ -24,6 +24,7 @@ import org.tilespark.spark.aggregate.PerArray;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -48,7 +49,10 @@ import org.tilespark.spark.rows.BlockArguments;
  * factor X of S becomes one of A, Q_i times the rows of X that belong to strip i: {@link #lifted}.
  * None of this asks for full rank.
  *
- * <p>A left factor of S is broadcast, {@code topRows * k} doubles.
+ * <p>Q_i is made where X is lifted, perhaps by another LAPACK than R_i. So S comes along, and Q_i
+ * is made to belong to its R_i: {@link StripFactors#lifted}.
+ *
+ * <p>A left factor of S and S are broadcast, {@code topRows * (k + cols)} doubles.
  *
  * <p>Where S is too large for one block, it is factorized in strips itself. S is {@link Kept}: all
  * that is made of one object reads A once to make it. A left factor reads A once more, and
@@ -143,14 +147,22 @@ final class TallQr {
    * The left factor of A that belongs to one of {@link #top}: their products with a right factor
    * are A and the top.
    *
-   * @param left topRows x k of DOUBLE, in any blocks, with the further columns of A
-   * @param k columns
+   * @param left [X | top], topRows x (k + cols) of DOUBLE, in any blocks, with the further columns
+   *     of A; X belongs to this very top, which is not made again
+   * @param k columns of X
    * @param type type of the result: FLOAT32 or FLOAT64
    * @return rows of A x k, in strips
    */
   LogicalPlan lifted(LogicalPlan left, long k, ElementType type) {
-    LogicalPlan ofStack = above.map(qr -> qr.lifted(left, k, ElementType.FLOAT64)).orElse(left);
-    BlockFrame x = distinct(inBlocks(ofStack, each(), k));
+    return lifted(left, k, false, type);
+  }
+
+  private LogicalPlan lifted(LogicalPlan left, long k, boolean withStrips, ElementType type) {
+    LogicalPlan ofStack =
+        above.map(qr -> qr.lifted(left, k, true, ElementType.FLOAT64)).orElse(left);
+    long cols = extents.extent(1);
+    long made = withStrips ? Bytes.sum(k, cols) : k;
+    BlockFrame x = distinct(inBlocks(ofStack, each(), Bytes.sum(k, cols)));
     List<NamedExpression> columns = new ArrayList<>();
     x.further().forEach(column -> columns.add(Attributes.alias(column, column.name())));
     NamedExpression number =
@@ -174,17 +186,21 @@ final class TallQr {
     children.add(given.get(arrays + 1));
     ArrayMetadata known =
         ArrayMetadata.empty()
-            .withExtents(Shape.of(extents.extent(0), k))
-            .withBlockShape(Shape.of(height, k));
+            .withExtents(Shape.of(extents.extent(0), made))
+            .withBlockShape(Shape.of(height, made));
     List<NamedExpression> block = new ArrayList<>();
     block.add(Attributes.alias(strips.offset(0), BlockKind.MATRIX.offsetColumns().get(0)));
     block.add(Attributes.alias(number(0), BlockKind.MATRIX.offsetColumns().get(1)));
     block.add(Attributes.alias(strips.size(0), BlockKind.MATRIX.sizeColumns().get(0)));
-    block.add(Attributes.alias(size(k), BlockKind.MATRIX.sizeColumns().get(1)));
+    block.add(Attributes.alias(size(made), BlockKind.MATRIX.sizeColumns().get(1)));
     block.add(
         Attributes.alias(
             new LiftedStrip(
-                arguments(), Math.toIntExact(k), type, ScalaInterop.<Expression>seq(children)),
+                arguments(),
+                Math.toIntExact(k),
+                withStrips,
+                type,
+                ScalaInterop.<Expression>seq(children)),
             BlockKind.VALUES,
             known.toMetadata()));
     strips.further().forEach(column -> block.add(Attributes.alias(column, column.name())));

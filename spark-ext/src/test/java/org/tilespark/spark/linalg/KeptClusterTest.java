@@ -12,14 +12,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.cluster.LocalCluster;
 
-/** Kept rows of several executors. */
+/** Factorizations of tall matrices whose executors die. */
 @Tag("long")
 class KeptClusterTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;
 
   @Test
-  void aLostExecutorsRowsAreComputedAgain() {
+  void whatALostExecutorHadIsComputedAgain() {
     try (LocalCluster cluster = LocalCluster.start(directory, 2, 1, 1024)) {
       ChildJvm.Outcome outcome =
           cluster.run(

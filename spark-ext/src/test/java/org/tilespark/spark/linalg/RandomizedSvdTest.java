@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.runtime.OtherFactorizer;
 import org.tilespark.spark.testing.SparkTest;
 
 /** The largest singular values of matrices whose rank is small but for noise. */
@@ -82,6 +83,26 @@ class RandomizedSvdTest extends SparkTest {
           assertEquals(VALUES[i], s[i], 1e-10);
         }
       }
+    }
+  }
+
+  /** Its products have dependent columns; each factorization is made by another LAPACK. */
+  @Test
+  void ofLessThanTheWantedRank() {
+    double[][] a = product(random(80, 2), random(2, 30));
+    try (OtherFactorizer other = OtherFactorizer.use()) {
+      for (ElementType type : new ElementType[] {ElementType.FLOAT32, ElementType.FLOAT64}) {
+        double error = 1000 * (type == ElementType.FLOAT32 ? Math.ulp(1f) : Math.ulp(1.0));
+        LogicalPlan svd = svd(a, type, new StripSizes(1, 1, 1 << 20), 5);
+        double[][] u = factor(svd, "u", 80, 4);
+        double[] s = column(factor(svd, "s", 4, 1));
+        double[][] vt = factor(svd, "vt", 4, 30);
+        assertEquals(0, norm(less(product(transposed(u), u), identity(4))), error);
+        assertEquals(0, norm(less(product(vt, transposed(vt)), identity(4))), error);
+        assertEquals(0, norm(less(a, product(scaled(u, s), vt))), error * s[0]);
+        assertEquals(0, s[2], error * s[0]);
+      }
+      assertTrue(other.calls() > 0);
     }
   }
 

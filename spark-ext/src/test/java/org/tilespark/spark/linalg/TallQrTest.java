@@ -23,11 +23,16 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.factor.NetlibFactorizer;
+import org.tilespark.kernels.host.HostMultiplier;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.runtime.OtherFactorizer;
+import org.tilespark.spark.slice.ConcatPlans;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.Work;
@@ -62,6 +67,10 @@ class TallQrTest extends SparkTest {
     assertTrue(off <= error, () -> "off by " + off + ", at most " + error);
   }
 
+  private static LogicalPlan beside(LogicalPlan a, LogicalPlan b) {
+    return ConcatPlans.concat(List.of(a, b), BlockKind.MATRIX, 1, TallQrTest::frame, "test");
+  }
+
   /** The top lifted is A, and the identity lifted is orthonormal. */
   private static void check(double[][] a, Dataset<Row> blocks, StripSizes sizes, int levels) {
     int rows = a.length;
@@ -70,12 +79,15 @@ class TallQrTest extends SparkTest {
     TallQr qr = TallQr.of(frame, cols, sizes, TallQrTest::frame);
     int top = (int) qr.topRows();
     assertEquals(levels, qr.levels());
-    Dataset<Row> lifted = frame(qr.lifted(qr.top().plan(), cols, ElementType.FLOAT64));
+    LogicalPlan stack = qr.top().plan();
+    Dataset<Row> lifted =
+        frame(qr.lifted(beside(stack, qr.top().plan()), cols, ElementType.FLOAT64));
     assertNear(a, dense(lifted, rows, cols), 20 * EPSILON * rows * norm(a));
     LogicalPlan one =
         plan(blocks(spark, identity(top), ElementType.FLOAT64, strips(top, top, top))).analyzed();
     assertOrthonormalColumns(
-        dense(frame(qr.lifted(one, top, ElementType.FLOAT64)), rows, top), 20 * EPSILON * rows);
+        dense(frame(qr.lifted(beside(one, qr.top().plan()), top, ElementType.FLOAT64)), rows, top),
+        20 * EPSILON * rows);
   }
 
   @Test
@@ -110,15 +122,28 @@ class TallQrTest extends SparkTest {
       assertTrue(s[i - 1] >= s[i] && s[i] >= 0, Arrays.toString(s));
     }
     double[] values = column(dense(frame(plans(blocks).svdvals()), k, 1));
+    double[] ofWhole = new double[k];
+    try (NetlibFactorizer lapack = new NetlibFactorizer(new HostMultiplier())) {
+      double[] flat = Arrays.stream(a).flatMapToDouble(Arrays::stream).toArray();
+      lapack.svdvals(rows, cols, HostMemory.ofArray(flat), HostMemory.ofArray(ofWhole));
+    }
     for (int i = 0; i < k; i++) {
-      assertEquals(s[i], values[i], error * s[0]);
+      assertEquals(ofWhole[i], s[i], error * ofWhole[0]);
+      assertEquals(ofWhole[i], values[i], error * ofWhole[0]);
     }
     if (rows >= cols) {
       LogicalPlan qr = plans(blocks).qr();
       double[][] q = dense(factor(qr, "q"), rows, cols);
       double[][] r = dense(factor(qr, "r"), cols, cols);
       assertOrthonormalColumns(q, error);
-      assertNear(a, product(q, r), error * s[0]);
+      double[][] again = product(q, r);
+      for (int j = 0; j < cols; j++) { // columns of their own size each
+        int col = j;
+        double size = Arrays.stream(a).mapToDouble(row -> Math.abs(row[col])).max().orElse(0);
+        for (int i = 0; i < rows; i++) {
+          assertEquals(a[i][j], again[i][j], error * size);
+        }
+      }
       for (int i = 0; i < cols; i++) {
         for (int j = 0; j < i; j++) {
           assertEquals(0, r[i][j]);
@@ -137,17 +162,38 @@ class TallQrTest extends SparkTest {
 
   @Test
   void ofDeficientRankGradedAndClustered() {
-    double[][] deficient = random(50, 3);
-    for (double[] row : deficient) {
-      row[2] = row[0] - 2 * row[1];
+    for (ElementType type : List.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
+      boolean isFloat = type == ElementType.FLOAT32;
+      double[][] deficient = random(50, 3);
+      for (double[] row : deficient) {
+        row[2] = row[0] - 2 * row[1];
+      }
+      checkAll(deficient, type, ragged(type, 50, 3, 3));
+      checkAll(new double[40][2], type, strips(40, 2, 7));
+      double[] scales = isFloat ? new double[] {1e37, 1, 1e-36} : new double[] {1e300, 1, 1e-300};
+      checkAll(scaled(random(50, 3), scales), type, ragged(type, 50, 3, 4));
+      double near = isFloat ? 1e-6 : 1e-12;
+      double[][] clustered = scaled(random(50, 3), new double[] {1, 1 + near, 1 - near});
+      checkAll(clustered, type, strips(50, 3, 13));
+      checkAll(random(33, 1), type, strips(33, 1, 5));
     }
-    checkAll(deficient, ElementType.FLOAT64, strips(50, 3, 50));
-    checkAll(new double[40][2], ElementType.FLOAT64, strips(40, 2, 7));
-    double[][] graded = scaled(random(50, 3), new double[] {1e200, 1, 1e-200});
-    checkAll(graded, ElementType.FLOAT64, strips(50, 3, 13));
-    double[][] clustered = scaled(random(50, 3), new double[] {1, 1 + 1e-12, 1 - 1e-12});
-    checkAll(clustered, ElementType.FLOAT64, strips(50, 3, 13));
-    checkAll(random(33, 1), ElementType.FLOAT64, strips(33, 1, 5));
+  }
+
+  private static List<Box> ragged(ElementType type, int rows, int cols, int seed) {
+    return TestArray.matrix(type, rows, cols, 1, 1).randomTiling(new Random(seed));
+  }
+
+  /** Each factorization is made by another LAPACK, and R of a strip is not the R of its Q. */
+  @Test
+  void ofSeveralLapacks() {
+    try (OtherFactorizer other = OtherFactorizer.use()) {
+      ofFullRank();
+      ofDeficientRankGradedAndClustered();
+      ofWideMatrices();
+      inverse();
+      stacksOfOneAndOfSeveralLevels();
+      assertTrue(other.calls() > 100, () -> other.calls() + " calls");
+    }
   }
 
   @Test

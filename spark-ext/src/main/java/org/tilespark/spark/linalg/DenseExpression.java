@@ -1,0 +1,90 @@
+package org.tilespark.spark.linalg;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
+import scala.collection.immutable.Seq;
+
+/**
+ * An expression of a block of any real type, whose elements it takes as doubles. The children are
+ * the block, then at most one further argument.
+ */
+abstract class DenseExpression extends BlockExpression {
+  private final BlockArguments arguments;
+  private final DataType made;
+
+  /**
+   * @param made type of the result
+   */
+  protected DenseExpression(BlockArguments arguments, DataType made, Seq<Expression> children) {
+    super(children);
+    this.arguments = arguments;
+    this.made = made;
+  }
+
+  /** The type of values of a block. */
+  static DataType values(ElementType type) {
+    return DataTypes.createArrayType(BlockSchema.sparkType(type), false);
+  }
+
+  /**
+   * The result.
+   *
+   * @param block whose row is valid
+   * @param matrix its elements, which may be overwritten
+   * @param input row of which the further argument is
+   */
+  abstract Object of(Block block, Dense matrix, InternalRow input);
+
+  final BlockArguments arguments() {
+    return arguments;
+  }
+
+  final String operator() {
+    return arguments.operator();
+  }
+
+  /** The further argument. */
+  final Object further(InternalRow input) {
+    return childList().get(arguments.count()).eval(input);
+  }
+
+  /** The further argument, values of DOUBLE, as a matrix of so many columns. */
+  final Dense further(InternalRow input, int cols) {
+    ArrayData values = (ArrayData) further(input);
+    return Dense.of(
+        ArrayValues.memory(values, ElementType.FLOAT64),
+        ElementType.FLOAT64,
+        values.numElements() / cols,
+        cols);
+  }
+
+  @Override
+  public final Object eval(InternalRow input) {
+    return ErrorBoundary.BLOCKS.call(
+        () -> {
+          Block block = arguments.read(childList(), 0, input);
+          Dense matrix =
+              Dense.of(
+                  block.planes().get(0),
+                  arguments.type(),
+                  block.size().get(0),
+                  block.size().get(1));
+          return of(block, matrix, input);
+        });
+  }
+
+  @Override
+  public final DataType dataType() {
+    return made;
+  }
+}
