@@ -42,7 +42,7 @@ record StripFactors(Block block, Dense strip, String operator) {
   Dense triangle(boolean ones) {
     Dense a = ones ? strip.behindOnes() : strip;
     Dense r = Dense.zeros(Math.min(a.rows(), a.cols()), a.cols());
-    return Factorizers.use(
+    return Factorizers.useHost(
         block,
         operator,
         lapack -> {
@@ -56,7 +56,7 @@ record StripFactors(Block block, Dense strip, String operator) {
     Dense q = Dense.zeros(strip.rows(), shortSide());
     Dense r = Dense.zeros(shortSide(), strip.cols());
     Dense y = Dense.zeros(strip.rows(), x.cols());
-    return Factorizers.use(
+    return Factorizers.useHost(
         block,
         operator,
         lapack -> {
