@@ -124,7 +124,7 @@ final class Cublas implements AutoCloseable {
     }
   }
 
-  /** A call on column-major matrices of doubles in device memory. */
+  /** A call on column-major matrices of type double in device memory. */
   @FunctionalInterface
   interface DoubleCall {
     /**

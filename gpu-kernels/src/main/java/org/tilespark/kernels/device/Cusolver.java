@@ -108,8 +108,8 @@ final class Cusolver implements AutoCloseable {
   }
 
   /**
-   * Routines on column-major matrices of doubles without gaps between columns, by one thread. First
-   * it is asked for the bytes of work areas, then {@link #begin} gives it what it works with.
+   * Routines on column-major matrices of type double without gaps between columns, by one thread.
+   * First it is asked for the bytes of work areas, then {@link #begin} gives it what it works with.
    */
   final class Session implements AutoCloseable {
     private final Handle handle;
@@ -127,7 +127,7 @@ final class Cusolver implements AutoCloseable {
      * Sets the stream and the work areas of the routines that follow.
      *
      * @param newArea borrowed until the work is done; of {@code areas.device()} bytes, and after
-     *     them an int for {@link #info}
+     *     them a place for {@code info}
      */
     void begin(CudaStream newStream, DeviceBuffer newArea, Areas areas) {
       device.enter();
@@ -151,7 +151,7 @@ final class Cusolver implements AutoCloseable {
       }
     }
 
-    /** Where the int of {@link #info} begins. */
+    /** The first byte of the int that routines write their {@code info} to. */
     private static long infoPlace(Areas areas) {
       return Math.addExact(areas.device(), 255) / 256 * 256;
     }

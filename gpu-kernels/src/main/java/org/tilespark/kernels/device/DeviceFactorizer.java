@@ -29,7 +29,7 @@ import org.tilespark.layout.Shape;
  * Factorises on a device, by cuSOLVER. A matrix goes up, its factors come down, and the device has
  * nothing of them between two calls. Safe for several threads.
  *
- * <p>cuSOLVER's matrices are column-major. It sees the transpose of a matrix as it lies where that
+ * <p>cuSOLVER's matrices are column-major. It sees the transpose of a matrix in place where that
  * has the factors that are wanted; elsewhere the device transposes.
  *
  * <p>All methods throw a {@link RefusedException}, with operands as they were, if the device or its
@@ -69,14 +69,14 @@ public final class DeviceFactorizer implements Factorizer {
   @FunctionalInterface
   public interface Room {
     /**
-     * Runs work, on this thread, while it may hold so much of the device's memory.
+     * Runs work, on this thread, while it may hold {@code bytes} of the device's memory.
      *
      * @throws ResourceException if there is not as much; the work has not begun
      */
     void use(long bytes, Runnable work);
   }
 
-  /** What calls share. */
+  /** Resources that all calls share. */
   private record Engine(
       CudaDevice device,
       DeviceTransposer transposer,

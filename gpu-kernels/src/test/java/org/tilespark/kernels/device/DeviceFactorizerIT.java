@@ -69,8 +69,10 @@ class DeviceFactorizerIT extends FactorizerContract {
       onDevice.close();
     }
     onHost.close();
-    transposer.close();
-    device.close();
+    if (device != null) {
+      transposer.close();
+      device.close();
+    }
   }
 
   @Override

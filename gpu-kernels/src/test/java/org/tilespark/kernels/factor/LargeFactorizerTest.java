@@ -91,7 +91,7 @@ class LargeFactorizerTest extends FactorizerContract {
     }
   }
 
-  /** A matrix without such factors has none elsewhere. */
+  /** A matrix that has no factor here has none elsewhere. */
   @Test
   void errorsOfTheMatrixAreNoRefusals() {
     HostMemory zero = HostMemory.ofArray(new double[25]);

@@ -67,7 +67,9 @@ final class TaskFactorizers {
     }
   }
 
-  /** Runs work in the task's turn on its device, with so much of the memory that tasks share. */
+  /**
+   * Runs work in the task's turn on its device, with {@code bytes} of the memory that tasks share.
+   */
   private void use(Gpu gpu, TaskContext task, long bytes, Runnable work) {
     MemoryGovernor governor = gpu.governor();
     if (bytes > governor.limitBytes()) {
@@ -77,7 +79,7 @@ final class TaskFactorizers {
     }
     GpuTurns turns = runtime.turns();
     turns.take(task);
-    try (Grant<AutoCloseable> granted =
+    try (Grant<AutoCloseable> ignored =
         governor.acquire(
             bytes,
             bytes,

@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -16,6 +19,7 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.Qr;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.TestProduct;
@@ -56,6 +60,44 @@ class FactorsIT extends FactorsTest {
     ExecutorRuntime.current().hostFactorizer().cholesky(n, HostMemory.ofArray(expected));
     for (int i = 0; i < expected.length; i++) {
       assertEquals(expected[i], found.get(i), 10 * n * Math.ulp(1.0) * Math.sqrt(3.0 * n));
+    }
+  }
+
+  /** A batch of FLOAT matrices whose columns are of very different lengths. */
+  @Test
+  void batchesOfGradedMatricesAreFactorisedToo() {
+    int n = 520;
+    Dataset<Row> batch = null;
+    List<double[]> all = new ArrayList<>();
+    for (int which = 0; which < 3; which++) {
+      double[] values = TestProduct.random(ElementType.FLOAT32, n, n, which).values().clone();
+      for (int i = 0; i < values.length; i++) {
+        values[i] = (float) (values[i] * Math.pow(10, 15 - 30.0 * (i % n) / n));
+      }
+      all.add(values);
+      TestProduct a = new TestProduct(ElementType.FLOAT32, n, n, values);
+      Dataset<Row> next = a.frame(spark, n, n).withColumn("sample", functions.lit(which));
+      batch = batch == null ? next : batch.unionAll(next);
+    }
+    Qr qr = MatrixBlocks.qr(batch);
+    for (int which = 0; which < 3; which++) {
+      Column own = new Column("sample").equalTo(which);
+      List<Float> q = qr.q().where(own).select("values").head().getList(0);
+      List<Float> r = qr.r().where(own).select("values").head().getList(0);
+      double[] a = all.get(which);
+      for (int j = 0; j < n; j += 7) {
+        double error = 0;
+        double length = 0;
+        for (int i = 0; i < n; i++) {
+          double sum = 0;
+          for (int k = 0; k <= j; k++) {
+            sum += (double) q.get(i * n + k) * r.get(k * n + j);
+          }
+          error = Math.hypot(error, sum - a[i * n + j]);
+          length = Math.hypot(length, a[i * n + j]);
+        }
+        assertEquals(0, error, 20 * Math.ulp(1f) * length, "column " + j);
+      }
     }
   }
 

@@ -16,7 +16,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.testing.SparkTest;
 
-/** Where a task's matrices are factorised, with a GPU or without. */
+/** The place of a task's factorisations, with a GPU or without. */
 class TaskFactorizersTest extends SparkTest {
   @Test
   void outsideATaskTheCpuDoes() {

@@ -11,8 +11,8 @@ import org.tilespark.kernels.factor.RefusedException;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The routines of a factorizer on one square matrix of doubles on the heap, as tasks call them: the
- * copies to a device and back are part of the time.
+ * The routines of a factorizer on one square matrix of type double on the heap, as tasks call them:
+ * the copies to a device and back are part of the time.
  */
 final class FactorRoutines {
   private final int n;

@@ -34,7 +34,7 @@ import org.tilespark.spark.runtime.Gpu;
 /**
  * Least squares, singular values and principal components of cached matrices, next to numpy's of
  * the same shape and MLlib's computeSVD. Each round makes its plan anew, since a plan keeps what it
- * has computed. The case {@code device} measures single routines of cuSOLVER beside LAPACK's.
+ * has computed. The case {@code device} measures single routines of cuSOLVER and of LAPACK.
  */
 public final class FactorsBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
