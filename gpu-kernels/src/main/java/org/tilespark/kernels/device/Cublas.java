@@ -32,6 +32,12 @@ final class Cublas implements AutoCloseable {
   /** Most handles kept for reuse: as many tasks may well queue work at one moment. */
   private static final int MOST_IDLE_HANDLES = 16;
 
+  /**
+   * Workspace of a {@link DoubleCall}: NVIDIA's default for Hopper, the largest ("cuBLAS" 13.0,
+   * cublasSetWorkspace).
+   */
+  static final long WORKSPACE_BYTES = 32L << 20;
+
   private static final Logger LOG = LoggerFactory.getLogger(Cublas.class);
   private static final AtomicBoolean ENVIRONMENT_CHECKED = new AtomicBoolean();
 
@@ -95,15 +101,7 @@ final class Cublas implements AutoCloseable {
     Handle handle = take();
     boolean sound = false;
     try {
-      // In this order: setting the stream takes the workspace away.
-      check(
-          stream.callByAddress(address -> LibCublas.cublasSetStream_v2(handle.library(), address)),
-          "cublasSetStream",
-          () -> "");
-      check(
-          LibCublas.cublasSetWorkspace_v2(handle.library(), scratch, strategy.workspaceBytes()),
-          "cublasSetWorkspace",
-          () -> strategy.workspaceBytes() + " bytes");
+      begin(handle, stream, scratch, strategy.workspaceBytes());
       int width = problem.type().bytes();
       for (long p = 0; p < problem.k(); p += strategy.chunk()) {
         long steps = Math.min(strategy.chunk(), problem.k() - p);
@@ -124,6 +122,63 @@ final class Cublas implements AutoCloseable {
         LibCublas.cublasDestroy_v2(handle.library());
       }
     }
+  }
+
+  /** A call on column-major matrices of type double in device memory. */
+  @FunctionalInterface
+  interface DoubleCall {
+    /**
+     * Makes it.
+     *
+     * @param one the number 1, as a factor
+     * @param zero the number 0, likewise
+     * @return its status
+     */
+    int on(Pointer handle, Pointer one, Pointer zero);
+  }
+
+  /**
+   * Queues a call; returns before it is done.
+   *
+   * @param name its name, for messages
+   * @param workspace work area of at least {@link #WORKSPACE_BYTES} for work on {@code stream}
+   */
+  void enqueue(String name, DoubleCall call, DeviceBuffer workspace, CudaStream stream) {
+    device.enter();
+    long scratch = workspace.address(device, 0, WORKSPACE_BYTES);
+    Handle handle = take();
+    boolean sound = false;
+    try {
+      begin(handle, stream, scratch, WORKSPACE_BYTES);
+      Memory words = handle.factors();
+      words.setDouble(Handle.ALPHA, 1);
+      words.setDouble(Handle.BETA, 0);
+      check(
+          stream.callByAddress(
+              address ->
+                  call.on(handle.library(), words.share(Handle.ALPHA), words.share(Handle.BETA))),
+          name,
+          () -> "");
+      sound = true;
+    } finally {
+      if (sound) {
+        giveBack(handle);
+      } else {
+        LibCublas.cublasDestroy_v2(handle.library());
+      }
+    }
+  }
+
+  /** Sets the stream and then the workspace, which setting the stream takes away. */
+  private void begin(Handle handle, CudaStream stream, long scratch, long bytes) {
+    check(
+        stream.callByAddress(address -> LibCublas.cublasSetStream_v2(handle.library(), address)),
+        "cublasSetStream",
+        () -> "");
+    check(
+        LibCublas.cublasSetWorkspace_v2(handle.library(), scratch, bytes),
+        "cublasSetWorkspace",
+        () -> bytes + " bytes");
   }
 
   /**

@@ -4,13 +4,13 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /** The checks of all factorizers before they begin, and the steps that need no LAPACK. */
-final class FactorSizes {
+public final class FactorSizes {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   private FactorSizes() {}
 
   /** Checks the bytes of a matrix. */
-  static void require(String name, HostMemory memory, int rows, int cols) {
+  public static void require(String name, HostMemory memory, int rows, int cols) {
     if (rows < 0 || cols < 0) {
       throw new IllegalArgumentException(
           "%s of %d x %d; expected extents of 0 or more".formatted(name, rows, cols));
@@ -24,12 +24,12 @@ final class FactorSizes {
   }
 
   /** Checks the bytes of a vector. */
-  static void require(String name, HostMemory memory, int length) {
+  public static void require(String name, HostMemory memory, int length) {
     require(name, memory, length, 1);
   }
 
   /** Checks the count of pivots. */
-  static void requirePivots(int n, int[] pivots) {
+  public static void requirePivots(int n, int[] pivots) {
     if (pivots.length != n) {
       throw new IllegalArgumentException(
           "%d pivots of a matrix of %d x %d; expected %d".formatted(pivots.length, n, n, n));
@@ -37,7 +37,7 @@ final class FactorSizes {
   }
 
   /** Checks the count of eigenvalues. */
-  static void requireCount(int n, int k) {
+  public static void requireCount(int n, int k) {
     if (k < 0 || k > n) {
       throw new IllegalArgumentException(
           "%d eigenvalues of a matrix of %d x %d; expected 0 to %d".formatted(k, n, n, n));
@@ -45,7 +45,7 @@ final class FactorSizes {
   }
 
   /** Checks that a triangle has no zero on the diagonal that is read. */
-  static void requireRegular(Triangle triangle, int n, HostMemory t) {
+  public static void requireRegular(Triangle triangle, int n, HostMemory t) {
     if (triangle.hasUnitDiagonal()) {
       return;
     }
@@ -56,7 +56,8 @@ final class FactorSizes {
     }
   }
 
-  static double get(HostMemory memory, long place) {
+  /** Element {@code place} of a range, as a double. */
+  public static double get(HostMemory memory, long place) {
     return UNSAFE.getDouble(memory.base(), memory.offset() + place * Double.BYTES);
   }
 
@@ -65,7 +66,7 @@ final class FactorSizes {
   }
 
   /** Exchanges the rows of a solution as the columns of the matrix were, in the reverse order. */
-  static void exchangeBack(int n, int cols, int[] pivots, HostMemory b) {
+  public static void exchangeBack(int n, int cols, int[] pivots, HostMemory b) {
     for (int i = n - 1; i >= 0; i--) {
       int other = pivots[i] - 1;
       if (other != i) {
@@ -80,8 +81,12 @@ final class FactorSizes {
     }
   }
 
-  /** Clears the elements on one side of the diagonal of a matrix of {@code (rows, cols)}. */
-  static void clear(boolean below, int rows, int cols, HostMemory matrix) {
+  /**
+   * Clears the elements on one side of the diagonal of a matrix of {@code (rows, cols)}.
+   *
+   * @param below true for those below, false for those above
+   */
+  public static void clear(boolean below, int rows, int cols, HostMemory matrix) {
     for (int i = 0; i < rows; i++) {
       long from = below ? 0 : Math.min(cols, i + 1L);
       long to = below ? Math.min(cols, i) : cols;

@@ -206,8 +206,8 @@ public final class TileSparkConf {
           PREFIX + "gpu.libraryPath",
           "",
           Reach.EXECUTOR,
-          "Where executors look for NVIDIA's cuBLAS and cuFFT when the system's loader does not"
-              + " find them; their own kernels and the CPU serve where neither does.");
+          "Where executors look for NVIDIA's cuBLAS, cuFFT and cuSOLVER when the system's loader"
+              + " does not find them; their own kernels and the CPU serve where neither does.");
 
   public static final ConfigKey<MultiplyEngine> MULTIPLY_ENGINE =
       ConfigKey.ofEnum(

@@ -26,7 +26,7 @@ record StripFactors(Block block, Dense strip, String operator) {
       return a;
     }
     Dense r = Dense.zeros(a.cols(), a.cols());
-    return Factorizers.use(
+    return Factorizers.useHost(
         block,
         operator,
         lapack -> {
@@ -51,7 +51,7 @@ record StripFactors(Block block, Dense strip, String operator) {
     }
     Dense q = Dense.zeros(strip.rows(), strip.cols());
     Dense r = Dense.zeros(strip.cols(), strip.cols());
-    return Factorizers.use(
+    return Factorizers.useHost(
         block,
         operator,
         lapack -> {

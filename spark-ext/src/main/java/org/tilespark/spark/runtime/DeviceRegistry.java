@@ -21,6 +21,7 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaFailure;
+import org.tilespark.kernels.device.DeviceFactorizer;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
@@ -71,6 +72,7 @@ final class DeviceRegistry implements AutoCloseable {
   private static final class Slot {
     private volatile Gpu gpu; // set under the lock of this, as is the other
     private Availability<DeviceFourier> fourier; // null until first asked for
+    private Availability<DeviceFactorizer> factorizer; // likewise
 
     /** Forgets what was opened, and closes it if {@code frees}; users before used. */
     synchronized void close(boolean frees) {
@@ -78,10 +80,14 @@ final class DeviceRegistry implements AutoCloseable {
       if (fourier != null) {
         fourier.thing().ifPresent(owned::add);
       }
+      if (factorizer != null) {
+        factorizer.thing().ifPresent(owned::add);
+      }
       if (gpu != null) {
         owned.add(gpu);
       }
       fourier = null;
+      factorizer = null;
       gpu = null;
       if (frees) {
         Closing.all(owned);
@@ -245,6 +251,22 @@ final class DeviceRegistry implements AutoCloseable {
                 device, TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(conf)));
       }
       return slot.fourier;
+    }
+  }
+
+  /** The factorizer of an open device, or why there is none. */
+  Availability<DeviceFactorizer> factorizer(Gpu gpu) {
+    Slot slot = slots.get(gpu.device().ordinal());
+    synchronized (slot) {
+      requireOpen();
+      if (slot.factorizer == null) {
+        slot.factorizer =
+            DeviceFactorizer.find(
+                gpu.device(),
+                gpu.transposer(),
+                TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(conf)));
+      }
+      return slot.factorizer;
     }
   }
 

@@ -71,6 +71,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final ExecutorTelemetry telemetry = new ExecutorTelemetry();
   private final HostTransposer hostTransposer = new HostTransposer();
   private final HostProducts hostProducts;
+  private final TaskFactorizers factorizers;
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
   private final Uses uses; // by this runtime until it is closed, by tasks and by allocations
   private final Object memoryLock = new Object();
@@ -90,6 +91,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     this.hostProducts = new HostProducts(settings);
     this.uses = new Uses("The runtime of executor " + env.executorId(), this::free);
     this.devices = new DeviceRegistry(env.executorId(), conf, local, gpuAddresses);
+    this.factorizers = new TaskFactorizers(this, devices);
     this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(settings), devices::deviceNumber);
   }
 
@@ -323,13 +325,17 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * The result of work with {@link #hostFactorizer}, which is not closed before the work ends, also
-   * if the application stops meanwhile.
+   * The result of work with a factorizer, which is not closed before the work ends, also if the
+   * application stops meanwhile. Large matrices are factorised on the task's device where it has
+   * one with cuSOLVER, others by {@link #hostFactorizer}.
+   *
+   * @param backend {@link Backend#CPU} for {@link #hostFactorizer} alone
+   * @param task null outside a task, which is the CPU's
    */
-  public <T> T factorized(Function<Factorizer, T> work) {
+  public <T> T factorized(Backend backend, TaskContext task, Function<Factorizer, T> work) {
     try (TaskScope scope = new TaskScope()) {
       scope.own(use());
-      return work.apply(hostFactorizer());
+      return DeviceWatch.during(() -> work.apply(factorizers.of(backend, task)), this);
     }
   }
 

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.spark.mllib.linalg.Vectors;
@@ -18,17 +19,22 @@ import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
+import org.tilespark.kernels.device.DeviceFactorizer;
+import org.tilespark.kernels.factor.Factorizer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.Svd;
 import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 
 /**
  * Least squares, singular values and principal components of cached matrices, next to numpy's of
  * the same shape and MLlib's computeSVD. Each round makes its plan anew, since a plan keeps what it
- * has computed.
+ * has computed. The case {@code device} measures single routines of cuSOLVER and of LAPACK.
  */
 public final class FactorsBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -38,7 +44,9 @@ public final class FactorsBenchmark extends SparkBenchmark {
           Measures factorizations.
 
             --commit ID               what is measured, for the head of the output
-            --cases A,B,...           of lstsq, qr, svd, pca, pca-wide-columns, mllib (default: all)
+            --cases A,B,...           of lstsq, qr, svd, pca, pca-wide-columns, mllib, device (default: all)
+            --device A,B,...          rows of the square matrices of doubles that the device's routines and
+                                      the CPU's, on one core, factorise in turns (default: 128,256,512,1024,2048)
             --lstsq R,C               equations of doubles (default: 1000000,100)
             --svd R,C                 matrix of floats (default: 1000,500000)
             --k N                     its singular values, and principal components (default: 50)
@@ -59,6 +67,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
               Option.checked("k", Integer::parseInt),
               Option.text("pca"),
               Option.text("pca-wide"),
+              Option.text("device"),
               Option.checked("partitions", Integer::parseInt),
               Option.text("numpy"),
               Option.checked("warmups", Integer::parseInt),
@@ -68,6 +77,8 @@ public final class FactorsBenchmark extends SparkBenchmark {
 
   /** Bytes of a block. */
   private static final long BLOCK = 8L << 20;
+
+  private static final String DEVICE = "device";
 
   private final int k;
 
@@ -190,14 +201,58 @@ public final class FactorsBenchmark extends SparkBenchmark {
     report.line("machine", "%s", SparkMachine.describe(spark, gpu, arguments));
     Map<String, Case> cases = cases();
     for (String name :
-        arguments.option("cases").orElse(String.join(",", cases.keySet())).split(",")) {
+        arguments
+            .option("cases")
+            .orElse(String.join(",", cases.keySet()) + "," + DEVICE)
+            .split(",")) {
+      if (name.equals(DEVICE)) {
+        measureDevice(gpu);
+        continue;
+      }
       if (!cases.containsKey(name)) {
         throw new IllegalArgumentException(
-            "There is no case " + name + "; expected some of " + cases.keySet());
+            "There is no case " + name + "; expected some of " + cases.keySet() + " or " + DEVICE);
       }
       measure(name, cases.get(name));
     }
     return true;
+  }
+
+  private void measureDevice(Optional<Gpu> gpu) {
+    Availability<DeviceFactorizer> found =
+        gpu.isEmpty()
+            ? Availability.not("there is no GPU")
+            : DeviceFactorizer.find(
+                gpu.get().device(),
+                gpu.get().transposer(),
+                TileSparkConf.LIBRARY_PATH.read(
+                    TileSparkConf.application(spark.sparkContext().getConf())));
+    if (!found.isPresent()) {
+      report.line(DEVICE, "left out: %s", found.whyNot());
+      return;
+    }
+    try (DeviceFactorizer device = found.get()) {
+      report.line(DEVICE, "cuSOLVER %s", device.version());
+      Factorizer host = ExecutorRuntime.current().hostFactorizer();
+      for (String size : arguments.option(DEVICE).orElse("128,256,512,1024,2048").split(",")) {
+        int n = Integer.parseInt(size.trim());
+        new FactorRoutines(n, arguments.seed())
+            .all()
+            .forEach(
+                (routine, call) ->
+                    report.line(
+                        routine,
+                        "%d: device %s, %s %s",
+                        n,
+                        seconds(FactorRoutines.seconds(device, call)),
+                        host,
+                        seconds(FactorRoutines.seconds(host, call))));
+      }
+    }
+  }
+
+  private static String seconds(Optional<Double> seconds) {
+    return seconds.map("%.4f s"::formatted).orElse("refused");
   }
 
   private void measure(String name, Case each) throws IOException, InterruptedException {

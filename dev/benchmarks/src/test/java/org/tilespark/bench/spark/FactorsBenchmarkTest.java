@@ -7,6 +7,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.factor.NetlibFactorizer;
+import org.tilespark.kernels.host.HostMultiplier;
 
 /** The benchmark of factorizations runs. */
 class FactorsBenchmarkTest {
@@ -19,6 +21,7 @@ class FactorsBenchmarkTest {
       "--svd=12,90",
       "--pca=40,5",
       "--pca-wide=30,6",
+      "--device=20,33",
       "--k=2",
       "--rounds=1",
       "--warmups=0",
@@ -27,8 +30,20 @@ class FactorsBenchmarkTest {
     int status = FactorsBenchmark.run(small, out, out);
     String printed = bytes.toString(StandardCharsets.UTF_8);
     assertEquals(0, status, printed);
-    for (String name : new String[] {"lstsq", "qr", "svd", "pca", "mllib"}) {
+    for (String name : new String[] {"lstsq", "qr", "svd", "pca", "mllib", "device"}) {
       assertTrue(printed.contains(name), printed);
+    }
+  }
+
+  /** Each routine does its matrix, whichever factorizer it is given. */
+  @Test
+  void routinesFactorise() {
+    try (NetlibFactorizer java = new NetlibFactorizer(new HostMultiplier())) {
+      new FactorRoutines(9, 1)
+          .all()
+          .forEach(
+              (name, routine) ->
+                  assertTrue(FactorRoutines.seconds(java, routine).orElseThrow() > 0, name));
     }
   }
 }

@@ -18,6 +18,11 @@ public final class LibCublas {
   public static final int CUBLAS_STATUS_ALLOC_FAILED = 3;
   public static final int CUBLAS_OP_N = 0;
   public static final int CUBLAS_OP_T = 1;
+  public static final int CUBLAS_FILL_MODE_LOWER = 0;
+  public static final int CUBLAS_FILL_MODE_UPPER = 1;
+  public static final int CUBLAS_SIDE_RIGHT = 1;
+  public static final int CUBLAS_DIAG_NON_UNIT = 0;
+  public static final int CUBLAS_DIAG_UNIT = 1;
   public static final int CUDA_R_32F = 0;
   public static final int CUDA_R_64F = 1;
   public static final int CUBLAS_COMPUTE_32F = 68;
@@ -119,4 +124,45 @@ public final class LibCublas {
       long leadC,
       int computeType,
       int algorithm);
+
+  public static native int cublasDgemv_v2_64(
+      Pointer handle,
+      int operation,
+      long m,
+      long n,
+      Pointer alpha,
+      long a,
+      long leadA,
+      long x,
+      long stepX,
+      Pointer beta,
+      long y,
+      long stepY);
+
+  public static native int cublasDsymv_v2_64(
+      Pointer handle,
+      int fill,
+      long n,
+      Pointer alpha,
+      long a,
+      long leadA,
+      long x,
+      long stepX,
+      Pointer beta,
+      long y,
+      long stepY);
+
+  public static native int cublasDtrsm_v2_64(
+      Pointer handle,
+      int side,
+      int fill,
+      int operation,
+      int diagonal,
+      long m,
+      long n,
+      Pointer alpha,
+      long a,
+      long leadA,
+      long b,
+      long leadB);
 }
