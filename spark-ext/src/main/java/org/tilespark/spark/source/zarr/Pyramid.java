@@ -54,7 +54,8 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     ZarrArray array = finest.array();
     int rank = factors.rank();
     boolean isNamed = array.names().stream().noneMatch(String::isEmpty);
-    List<String> names = isNamed ? array.names() : List.of("z", "y", "x").subList(3 - rank, 3);
+    List<String> names =
+        isNamed ? array.names() : List.copyOf(List.of("z", "y", "x").subList(3 - rank, 3));
     List<WrittenArray> levels = new ArrayList<>();
     levels.add(new WrittenArray(array.named(names), finest.encoders(), finest.spacing()));
     while (true) {
