@@ -8,6 +8,7 @@ from importlib import metadata as _metadata
 
 from . import fft, linalg
 from ._array import BlockArray, concatenate, from_numpy, stack
+from ._filled import arange, eye, full, linspace, ones, zeros
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
@@ -25,23 +26,29 @@ __all__ = [
     "SetupError",
     "TileSparkError",
     "UnsupportedError",
+    "arange",
     "check",
     "concatenate",
     "configure",
     "corrcoef",
     "cov",
+    "eye",
     "fft",
     "from_cells",
     "from_dataframe",
     "from_numpy",
     "from_rows",
     "from_xarray",
+    "full",
     "jar_path",
     "knn",
     "linalg",
+    "linspace",
+    "ones",
     "pairs_above",
     "read_npy",
     "read_zarr",
     "row_argmax",
     "stack",
+    "zeros",
 ]

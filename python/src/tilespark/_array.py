@@ -18,6 +18,7 @@ from ._arguments import flag, integer, integers, location, many, number, numpy_d
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
+from ._functions import call_function
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
-#: Bytes that ``numpy.asarray(x)`` and numpy's functions may bring to the driver without being asked to.
+#: Bytes that ``numpy.asarray(x)`` may bring to the driver; more must be asked for.
 IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"
@@ -412,6 +413,33 @@ class BlockArray:
         df = call(self._kind.function("reshape"), {"input": self._df}, shape=numbers(stored))
         return BlockArray(df, dropped=(1,) if len(extents) == 1 else (), keep=self._keep)
 
+    def ravel(self) -> BlockArray:
+        """The elements in row-major order, a vector."""
+        return self.reshape(-1)
+
+    flatten = ravel
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> BlockArray:
+        """The array without axes of one element, all or these, as by ``numpy.squeeze``; one axis stays."""
+        at = [each for each, extent in enumerate(self.shape) if extent == 1]
+        if axis is not None:
+            at = [self._axis(each) for each in ((axis,) if isinstance(axis, int | str) else axis)]
+        if any(self.shape[each] != 1 for each in at):
+            raise InvalidInputError(f"squeeze of the axes {at} of {self._what}; expected axes of one element")
+        kept = tuple(extent for each, extent in enumerate(self.shape) if each not in at)
+        return self if len(kept) == self.ndim else self.reshape(kept or (1,))
+
+    def swapaxes(self, axis1: int | str, axis2: int | str) -> BlockArray:
+        """The array with two axes exchanged, as by ``numpy.swapaxes``."""
+        order = list(range(self.ndim))
+        first, second = self._axis(axis1), self._axis(axis2)
+        order[first], order[second] = second, first
+        return self.transpose(order)
+
+    def copy(self) -> BlockArray:
+        """The array itself, which never changes."""
+        return self
+
     def halo(self, depth: Any, edge: str = "constant") -> BlockArray:
         """The array in blocks that have elements of their neighbours around their own, for functions of Spark on
         :attr:`df`; :meth:`trim` takes the halo off again. Other methods refuse these blocks.
@@ -649,6 +677,12 @@ class BlockArray:
                 " numpy's .any() or .all() of x.compute(), or x is not None"
             )
         return bool(self._one("bool()"))
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """numpy's functions of arrays: those that are there run on Spark, others say what to do; none collects the array."""
+        return call_function(func, args, kwargs)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """numpy's operators on a numpy array and this one; other functions of numpy name what to do."""

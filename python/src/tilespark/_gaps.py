@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._functions import not_offered
 from .errors import UnsupportedError
 
 _IN_NUMPY = "x.compute() gives the whole array to numpy"
@@ -25,8 +26,6 @@ _NEAREST = {
     },
     "prod": f"{_IN_NUMPY}; for products over blocks x.df with Spark's aggregate(values, ...)",
     **{name: f"tilespark.linalg.{name}(x)" for name in ("trace", "diagonal")},
-    **dict.fromkeys(("ravel", "flatten"), "x.reshape(-1)"),
-    **dict.fromkeys(("squeeze", "swapaxes"), f"x.transpose(axes), x.reshape(shape); {_IN_NUMPY}"),
     **dict.fromkeys(("chunks", "chunksize", "numblocks", "npartitions"), "x.blocks is the shape of a full block"),
     "dot": "a @ b",
     "visualize": "x.explain()",
@@ -69,8 +68,8 @@ def no_ufunc(name: str, method: str, arrays: int) -> Exception:
         arrays: how many it takes.
     """
     if method != "__call__":
-        return UnsupportedError(f"numpy.{name}.{method} of a BlockArray is not there yet. Nearest: {_IN_NUMPY}")
+        return not_offered(f"numpy.{name}.{method}")
     nearest = (
         f"x.map_blocks(numpy.{name})" if arrays == 1 else f"where y is a number, x.map_blocks(lambda b: numpy.{name}(b, y))"
     )
-    return UnsupportedError(f"numpy.{name} of a BlockArray is not there yet. Nearest: {nearest}; {_IN_NUMPY}")
+    return not_offered(f"numpy.{name}", nearest)

@@ -100,10 +100,15 @@ public record AssembleSpec(
    */
   @Override
   public String toString() {
+    return withoutShuffle() + ", " + predicted;
+  }
+
+  /** The text of blocks whose pieces are read where they are. */
+  public String withoutShuffle() {
     String shape =
         Arrays.stream(blockShape().toArray())
             .mapToObj(Long::toString)
             .collect(Collectors.joining(" x "));
-    return kind.label() + " " + shape + ", missing=" + missing + ", " + predicted;
+    return kind.label() + " " + shape + ", missing=" + missing;
   }
 }

@@ -1,5 +1,6 @@
 package org.tilespark.spark.exchange;
 
+import java.io.Serializable;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -50,8 +51,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   private static final long BYTES_PER_LOOK = 512;
 
   private final Seq<Attribute> keys;
-  private final BoundPartitioning shares;
-  private final Seq<SortOrder> order;
+  private final Tasks tasks;
   private final Seq<SparkPlan> marks;
 
   /**
@@ -60,8 +60,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    * @param inputs columns of the child
    * @param keys columns of the output before those of the pieces
    * @param produced the columns that {@code inputs} become, after the keys, in their order
-   * @param shares the tasks that take the pieces, by positions in the output
-   * @param order the order that a task needs, likewise
+   * @param tasks the tasks that take the pieces
    * @param child plan that gives cached blocks
    * @param marks plan that gives marks of blocks, with the columns of the output; or none
    */
@@ -70,15 +69,34 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
       Seq<Attribute> inputs,
       Seq<Attribute> keys,
       Seq<Attribute> produced,
-      BoundPartitioning shares,
-      Seq<SortOrder> order,
+      Tasks tasks,
       SparkPlan child,
       Seq<SparkPlan> marks) {
     super(spec, inputs, produced, child);
     this.keys = keys;
-    this.shares = shares;
-    this.order = order;
+    this.tasks = tasks;
     this.marks = marks;
+  }
+
+  /**
+   * The tasks that take the pieces, by positions in the output.
+   *
+   * @param shares the task that takes a row
+   * @param order order of a task's rows
+   */
+  public record Tasks(BoundPartitioning shares, Seq<SortOrder> order) implements Serializable {
+    static Tasks of(Readers readers, List<Attribute> output) {
+      return new Tasks(
+          BoundPartitioning.of(Exchange.by(readers.by(), readers.partitions()), output),
+          ScalaInterop.seq(
+              ScalaInterop.<SortOrder>list(readers.order()).stream()
+                  .map(each -> Attributes.bound(each, output))
+                  .toList()));
+    }
+
+    int count() {
+      return shares.numPartitions();
+    }
   }
 
   /**
@@ -126,11 +144,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
                   cut.inputs(),
                   cut.keys(),
                   ScalaInterop.seq(output.subList(cut.keys().size(), output.size())),
-                  BoundPartitioning.of(Exchange.by(readers.by(), readers.partitions()), output),
-                  ScalaInterop.seq(
-                      ScalaInterop.<SortOrder>list(readers.order()).stream()
-                          .map(each -> Attributes.bound(each, output))
-                          .toList()),
+                  Tasks.of(readers, output),
                   GatheredByTasks.rows(cut.child(), planLater),
                   pieces instanceof PieceUnion union
                       ? ScalaInterop.<SparkPlan>seq(planLater.apply(union.marks()))
@@ -181,14 +195,14 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
 
   @Override
   public Partitioning outputPartitioning() {
-    return shares.over(ScalaInterop.list(output()));
+    return tasks.shares().over(ScalaInterop.list(output()));
   }
 
   @Override
   public Seq<SortOrder> outputOrdering() {
     List<Attribute> columns = ScalaInterop.list(output());
     return ScalaInterop.seq(
-        ScalaInterop.<SortOrder>list(order).stream()
+        ScalaInterop.<SortOrder>list(tasks.order()).stream()
             .map(
                 each ->
                     (SortOrder)
@@ -210,14 +224,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   public SparkPlan withBlocks(List<SparkPlan> blocks) {
     SparkPlan offered = blocks.get(0);
     return new PiecesInPlaceExec(
-        spec,
-        inputs,
-        keys,
-        produced,
-        shares,
-        order,
-        offered.supportsRowBased() ? offered : child,
-        marks);
+        spec, inputs, keys, produced, tasks, offered.supportsRowBased() ? offered : child, marks);
   }
 
   /** A partition's rows, before it is known which marks it has. */
@@ -225,7 +232,6 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
 
   @Override
   public RDD<InternalRow> doExecute() {
-    int tasks = shares.numPartitions();
     List<Integer> read = ChildColumns.ordinals(this, child, inputs);
     PiecesOfTask pieces =
         new PiecesOfTask(
@@ -233,9 +239,8 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
             CutBlocks.blocks(spec, ScalaInterop.list(produced)).mapped(read::get),
             read,
             Attributes.schema(ScalaInterop.list(child.output())),
-            shares,
-            order);
-    RDD<InternalRow> blocks = Exchange.gathered(child.execute(), InternalRow.class, tasks);
+            tasks);
+    RDD<InternalRow> blocks = Exchange.gathered(child.execute(), InternalRow.class, tasks.count());
     if (marks.isEmpty()) {
       return blocks.mapPartitionsWithIndex(
           ScalaInterop.function2(
@@ -254,7 +259,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
             true,
             ScalaInterop.classTag(Opened.class))
         .zipPartitions(
-            Exchange.gathered(marks.head().execute(), InternalRow.class, tasks),
+            Exchange.gathered(marks.head().execute(), InternalRow.class, tasks.count()),
             true,
             ScalaInterop.function2(
                 (opened, all) -> {
@@ -274,7 +279,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
 
   @Override
   public String simpleString(int maxFields) {
-    return "PiecesInPlace (" + spec + ") for " + shares.numPartitions() + " parts";
+    return "PiecesInPlace (" + spec + ") for " + tasks.count() + " parts";
   }
 
   @Override
@@ -284,6 +289,6 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, inputs, keys, produced, shares, order, child, marks);
+    return List.of(spec, inputs, keys, produced, tasks, child, marks);
   }
 }

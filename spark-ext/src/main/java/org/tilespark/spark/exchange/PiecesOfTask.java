@@ -9,7 +9,6 @@ import java.util.stream.IntStream;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.layout.Box;
@@ -21,7 +20,6 @@ import org.tilespark.spark.rows.PieceInPlace;
 import org.tilespark.spark.rows.RetainableRows;
 import org.tilespark.spark.rows.RetainedRows;
 import org.tilespark.spark.rows.SharedUse;
-import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
 /**
@@ -32,16 +30,14 @@ import scala.math.Ordering;
  * @param blocks ordinals of the block columns in the rows of blocks
  * @param read ordinals there of the columns that follow the keys
  * @param rows schema of the rows of blocks
- * @param shares the task that takes a row of the output
- * @param order order of a task's rows, over bound columns of the output
+ * @param tasks the tasks that take rows of the output
  */
 record PiecesOfTask(
     CutSpec spec,
     BlockSchema blocks,
     List<Integer> read,
     StructType rows,
-    BoundPartitioning shares,
-    Seq<SortOrder> order)
+    PiecesInPlaceExec.Tasks tasks)
     implements Serializable {
   /** Copies the list. */
   PiecesOfTask {
@@ -63,7 +59,7 @@ record PiecesOfTask(
   /** The rows of a task. Used by one thread. */
   private final class Search {
     private final int task;
-    private final ToIntFunction<InternalRow> taskOf = shares.partitionOf();
+    private final ToIntFunction<InternalRow> taskOf = tasks.shares().partitionOf();
     private final RetainedRows retained = new RetainedRows();
     private final SharedUse memory = new SharedUse(retained::close);
     private final BlockCheck check =
@@ -99,7 +95,7 @@ record PiecesOfTask(
           found.add(mark.copy());
         }
       }
-      Ordering<InternalRow> ordering = RowOrder.of(order);
+      Ordering<InternalRow> ordering = RowOrder.of(tasks.order());
       found.sort(ordering);
       PieceInPlace given = new PieceInPlace(fields);
       RetainableRows.given(given, memory::begin, context);

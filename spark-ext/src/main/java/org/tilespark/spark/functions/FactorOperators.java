@@ -152,7 +152,7 @@ final class FactorOperators {
               + Operator.APART,
           STRIPS,
           List.of(blocks("a", MATRIX), VALUES, STEPS, OVERSAMPLING, SEED, extents(MATRIX)),
-          FactorOperators::svd);
+          call -> svd(call)); // a reference would load classes that clients of Spark Connect lack
 
   static final Operator SVDVALS =
       new Operator(

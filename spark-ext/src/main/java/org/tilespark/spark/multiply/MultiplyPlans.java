@@ -158,16 +158,20 @@ public final class MultiplyPlans {
 
   /** True if both read the same blocks, with the same metadata. */
   private static boolean areSame(BlockFrame left, BlockFrame right) {
-    Attributes.Source a = Attributes.belowProjections(left.plan(), left.columns()).orElse(null);
-    Attributes.Source b = Attributes.belowProjections(right.plan(), right.columns()).orElse(null);
-    return a != null
-        && b != null
-        && a.plan().deterministic()
+    Attributes.Source a = source(left);
+    Attributes.Source b = source(right);
+    return a.plan().deterministic()
         && a.plan().sameResult(b.plan())
         && positions(a).equals(positions(b))
         && names(left).equals(names(right))
         && left.blocks().equals(right.blocks())
         && left.metadata().saysTheSame(right.metadata());
+  }
+
+  /** The plan below what only renames columns. */
+  private static Attributes.Source source(BlockFrame operand) {
+    return Attributes.belowProjections(operand.plan(), operand.columns())
+        .orElseGet(() -> new Attributes.Source(operand.plan(), operand.columns()));
   }
 
   private static List<String> names(BlockFrame operand) {

@@ -335,7 +335,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
           TaskMetrics.HOST_TIME,
           SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
     }
-    if (assembled().isDefined()) {
+    if (assembled().isDefined() && comesByExchange()) {
       map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
     }
     return map;
@@ -365,7 +365,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   }
 
   private <R> RDD<R> run(Function<StageTask.Job, PartitionsTask<R>> task, Class<R> type) {
-    if (assembled().isDefined()) {
+    if (assembled().isDefined() && comesByExchange()) {
       assembled().get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
     }
     List<StageTask.Child> children = new ArrayList<>();
@@ -458,6 +458,11 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 keys(0).isEmpty() || Exchange.areGathered(blocks()) ? "" : exchange()));
   }
 
+  /** True if pieces come through exchanges, rather than from where blocks are. */
+  private boolean comesByExchange() {
+    return met.isEmpty() && !Exchange.areGathered(blocks());
+  }
+
   private String exchange() {
     return met.isDefined() ? "\nNo exchange: " + met.get() : Exchange.explained(sparkContext());
   }
@@ -467,7 +472,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return spec.inputs().stream()
         .map(StageInput::assembled)
         .filter(Option::isDefined)
-        .map(assembled -> form.formatted(assembled.get()))
+        .map(Option::get)
+        .map(each -> form.formatted(comesByExchange() ? each : each.withoutShuffle()))
         .collect(Collectors.joining());
   }
 

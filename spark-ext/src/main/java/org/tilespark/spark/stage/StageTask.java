@@ -12,7 +12,6 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.ArrayProgram;
 import org.tilespark.arrow.blocks.BlockPipeline;
 import org.tilespark.spark.catalyst.PartitionsTask;
-import org.tilespark.spark.exchange.PieceGroups;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.CarriedColumns;
 import org.tilespark.spark.runtime.BackendChoice;

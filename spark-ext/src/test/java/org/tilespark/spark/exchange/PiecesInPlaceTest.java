@@ -322,6 +322,7 @@ class PiecesInPlaceTest extends SparkTest {
     String text = plan(MatrixBlocks.reblock(cached, 9, 11)).explainString(FormattedMode$.MODULE$);
     assertTrue(text.contains("\nNo exchange: cached blocks are read in place\n"), text);
     assertFalse(text.contains("\nExchange: "), text);
+    assertFalse(text.contains("shuffle predicted"), text);
     Dataset<Row> b = cached(B.frame(spark, 20, 20));
     String product =
         plan(MatrixBlocks.multiply(

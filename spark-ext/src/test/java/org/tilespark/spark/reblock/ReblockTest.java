@@ -320,7 +320,7 @@ class ReblockTest extends SparkTest {
   @Test
   void nothingIsShuffledWhereTheBlocksLieRight() {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 17, 23, 5, 6);
-    Dataset<Row> df = stated(plain(array), "17,23", "5,6");
+    Dataset<Row> df = localRows(stated(plain(array), "17,23", "5,6"));
     Dataset<Row> same = MatrixBlocks.reblock(df, 5, 6);
     assertFalse(optimized(same).contains("CutBlocks"), optimized(same));
     assertReblocked(array, same, 5, 6);
@@ -424,7 +424,7 @@ class ReblockTest extends SparkTest {
     };
     for (int[] c : cases) {
       TestArray array = TestArray.matrix(ElementType.FLOAT32, c[0], c[1], c[2], c[3]);
-      Dataset<Row> df = stated(plain(array), c[0] + "," + c[1], c[2] + "," + c[3]);
+      Dataset<Row> df = localRows(stated(plain(array), c[0] + "," + c[1], c[2] + "," + c[3]));
       for (String adaptive : List.of("true", "false")) {
         with(
             Map.of("spark.sql.adaptive.enabled", adaptive),

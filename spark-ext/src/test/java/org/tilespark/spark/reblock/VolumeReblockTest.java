@@ -164,7 +164,7 @@ class VolumeReblockTest extends SparkTest {
   @Test
   void nothingIsShuffledWhereTheBlocksLieRight() {
     TestArray array = TestArray.volume(ElementType.FLOAT32, 9, 8, 7, 3, 8, 7);
-    Dataset<Row> slabs = stated(plain(array), array).cache();
+    Dataset<Row> slabs = localRows(stated(plain(array), array));
     for (Dataset<Row> same :
         List.of(VolumeBlocks.slabs(slabs, "x"), VolumeBlocks.slabs(slabs, "x", 3))) {
       assertEquals(List.of(), shufflesOfValues(same), explained(same));
@@ -238,7 +238,7 @@ class VolumeReblockTest extends SparkTest {
     for (int[] c : cases) {
       TestArray array =
           TestArray.volume(ElementType.FLOAT32, c[0], c[1], c[2], c[3], c[4], c[5]).withImag();
-      Dataset<Row> df = stated(plain(array), array).cache();
+      Dataset<Row> df = localRows(stated(plain(array), array));
       Dataset<Row> other = VolumeBlocks.reblock(df, c[6], c[7], c[8]);
       List<ShuffleExchangeExec> shuffles = shuffles(other);
       String plan = explained(other);
@@ -248,7 +248,6 @@ class VolumeReblockTest extends SparkTest {
       assertEquals(measured, assemble.assembled().get().predicted().bytes(), plan);
       assertTrue(plan.contains("shuffle predicted " + measured + " bytes"), plan);
       assertEquals(measured, assemble.metrics().apply("predictedBytes").value());
-      df.unpersist(true);
     }
   }
 

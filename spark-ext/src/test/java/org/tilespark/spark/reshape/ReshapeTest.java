@@ -225,7 +225,7 @@ class ReshapeTest extends SparkTest {
     assertEquals(List.of(), PlanNodes.cutting(plan(back).executedPlan()), explained(back));
     assertEquals(6, back.count());
     dense(array).assertSame(DenseArray.of(back, 6, 8, 10), "and back");
-    Dataset<Row> cut = VolumeBlocks.reshape(stated, "80,6");
+    Dataset<Row> cut = VolumeBlocks.reshape(localRows(stated), "80,6");
     assertEquals(1, PlanNodes.cutting(plan(cut).executedPlan()).size(), explained(cut));
     df.unpersist();
   }

@@ -402,7 +402,7 @@ class CarriedColumnsTest extends SparkTest {
         .forEach(
             (name, f) -> {
               List<String> taken = new ArrayList<>(keys);
-              if (name.endsWith("multiply") || name.endsWith("gram")) {
+              if (name.endsWith("multiply") || name.endsWith("gram") || name.contains("pca")) {
                 taken.removeAll(NOT_STABLE);
               }
               assertRuns(name, f.apply(matrix(taken, CarriedColumnsTest::alike)));

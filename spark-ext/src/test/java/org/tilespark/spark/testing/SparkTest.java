@@ -196,6 +196,11 @@ public abstract class SparkTest {
     return ours.reason();
   }
 
+  /** Its rows now, which are no cache and need no exchange to be read. */
+  protected static Dataset<Row> localRows(Dataset<Row> df) {
+    return spark.createDataFrame(df.collectAsList(), df.schema());
+  }
+
   /** Runs it, and asserts that the failure's chain of causes says all of {@code parts}. */
   protected static void assertFails(Executable body, String... parts) {
     Throwable thrown = assertThrows(Throwable.class, body);

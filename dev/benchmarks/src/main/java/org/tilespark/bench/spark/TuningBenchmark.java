@@ -25,7 +25,6 @@ import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
-import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
 
@@ -42,13 +41,10 @@ public final class TuningBenchmark {
           Transposes the same blocks under many settings, one changed at a time.
 
             --commit ID             what is measured, for the head of the output
-            --sweeps A,B,...        batch, blocks, partitions, tasks, pinned, cache, shuffle, multiply
+            --sweeps A,B,...        batch, blocks, partitions, tasks, pinned, cache, shuffle
                                     (default: all)
             --gib N                 size of the DataFrame's values (default: 4)
             --shuffle-gib N         the same for the sweep shuffle, which writes files (default: 2)
-            --multiply-extent N     rows and columns of both matrices of the sweep multiply, a product
-                                    of FLOAT under choices for its shuffle: compression and
-                                    off-heap memory, each on and off (default: 16384)
             --block-shape R,C       rows and columns of a block (default: 2048,2048, 16 MiB)
             --backend auto|gpu|cpu  who computes (default: auto)
             --warmups N, --runs N   runs before the measured ones, and those (default: 1, 3)
@@ -60,15 +56,13 @@ public final class TuningBenchmark {
               Option.text("sweeps"),
               Option.checked("gib", Double::parseDouble),
               Option.checked("shuffle-gib", Double::parseDouble),
-              Option.checked("multiply-extent", Integer::parseInt),
               Option.checked("block-shape", BlockTransposeBenchmark::blockShape),
               Option.BACKEND,
               Option.checked("warmups", Integer::parseInt),
               Option.checked("runs", Integer::parseInt),
               Option.text("csv")));
 
-  private static final String ALL_SWEEPS =
-      "batch,blocks,partitions,tasks,pinned,cache,shuffle,multiply";
+  private static final String ALL_SWEEPS = "batch,blocks,partitions,tasks,pinned,cache,shuffle";
   private static final int PARTITIONS_PER_CORE = 4;
 
   private final JobArguments arguments;
@@ -79,9 +73,7 @@ public final class TuningBenchmark {
   private enum Query {
     TRANSPOSE,
     /** A transpose after a shuffle of the blocks. */
-    SHUFFLE,
-    /** A product of two matrices. */
-    MULTIPLY
+    SHUFFLE
   }
 
   /**
@@ -252,25 +244,6 @@ public final class TuningBenchmark {
           }
         }
       }
-      case "multiply" -> {
-        for (boolean compressed : new boolean[] {true, false}) {
-          for (boolean offHeap : new boolean[] {false, true}) {
-            Map<String, String> application =
-                new HashMap<>(Map.of("spark.shuffle.compress", Boolean.toString(compressed)));
-            if (offHeap) {
-              application.put("spark.memory.offHeap.enabled", "true");
-              application.put("spark.memory.offHeap.size", offHeapMebibytes() + "m");
-            }
-            settings.add(
-                Setting.of(
-                        sweep,
-                        (compressed ? "lz4" : "off") + ", " + (offHeap ? "off-heap" : "heap"),
-                        shape)
-                    .application(application)
-                    .query(Query.MULTIPLY, true));
-          }
-        }
-      }
       default ->
           throw new IllegalArgumentException(
               "There is no sweep '" + sweep + "'; expected some of " + ALL_SWEEPS);
@@ -284,15 +257,6 @@ public final class TuningBenchmark {
         .query(Query.SHUFFLE, random);
   }
 
-  private int extent() {
-    return arguments.option("multiply-extent").map(Integer::parseInt).orElse(16_384);
-  }
-
-  /** Room for all that the tasks of a product sort at a time. */
-  private long offHeapMebibytes() {
-    return Math.max(256, 16L * extent() * extent() * Float.BYTES >> 20);
-  }
-
   private double gib(String option, double byDefault) {
     return arguments.option(option).map(Double::parseDouble).orElse(byDefault);
   }
@@ -303,7 +267,7 @@ public final class TuningBenchmark {
     List<Result> results = new ArrayList<>();
     SparkSession spark = null;
     Setting before = null;
-    List<Dataset<Row>> cached = null;
+    Dataset<Row> cached = null;
     try {
       for (Setting setting : settings) {
         if (before == null || !before.application().equals(setting.application())) {
@@ -315,7 +279,7 @@ public final class TuningBenchmark {
         }
         if (cached == null || !before.data().equals(setting.data())) {
           if (cached != null) {
-            cached.forEach(input -> input.unpersist(true));
+            cached.unpersist(true);
           }
           cached = cache(spark, setting);
         }
@@ -354,43 +318,21 @@ public final class TuningBenchmark {
           LocalDate.now(ZoneOffset.UTC));
       report.line(
           "data",
-          "%.2f GiB of FLOAT blocks of %d x %d, cached, %d partitions per core; %.2f GiB in shuffles;"
-              + " products of %d^3",
+          "%.2f GiB of FLOAT blocks of %d x %d, cached, %d partitions per core; %.2f GiB shuffled",
           gib("gib", 4),
           shape[0],
           shape[1],
           PARTITIONS_PER_CORE,
-          gib("shuffle-gib", 2),
-          extent());
+          gib("shuffle-gib", 2));
       report.backend(MatrixBlocks.transpose(blocks(spark, setting, 1)));
     }
     return spark;
   }
 
-  private List<Dataset<Row>> cache(SparkSession spark, Setting setting) {
-    List<Dataset<Row>> inputs = new ArrayList<>();
-    if (setting.query() == Query.MULTIPLY) {
-      for (int seed = 1; seed <= 2; seed++) {
-        inputs.add(matrix(setting, seed).read(spark, partitions(spark, setting)));
-      }
-    } else {
-      inputs.add(blocks(spark, setting, count(setting)));
-    }
-    for (Dataset<Row> input : inputs) {
-      SparkBenchmark.noop(input.persist(StorageLevel.fromString(setting.level())));
-    }
-    return inputs;
-  }
-
-  private GeneratedMatrix matrix(Setting setting, int seed) {
-    return new GeneratedMatrix(
-        extent(),
-        extent(),
-        setting.shape().get(0),
-        setting.shape().get(1),
-        ElementType.FLOAT32,
-        GeneratedMatrix.Content.FRACTIONS,
-        seed);
+  private Dataset<Row> cache(SparkSession spark, Setting setting) {
+    Dataset<Row> blocks = blocks(spark, setting, count(setting));
+    SparkBenchmark.noop(blocks.persist(StorageLevel.fromString(setting.level())));
+    return blocks;
   }
 
   private long count(Setting setting) {
@@ -400,18 +342,14 @@ public final class TuningBenchmark {
 
   /** Bytes of values that the query is given. */
   private long bytes(Setting setting) {
-    return setting.query() == Query.MULTIPLY
-        ? 2 * matrix(setting, 1).bytes()
-        : count(setting) * blockBytes(setting);
+    return count(setting) * blockBytes(setting);
   }
 
-  private Dataset<Row> query(SparkSession spark, Setting setting, List<Dataset<Row>> cached) {
-    Dataset<Row> first = cached.get(0);
+  private Dataset<Row> query(SparkSession spark, Setting setting, Dataset<Row> cached) {
     return switch (setting.query()) {
-      case TRANSPOSE -> MatrixBlocks.transpose(first);
+      case TRANSPOSE -> MatrixBlocks.transpose(cached);
       case SHUFFLE ->
-          MatrixBlocks.transpose(first.repartition(partitions(spark, setting), first.col("row")));
-      case MULTIPLY -> MatrixBlocks.multiply(first, cached.get(1));
+          MatrixBlocks.transpose(cached.repartition(partitions(spark, setting), cached.col("row")));
     };
   }
 
@@ -438,7 +376,7 @@ public final class TuningBenchmark {
         Math.max(1, setting.partitionsPerCore() * spark.sparkContext().defaultParallelism());
   }
 
-  private Result measure(SparkSession spark, Setting setting, List<Dataset<Row>> cached) {
+  private Result measure(SparkSession spark, Setting setting, Dataset<Row> cached) {
     setting.session().forEach(spark.conf()::set);
     Shuffled shuffled = new Shuffled();
     spark.sparkContext().addSparkListener(shuffled);

@@ -8,7 +8,7 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.numpy.NpyDecoder;
 import org.tilespark.spark.numpy.NpyType;
 import sun.misc.Unsafe;

@@ -12,7 +12,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.source.codec.ByteEncoder;
 import org.tilespark.spark.source.codec.CodecMemory;
 import sun.misc.Unsafe;

@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.source.ChunkGrid;
 import org.tilespark.spark.source.StoredObjects;
 import org.tilespark.spark.source.codec.Checksum;

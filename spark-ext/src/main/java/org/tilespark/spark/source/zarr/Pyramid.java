@@ -28,7 +28,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.runtime.ExecutorRuntime;

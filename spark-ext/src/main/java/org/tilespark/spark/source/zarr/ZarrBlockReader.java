@@ -111,7 +111,7 @@ final class ZarrBlockReader implements BlockReader {
       boolean whole = layout instanceof ChunkLayout.Leaf;
       try (StoredInput input = open(object, whole)) {
         if (input == null) {
-          missing(object.toString(), part, target);
+          missing("the chunk", part, target);
         } else if (layout instanceof ChunkLayout.Leaf leaf) {
           long length = input.length();
           decoder.requireLength(leaf, length);
@@ -138,9 +138,9 @@ final class ZarrBlockReader implements BlockReader {
     }
   }
 
-  private void missing(String what, Part part, BlockTarget target) throws IOException {
+  private void missing(String what, Part part, BlockTarget target) {
     if (source.missingIsError()) {
-      throw new IOException(
+      throw new IllegalArgumentException(
           what
               + " is not stored; without the option missing=error it is full of the array's fill"
               + " value");
@@ -182,7 +182,7 @@ final class ZarrBlockReader implements BlockReader {
               long start = stored.start + index[2 * entry];
               long bytes = index[2 * entry + 1];
               if (bytes == ShardIndexes.MISSING) {
-                missing("inner chunk " + entry + " of " + stored.object, of, target);
+                missing("inner chunk " + entry, of, target);
               } else if (inner instanceof ChunkLayout.Leaf leaf) {
                 decoder.requireLength(leaf, bytes);
                 String key = stored.object + " from byte " + start;

@@ -9,7 +9,7 @@ import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.numpy.NpyDecoder;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.rows.BlockCursor;

@@ -1,4 +1,4 @@
-package org.tilespark.spark.exchange;
+package org.tilespark.spark.stage;
 
 import java.util.Iterator;
 import java.util.List;
@@ -9,6 +9,8 @@ import org.tilespark.layout.AxisImages;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.StaleMetadata;
+import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
 
 /**

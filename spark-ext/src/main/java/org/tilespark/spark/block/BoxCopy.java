@@ -1,4 +1,4 @@
-package org.tilespark.spark.exchange;
+package org.tilespark.spark.block;
 
 import java.util.Arrays;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package org.tilespark.spark.exchange;
+package org.tilespark.spark.block;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,0 +1,314 @@
+"""numpy's functions of arrays, which numpy gives to a BlockArray among their arguments (``__array_function__``, NEP 18)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import InvalidInputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from ._array import BlockArray
+
+#: Functions whose first argument has a method that takes the others, and its name where that is another one.
+_METHODS: dict[str, str] = {
+    **{
+        name: name
+        for name in (
+            "all any argmax argmin clip copy count_nonzero flip max mean min nanmean nansum pad ptp ravel reshape roll round"
+            " squeeze std sum swapaxes transpose var"
+        ).split()
+    },
+    "amax": "max",
+    "amin": "min",
+    "around": "round",
+    "permute_dims": "transpose",
+}
+
+#: Functions of the modules :mod:`tilespark.linalg` and :mod:`tilespark.fft`, which have numpy's arguments.
+_IN_MODULES = {
+    "linalg": (
+        "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace"
+    ).split(),
+    "fft": "fftn ifftn irfftn rfftn".split(),
+}
+
+_Function = Callable[..., Any]
+
+
+class NotOfferedError(UnsupportedError, TypeError):
+    """A function of numpy that is not there for a BlockArray. Nothing is collected in its place."""
+
+
+def not_offered(name: str, nearest: str = "") -> NotOfferedError:
+    """The error for a function of numpy, with what works."""
+    return NotOfferedError(
+        f"{name} of a BlockArray is not there yet, and nothing is collected without being asked for."
+        f" Nearest: {nearest}{'; ' if nearest else ''}x.compute() gives the whole array to numpy"
+    )
+
+
+def call_function(function: _Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What numpy's function gives for these arguments, of which at least one is a BlockArray.
+
+    Raises:
+        NotOfferedError: if it is not there.
+    """
+    module = function.__module__ or "numpy"
+    name = f"{module}.{function.__name__}"
+    offered = _offered().get(function)
+    if offered is None:
+        raise not_offered(name, _NEAREST.get(function.__name__, ""))
+    return offered(*args, **kwargs)
+
+
+def _offered() -> dict[_Function, _Function]:
+    if not _table:
+        from . import fft, linalg
+        from ._array import concatenate, stack
+
+        for name, method in _METHODS.items():
+            if hasattr(np, name):  # numpy 1.26 has no permute_dims
+                _table[getattr(np, name)] = _method(method)
+        for module, names in _IN_MODULES.items():
+            ours, numpys = {"linalg": (linalg, np.linalg), "fft": (fft, np.fft)}[module]
+            for name in names:
+                for there in (np, numpys):
+                    if hasattr(there, name):
+                        _table[getattr(there, name)] = getattr(ours, name)
+        own = (
+            [allclose, array_equal, dot, empty_like, expand_dims, full_like, hstack, imag, iscomplexobj, isclose, isrealobj]
+            + [moveaxis, ndim, ones_like, real, result_type, shape, size, vstack, where, zeros_like]
+            + [concatenate, stack]
+        )
+        _table.update({getattr(np, each.__name__): each for each in own})
+        _table[np.linalg.svd] = _svd
+    return _table
+
+
+_table: dict[_Function, _Function] = {}
+
+_NEAREST = {
+    "det": "numpy.linalg.slogdet(x)",
+    "diag": "tilespark.linalg.diagonal(x)",
+    "eig": "numpy.linalg.eigh(x) of a symmetric matrix",
+    "eigvals": "numpy.linalg.eigvalsh(x) of a symmetric matrix",
+    "einsum": "x @ y, x.transpose(axes), x.sum(axis)",
+    "fft": "numpy.fft.fftn(x, axes=(axis,)) of a volume",
+    "fft2": "numpy.fft.fftn(x, axes=(1, 2)) of a volume",
+    "inner": "x @ y.mT",
+    "inv": "numpy.linalg.solve(x, y)",
+    "median": "Spark's percentile over the elements of x.to_cells()",
+    "percentile": "Spark's percentile over the elements of x.to_cells()",
+    "prod": "x.df with Spark's aggregate(values, ...)",
+    "quantile": "Spark's percentile over the elements of x.to_cells()",
+    "save": "x.to_npy(path)",
+    "savez": "x.to_npy(path)",
+    "sort": "ORDER BY over x.to_cells()",
+    "take": "x[start:stop:step]",
+    "tensordot": "x @ y",
+    "unique": "DISTINCT over x.to_cells()",
+}
+
+
+def _method(name: str) -> _Function:
+    def method(first: Any, *args: Any, **kwargs: Any) -> Any:
+        from ._array import BlockArray
+
+        if not isinstance(first, BlockArray):
+            raise not_offered(f"numpy.{name} with a BlockArray among its options,")
+        for numpys, ours in (("a_min", "min"), ("a_max", "max"), ("newshape", "shape")):
+            if numpys in kwargs:
+                kwargs[ours] = kwargs.pop(numpys)
+        if name == "reshape" and "shape" in kwargs:
+            args = (*args, kwargs.pop("shape"))
+        if name == "transpose" and "axes" in kwargs:
+            args = (*args, kwargs.pop("axes"))
+        return getattr(first, name)(*args, **kwargs)
+
+    return method
+
+
+def _array(value: Any, like: Any = None) -> BlockArray:
+    from ._array import BlockArray, as_array
+
+    return as_array(value, like if isinstance(like, BlockArray) else None)
+
+
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    from . import linalg
+
+    if hermitian:
+        raise not_offered("numpy.linalg.svd with hermitian=True", "numpy.linalg.eigh(x)")
+    return linalg.svd(a, full_matrices=full_matrices and compute_uv, compute_uv=compute_uv)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> BlockArray:
+    """``x`` where the condition holds, else ``y``: arrays of one shape, or numbers."""
+    from ._array import BlockArray
+
+    if x is None or y is None:
+        raise not_offered("numpy.where of a condition alone", "WHERE over x.to_cells()")
+    first = next(each for each in (condition, x, y) if isinstance(each, BlockArray))
+    holds = _array(condition, first)
+    ones = [each for each in (x, y) if isinstance(each, BlockArray | np.ndarray) and np.ndim(each)]
+    if not ones:
+        dtype = np.result_type(x, y)
+        return holds.map("if(v <> 0, x, y)", x=x, y=y).astype(dtype)
+    wanted = np.result_type(*(each.dtype if hasattr(each, "dtype") and np.ndim(each) else each for each in (x, y)))
+    if len(ones) == 1:
+        array = _array(ones[0], first).astype(wanted)
+        value, text = (y, "if(a <> 0, b, value)") if ones[0] is x else (x, "if(a <> 0, value, b)")
+        return holds.zip(array, text, value=value).astype(wanted)
+    one, two = (_array(each, first).astype(wanted) for each in (x, y))
+    # The one that is not taken is zero, so that the sum is the other.
+    return holds.zip(one, "if(a <> 0, b, 0)").astype(wanted) + holds.zip(two, "if(a <> 0, 0, b)").astype(wanted)
+
+
+def dot(a: Any, b: Any) -> BlockArray:
+    """``a @ b``, or the multiple by a number."""
+    product: BlockArray = a * b if np.ndim(a) == 0 or np.ndim(b) == 0 else a @ b
+    return product
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> BlockArray:
+    """Where ``|a - b| <= atol + rtol |b|``; of infinities where they are equal."""
+    from ._array import BlockArray
+
+    first = a if isinstance(a, BlockArray) else b
+    if not isinstance(a, BlockArray | np.ndarray) or not isinstance(b, BlockArray | np.ndarray):
+        number = b if first is a else a
+        a, b = (first, first.map("value", value=float(number))) if first is a else (first.map("value", value=float(number)), first)
+    text = "a = b OR abs(a - b) <= atol + rtol * abs(b) AND abs(b) < inf" + (" OR isnan(a) AND isnan(b)" if equal_nan else "")
+    return _array(a, first).zip(_array(b, first), text, rtol=rtol, atol=atol, inf=math.inf)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close; a job runs now."""
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether shapes and elements are equal; a job runs now."""
+    if np.shape(a1) != np.shape(a2):
+        return False
+    first, second = _array(a1, a2), _array(a2, a1)
+    text = "a = b OR isnan(a) AND isnan(b)" if equal_nan and first.dtype.kind in "fc" else "a = b"
+    return bool(first.zip(second, text).all())
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, **options: Any) -> BlockArray:
+    """An array of the shape and blocks of ``a``, with one number everywhere."""
+    _refuse("full_like", options)
+    array = _array(a)
+    target = array.dtype if dtype is None else np.dtype(dtype)
+    return array.map("value", value=fill_value).astype(target)
+
+
+def zeros_like(a: Any, dtype: Any = None, **options: Any) -> BlockArray:
+    """Zeros of the shape and blocks of ``a``."""
+    return full_like(a, 0, dtype, **options)
+
+
+def ones_like(a: Any, dtype: Any = None, **options: Any) -> BlockArray:
+    """Ones of the shape and blocks of ``a``."""
+    return full_like(a, 1, dtype, **options)
+
+
+def empty_like(prototype: Any, dtype: Any = None, **options: Any) -> BlockArray:
+    """Zeros, as :func:`zeros_like`."""
+    return full_like(prototype, 0, dtype, **options)
+
+
+def _refuse(name: str, options: Mapping[str, Any]) -> None:
+    given = [option for option, value in options.items() if value not in (None, True, "K")]
+    if given:
+        raise not_offered(f"numpy.{name} with {given[0]}=...")
+
+
+def expand_dims(a: Any, axis: Any) -> BlockArray:
+    """The array with an axis of one element put in."""
+    array = _array(a)
+    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    rank = array.ndim + len(axes)
+    places = {each + rank if each < 0 else each for each in axes}
+    if len(places) != len(axes) or not all(0 <= each < rank for each in places):
+        raise InvalidInputError(f"expand_dims at {axis!r} of {array.ndim} axes; expected places among {rank}")
+    extents = iter(array.shape)
+    return array.reshape(tuple(1 if each in places else next(extents) for each in range(rank)))
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> BlockArray:
+    """The array with axes at other places."""
+    array = _array(a)
+    numbered = np.empty(tuple(range(array.ndim)))  # the extent of each axis is its number
+    try:
+        return array.transpose(np.moveaxis(numbered, source, destination).shape)
+    except ValueError as error:
+        raise InvalidInputError(f"moveaxis: {error}") from None
+
+
+def vstack(tup: Sequence[Any], **options: Any) -> BlockArray:
+    """Matrices one below the other."""
+    return _joined("vstack", tup, 0, options)
+
+
+def hstack(tup: Sequence[Any], **options: Any) -> BlockArray:
+    """Matrices side by side; vectors one after the other."""
+    return _joined("hstack", tup, 0 if all(np.ndim(each) == 1 for each in tup) else 1, options)
+
+
+def _joined(name: str, arrays: Sequence[Any], axis: int, options: Mapping[str, Any]) -> BlockArray:
+    from ._array import concatenate
+
+    _refuse(name, options)
+    if name == "vstack" and any(np.ndim(each) == 1 for each in arrays):
+        raise not_offered("numpy.vstack of vectors", "x.reshape(1, -1) of each")
+    return concatenate(arrays, axis)
+
+
+def real(val: Any) -> BlockArray:
+    """The real part."""
+    return _array(val).real
+
+
+def imag(val: Any) -> BlockArray:
+    """The imaginary part."""
+    return _array(val).imag
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The extents."""
+    extents: tuple[int, ...] = a.shape
+    return extents
+
+
+def ndim(a: Any) -> int:
+    """The count of axes."""
+    return _array(a).ndim
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """The count of elements, or the extent of an axis."""
+    array = _array(a)
+    return array.size if axis is None else array.shape[axis]
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the elements are complex."""
+    return _array(x).dtype.kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the elements are real."""
+    return not iscomplexobj(x)
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    """The dtype of what these make together."""
+    from ._array import BlockArray
+
+    return np.result_type(*(each.dtype if isinstance(each, BlockArray) else each for each in arrays_and_dtypes))

@@ -1,0 +1,126 @@
+"""numpy's functions of BlockArrays run on Spark, equal to numpy's; others are refused and collect nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilespark as ts
+from tilespark import _array
+from tilespark.errors import UnsupportedError
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+RNG = np.random.default_rng(46)
+MATRIX = RNG.normal(size=(6, 8))
+SQUARE = MATRIX[:, :6] @ MATRIX[:, :6].T + 6 * np.eye(6)
+VOLUME = RNG.normal(size=(4, 6, 5)).astype("float32")
+
+FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
+    ("mean", lambda x, v: np.mean(x)),
+    ("mean of an axis", lambda x, v: np.mean(x, axis=0)),
+    ("sum", lambda x, v: np.sum(v, axis=(0, 2), keepdims=True)),
+    ("std", lambda x, v: np.std(x, 1, ddof=1)),
+    ("amax", lambda x, v: np.amax(x, axis=1)),
+    ("argmin", lambda x, v: np.argmin(x, axis=0)),
+    ("ptp", lambda x, v: np.ptp(x, axis=0)),
+    ("any", lambda x, v: np.any(x > 2, axis=1)),
+    ("count_nonzero", lambda x, v: np.count_nonzero(x > 0)),
+    ("nansum", lambda x, v: np.nansum(v)),
+    ("clip", lambda x, v: np.clip(x, -0.5, 0.5)),
+    ("clip by name", lambda x, v: np.clip(x, a_min=-0.5, a_max=None)),
+    ("round", lambda x, v: np.round(x, 1)),
+    ("real", lambda x, v: np.real(x * 1j)),
+    ("imag", lambda x, v: np.imag(x * 1j)),
+    ("transpose", lambda x, v: np.transpose(v, (2, 0, 1))),
+    ("swapaxes", lambda x, v: np.swapaxes(v, 0, -1)),
+    ("moveaxis", lambda x, v: np.moveaxis(v, 0, -1)),
+    ("moveaxis of two", lambda x, v: np.moveaxis(v, (0, 1), (2, 0))),
+    ("reshape", lambda x, v: np.reshape(x, (4, 12))),
+    ("ravel", lambda x, v: np.ravel(x)),
+    ("squeeze", lambda x, v: np.squeeze(v[1:2])),
+    ("expand_dims", lambda x, v: np.expand_dims(x, 1)),
+    ("expand_dims at the end", lambda x, v: np.expand_dims(x, -1)),
+    ("flip", lambda x, v: np.flip(x, axis=1)),
+    ("roll", lambda x, v: np.roll(x, 3, axis=0)),
+    ("pad", lambda x, v: np.pad(x, ((1, 0), (2, 3)), mode="reflect")),
+    ("concatenate", lambda x, v: np.concatenate((x, x + 1), axis=1)),
+    ("concatenate with numpy's", lambda x, v: np.concatenate([MATRIX, x])),
+    ("stack", lambda x, v: np.stack([x, -x])),
+    ("vstack", lambda x, v: np.vstack((x, x))),
+    ("hstack", lambda x, v: np.hstack((x, x))),
+    ("dot", lambda x, v: np.dot(x, MATRIX.T)),
+    ("dot with a number", lambda x, v: np.dot(2, x)),
+    ("where of numbers", lambda x, v: np.where(x > 0, 1.0, -1.0)),
+    ("where of an array", lambda x, v: np.where(x > 0, x, 0)),
+    ("where of the other", lambda x, v: np.where(x > 0, 0, x)),
+    ("where of two", lambda x, v: np.where(x > 0, x, MATRIX * 10)),
+    ("isclose", lambda x, v: np.isclose(x, MATRIX + 1e-9)),
+    ("isclose to a number", lambda x, v: np.isclose(x, 0, atol=0.5)),
+    ("zeros_like", lambda x, v: np.zeros_like(v)),
+    ("ones_like", lambda x, v: np.ones_like(x, dtype="float32")),
+    ("full_like", lambda x, v: np.full_like(x, 2.5)),
+    ("cov", lambda x, v: np.cov(x)),
+    ("corrcoef", lambda x, v: np.corrcoef(x, rowvar=False)),
+    ("trace", lambda x, v: np.trace(x[:, :6])),
+    ("diagonal", lambda x, v: np.diagonal(x[:, :6])),
+    ("norm", lambda x, v: np.linalg.norm(x)),
+    ("svd", lambda x, v: np.linalg.svd(x, compute_uv=False)),
+    ("solve", lambda x, v: np.linalg.solve(x[:, :6] @ x[:, :6].mT + np.ones((6, 6)), np.ones(6)) if isinstance(x, ts.BlockArray)
+        else np.linalg.solve(x[:, :6] @ x[:, :6].T + np.ones((6, 6)), np.ones(6))),
+    ("fftn", lambda x, v: np.fft.fftn(v.astype("float64"))),
+]
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_same_as_numpys(name: str, function: Callable[..., Any]) -> None:
+    found = function(ts.from_numpy(MATRIX, (4, 3)), ts.from_numpy(VOLUME, (2, 3, 4)))
+    expected = function(MATRIX, VOLUME)
+    if isinstance(found, ts.BlockArray):
+        assert found.shape == np.shape(expected)
+        found = found.compute()
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-5 if name in ("sum", "nansum") else 1e-9, atol=1e-12)
+
+
+def test_of_shapes_and_types() -> None:
+    x = ts.from_numpy(MATRIX)
+    assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, 1)) == ((6, 8), 2, 48, 8)
+    assert np.isrealobj(x) and not np.iscomplexobj(x)
+    assert np.result_type(x, "complex64") == np.complex128
+    assert np.allclose(x, MATRIX + 1e-10) and not np.allclose(x, MATRIX + 1)
+    assert np.array_equal(x, MATRIX) and not np.array_equal(x, MATRIX.T) and not np.array_equal(x, MATRIX + 1)
+    holed = np.where(MATRIX > 1, np.nan, MATRIX)
+    assert np.array_equal(ts.from_numpy(holed), holed, equal_nan=True)
+    assert not np.array_equal(ts.from_numpy(holed), holed)
+
+
+@pytest.mark.parametrize(
+    ("function", "nearest"),
+    [
+        (lambda x: np.median(x), "percentile"),
+        (lambda x: np.linalg.det(x), "slogdet"),
+        (lambda x: np.linalg.svd(x), "full_matrices=False"),
+        (lambda x: np.gradient(x), r"x\.compute\(\)"),
+        (lambda x: np.einsum("ij->ji", x), r"x\.compute\(\)"),
+        (lambda x: np.save("/nowhere/x.npy", x), r"to_npy"),
+        (lambda x: np.add.outer(x, x), r"x\.compute\(\)"),
+        (lambda x: np.where(x), r"to_cells"),
+    ],
+)
+def test_others_collect_nothing(function: Callable[[ts.BlockArray], Any], nearest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def collect(self: object) -> None:
+        raise AssertionError("the array was collected")
+
+    x = ts.from_numpy(MATRIX)
+    monkeypatch.setattr(_array.BlockArray, "compute", collect)
+    with pytest.raises(UnsupportedError, match=nearest):
+        function(x)
+
+
+def test_errors_are_type_errors() -> None:
+    with pytest.raises(TypeError, match="numpy.gradient of a BlockArray is not there yet"):
+        np.gradient(ts.from_numpy(MATRIX))
