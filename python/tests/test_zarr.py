@@ -243,3 +243,115 @@ def test_slices_and_conversion(spark: SparkSession, tmp_path: Path) -> None:
     same(read[16:33, 9:40], array[16:33, 9:40].astype("float32"))
     with pytest.raises(ts.TileSparkError, match="c/0/0: zstd"):
         read.compute()
+
+
+def written(path: Path, expected: Any) -> Any:
+    """What zarr-python reads of an array that was written, and its metadata."""
+    made = zarr.open_array(path, mode="r")
+    assert made.dtype == expected.dtype
+    assert made.shape == expected.shape
+    assert made[...].tobytes() == expected.tobytes()
+    return made
+
+
+LAYOUTS: list[dict[str, Any]] = [
+    {},
+    {"compressor": "none"},
+    {"compressor": "gzip", "compressionLevel": 1},
+    {"compressor": "blosc-lz4", "checksum": "true"},
+    {"compressor": "blosc-zstd", "compressionLevel": 9, "order": "F"},
+    {"compressionLevel": 11, "checksum": "true", "order": "F"},
+    {"version": 2},
+    {"version": 2, "compressor": "none", "order": "F"},
+    {"version": 2, "compressor": "gzip"},
+    {"version": 2, "compressor": "blosc-lz4"},
+    {"version": 2, "compressor": "blosc-zstd", "order": "F"},
+]
+
+
+def test_zarr_python_reads_what_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    for i, dtype in enumerate(TYPES):
+        array = data(dtype)
+        x = ts.from_numpy(array, blocks=(6, 7, 8))
+        for options in LAYOUTS if dtype == "float32" else LAYOUTS[i % 3 :: 3]:
+            x.to_zarr(tmp_path / "a", chunks=CHUNK, overwrite=True, options=options)
+            made = written(tmp_path / "a", array)
+            assert made.chunks == CHUNK
+            same(ts.read_zarr(tmp_path / "a"), array)
+        if i % 3 == 0:
+            x.to_zarr(tmp_path / "a", chunks=(5, 2, 3), shards=(10, 4, 9), overwrite=True, options={"fill_value": 0})
+            made = written(tmp_path / "a", array)
+            assert (made.chunks, made.shards) == ((5, 2, 3), (10, 4, 9))
+
+
+def test_large_chunks_are_read_by_zarr_python(spark: SparkSession, tmp_path: Path) -> None:
+    array = data("float64", (70, 90, 60))
+    array[:40, 5:50] = 1  # long matches
+    array[50:] = np.random.default_rng(3).random(array[50:].shape)
+    array[:20, :30] = 0
+    x = ts.from_numpy(array, blocks=(33, 64, 60))
+    for compressor in ("zstd", "gzip", "blosc-lz4", "blosc-zstd"):
+        x.to_zarr(tmp_path / "a", chunks=(33, 64, 60), overwrite=True, options={"compressor": compressor})
+        written(tmp_path / "a", array)
+        x.to_zarr(tmp_path / "a", chunks=(20, 30, 20), shards=(40, 90, 60), overwrite=True, options={"compressor": compressor})
+        written(tmp_path / "a", array)
+
+
+def test_written_names_spacing_and_arguments(spark: SparkSession, tmp_path: Path) -> None:
+    array = data("int16", (4, 6, 8))
+    write3(tmp_path / "in", array, (4, 4, 4), [BytesCodec(), ZstdCodec()], dimension_names=["z", "y", "x"])
+    x = ts.read_zarr(tmp_path / "in", spacing=(2, 1, 0.5)).transpose(2, 0, 1)
+    x.to_zarr(tmp_path / "out", "a/b", chunks=3, options={"attributes": json.dumps({"unit": "mm"}), "fill_value": 7})
+    made = written(tmp_path / "out" / "a" / "b", array.transpose(2, 0, 1))
+    assert made.metadata.dimension_names == ("x", "z", "y")
+    assert dict(made.attrs) == {"spacing": [0.5, 2.0, 1.0], "unit": "mm"}
+    assert made.fill_value == 7
+    back = ts.read_zarr(tmp_path / "out", "a/b")
+    assert back.dims == ("x", "z", "y")
+    assert back.spacing == (0.5, 2.0, 1.0)
+    with pytest.raises(ts.InvalidInputError, match=r"to_zarr\(path, overwrite=True\) replaces it"):
+        x.to_zarr(tmp_path / "out", "a/b")
+    with pytest.raises(ts.TileSparkError, match="shards of whole chunks"):
+        x.to_zarr(tmp_path / "new", chunks=2, shards=3)
+    with pytest.raises(ts.UnsupportedError, match="2 or 3 axes"):
+        ts.from_numpy(np.arange(3.0)).to_zarr(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_pyramids(spark: SparkSession, tmp_path: Path) -> None:
+    for dtype in ("float32", "uint8", "int64", "complex64", "float16"):
+        array = data(dtype, (13, 20, 9))
+        x = ts.from_numpy(array, blocks=(6, 7, 8), spacing=(2, 1, 0.5))
+        x.to_zarr(tmp_path / "a", chunks=4, overwrite=True, options={"downsample": "1,2,2"})
+        group = zarr.open_group(tmp_path / "a", mode="r")
+        image = group.attrs["ome"]["multiscales"][0]
+        assert [axis["name"] for axis in image["axes"]] == ["z", "y", "x"]
+        assert [level["path"] for level in image["datasets"]] == ["0", "1", "2", "3"]
+        assert image["datasets"][2]["coordinateTransformations"] == [
+            {"type": "scale", "scale": [2.0, 4.0, 2.0]},
+            {"type": "translation", "translation": [0.0, 1.5, 0.75]},
+        ]
+        finer = array
+        for level in range(4):
+            written(tmp_path / "a" / str(level), finer)
+            assert group[str(level)].metadata.dimension_names == ("z", "y", "x")
+            read = ts.read_zarr(tmp_path / "a", level=level)
+            same(read, finer)
+            assert read.spacing == (2.0, 2.0**level, 0.5 * 2**level)
+            finer = means(finer)
+    labels = data("int32", (13, 20, 9))
+    ts.from_numpy(labels).to_zarr(
+        tmp_path / "l", chunks=4, shards=8, options={"downsample": "2,2,2", "downsampleMethod": "nearest"}
+    )
+    written(tmp_path / "l" / "0", labels)
+    written(tmp_path / "l" / "1", labels[::2, ::2, ::2])
+    written(tmp_path / "l" / "2", labels[::4, ::4, ::4])
+
+
+def means(array: Any) -> Any:
+    """The mean of each 1 x 2 x 2 elements, of fewer at the ends."""
+    wide = array.astype("complex128" if array.dtype.kind == "c" else "float64")
+    _, rows, cols = array.shape
+    made = [[wide[:, y : y + 2, x : x + 2].mean(axis=(1, 2)) for x in range(0, cols, 2)] for y in range(0, rows, 2)]
+    stacked = np.stack([np.stack(row, axis=-1) for row in made], axis=1)
+    return (np.rint(stacked) if array.dtype.kind in "iu" else stacked).astype(array.dtype)

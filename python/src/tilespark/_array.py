@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from numbers import Number
 from pathlib import Path
@@ -910,6 +910,59 @@ class BlockArray:
                     raise
                 raise _exists(file) from None
 
+    def to_zarr(
+        self,
+        path: str | os.PathLike[str],
+        component: str | None = None,
+        *,
+        chunks: int | Sequence[int] | None = None,
+        shards: int | Sequence[int] | None = None,
+        dtype: Any = None,
+        overwrite: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes an array of Zarr 3, in parallel, with the names of the axes and their spacing; it is there when all of it is.
+
+        Args:
+            path: of the store, on any file system that Spark writes.
+            component: path of the array in the store.
+            chunks: the shape of a chunk; by default that of the blocks, if these are neither small nor large.
+            shards: the shape of a shard, of whole chunks; by default chunks are stored alone.
+            dtype: of the array; by default this one's.
+            overwrite: whether an array may be replaced. It is removed before the first write.
+            options: further options of ``format("zarr")``, such as ``{"compressor": "gzip"}``.
+
+        Raises:
+            UnsupportedError: if this is a vector or a scalar.
+        """
+        store = location("path", path)
+        flag("overwrite", overwrite)
+        if self._dropped:
+            raise UnsupportedError(
+                f"to_zarr({store!r}) of {self._what}: arrays of 2 or 3 axes are written; use zarr.save(path, x.compute())"
+            )
+        source = self._as_volume() if self._is_batch else self
+        given: dict[str, Any] = {
+            "component": component,
+            "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self.ndim),
+            "shards": None if shards is None else _zarr_shape("shards", shards, self.ndim),
+            "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
+            "extents": numbers(source._extents),
+            "dimension_names": None if self.dims is None else ",".join(self.dims),
+            "spacing": None if self._labels.spacing is None else ",".join(map(repr, map(float, self._labels.spacing))),
+            **(options or {}),
+        }
+        with translated("to_zarr"):
+            writer = source._df.write.format("zarr").mode("overwrite" if overwrite else "error")
+            for name, value in given.items():
+                writer = writer if value is None else writer.option(name, str(value))
+            try:
+                writer.save(store)
+            except Exception as error:
+                if "[PATH_ALREADY_EXISTS]" not in str(error):
+                    raise
+                raise InvalidInputError(f"The array {store} exists; to_zarr(path, overwrite=True) replaces it") from None
+
     def _save(self, path: str, dtype: Any, overwrite: bool) -> None:
         """Writes a vector or a scalar, which Spark holds as a matrix."""
         target = _transfer.local_path(self.spark, path)
@@ -1046,6 +1099,11 @@ def _number(value: Any) -> Any:
 
 def _is_operand(value: Any) -> bool:
     return isinstance(value, BlockArray | np.ndarray)
+
+
+def _zarr_shape(name: str, value: int | Sequence[int], rank: int) -> str:
+    sizes = integers(name, value)
+    return numbers(sizes * rank if np.ndim(value) == 0 else sizes)
 
 
 def _exists(file: object) -> InvalidInputError:

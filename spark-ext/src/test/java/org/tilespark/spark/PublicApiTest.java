@@ -121,7 +121,7 @@ class PublicApiTest {
     for (TableFunctions function : TableFunctions.values()) {
       lines.add("sql " + function.signature());
     }
-    for (String format : List.of("npy.Npy", "zarr.Zarr")) {
+    for (String format : List.of("npy.Npy", "zarr.Zarr", "zarr.ZarrWrite")) {
       Class<?> own = Class.forName("org.tilespark.spark.source." + format + "Options");
       for (Class<?> options : List.of(own, BlockFormat.class)) {
         for (String option : constants(options)) {

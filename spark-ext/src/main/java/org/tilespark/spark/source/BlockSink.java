@@ -38,14 +38,39 @@ public interface BlockSink {
   void check(BlockSchema blocks, ArrayMetadata metadata);
 
   /**
-   * Prepares a place for the array that nobody sees.
+   * The shape of the parts that one task must write as a whole: blocks then begin at multiples of
+   * it, and end there or at the array's end. Empty if blocks may be any.
    *
    * @param extents extents of the array
-   * @param extentsSource source of the extents, for messages
+   */
+  default Optional<Shape> wholeParts(BlockSchema blocks, ArrayMetadata metadata, Shape extents) {
+    return Optional.empty();
+  }
+
+  /**
+   * True if {@link #begin} removes an array that is to be replaced: what is wrong with the blocks
+   * is then looked for before, as far as their places tell.
+   */
+  default boolean removesFirst() {
+    return false;
+  }
+
+  /**
+   * Prepares a place for the array that nobody sees.
+   *
+   * @param array extents and their source
+   * @param replace true if the array may take the place of what is there
    * @return the pending array, to be closed whatever happens
    */
-  Pending begin(BlockSchema blocks, ArrayMetadata metadata, Shape extents, String extentsSource)
+  Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException;
+
+  /**
+   * The extents of the array that is written.
+   *
+   * @param source source of the extents, for messages
+   */
+  record Extents(Shape shape, String source) {}
 
   /** An array that is being written; removes what was written when it is closed uncommitted. */
   interface Pending extends Closeable {
@@ -59,6 +84,11 @@ public interface BlockSink {
      * @throws java.nio.file.FileAlreadyExistsException if not, and something is there by now
      */
     void commit(boolean replace) throws IOException;
+
+    /** True if what was there before is removed already, so that a failure leaves nothing. */
+    default boolean hasRemoved() {
+      return false;
+    }
   }
 
   /** The facts that tasks need to write blocks. Immutable. */

@@ -107,6 +107,12 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
     return source;
   }
 
+  /** True if the stored array is at a location or below it. */
+  boolean isBelow(String location) {
+    String directory = location.endsWith("/") ? location : location + "/";
+    return source().filter(found -> (found.path() + "/").startsWith(directory)).isPresent();
+  }
+
   @Override
   public Optional<Shape> blockShape() {
     return source().map(found -> Shape.of(found.grid().blockShape()));

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
@@ -14,18 +13,24 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.catalyst.EagerQuery;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -93,44 +98,148 @@ public final class BlockWrite {
                 ? "column metadata " + ArrayMetadata.EXTENTS
                 : "the blocks";
     sink.check(schema, metadata);
-    Shape extents = extents();
-    try (BlockSink.Pending pending = sink.begin(schema, metadata, extents, extentsSource)) {
-      long[] boxes = run(pending.target(), WriteQuery.of(data, schema, extents));
-      Optional<String> defect = Coverage.defect(schema.kind(), extents.toArray(), boxes);
-      if (defect.isPresent()) {
-        throw new IllegalArgumentException(
-            ("%s (the extents are %s (from %s); the option %s overrides them). Nothing"
-                    + " was written")
-                .formatted(
-                    defect.get(),
-                    Arrays.toString(extents.toArray()),
-                    extentsSource,
-                    BlockFormat.EXTENTS));
+    BlockSink.Extents array = new BlockSink.Extents(extents(), extentsSource);
+    QueryExecution query =
+        sink.wholeParts(schema, metadata, array.shape())
+            .map(part -> WriteQuery.inParts(data, schema, array.shape(), part, sink.format()))
+            .orElseGet(() -> WriteQuery.of(data, schema, array.shape()));
+    if (replace && sink.removesFirst() && sink.exists()) {
+      requireOthersRead();
+      try {
+        requireTiling(array);
+      } catch (IllegalArgumentException e) {
+        throw ErrorBoundary.thrown(failed(e, false));
       }
-      pending.commit(replace);
+    }
+    try (BlockSink.Pending pending = sink.begin(schema, metadata, array, replace)) {
+      try {
+        requireTiled(run(pending.target(), query), array);
+        pending.commit(replace);
+      } catch (Exception e) { // undeclared, as some are Scala's
+        throw ErrorBoundary.thrown(failed(e, pending.hasRemoved()));
+      }
     } catch (IOException e) {
-      throw new UncheckedIOException(
-          "Cannot write " + sink.location().getPath() + ": " + IoReasons.reason(e), e);
+      throw cannotWrite(e, "");
     }
   }
 
-  /** Runs the tasks; returns the boxes that they wrote. */
-  private long[] run(BlockSink.Target target, QueryExecution query) {
-    Object results;
-    try {
-      // Under an execution of its own, so that the Spark UI shows the query's plan and metrics.
-      results =
-          SQLExecution.withNewExecutionId(
-              query,
-              Option.apply("write " + target.place()),
-              ScalaInterop.supplier(() -> boxes(target, PlannedBlocks.of(query))));
-    } catch (Exception e) { // undeclared, as it is Scala's
-      throw ErrorBoundary.thrown(
-          e instanceof TileSparkException ours && ours.condition() == ErrorCondition.INVALID_BLOCK
-              ? new TileSparkException(
-                  ours.condition(), ours.reason() + ". Nothing was written", ours)
-              : e);
+  /** The failure, and what it leaves. */
+  private Exception failed(Exception failure, boolean removed) {
+    String leaves =
+        removed
+            ? ". Nothing was written, and the array that was there is gone: it was removed before"
+                + " the first write"
+            : ". Nothing was written";
+    if (failure instanceof TileSparkException ours
+        && (removed || ours.condition() == ErrorCondition.INVALID_BLOCK)) {
+      return new TileSparkException(ours.condition(), ours.reason() + leaves, ours);
     }
+    if (failure instanceof IllegalArgumentException) {
+      return new IllegalArgumentException(failure.getMessage() + leaves, failure);
+    }
+    if (!removed || failure instanceof InterruptedException) {
+      return failure;
+    }
+    return failure instanceof IOException io
+        ? cannotWrite(io, leaves)
+        : new TileSparkException(
+            ErrorCondition.IO,
+            "Cannot write " + sink.location().getPath() + ": " + failure.getMessage() + leaves,
+            failure);
+  }
+
+  private UncheckedIOException cannotWrite(IOException e, String leaves) {
+    return new UncheckedIOException(
+        "Cannot write " + sink.location().getPath() + ": " + IoReasons.reason(e) + leaves, e);
+  }
+
+  private void requireTiled(long[] boxes, BlockSink.Extents array) {
+    Coverage.defect(schema.kind(), array.shape().toArray(), boxes)
+        .ifPresent(
+            defect -> {
+              throw new IllegalArgumentException(
+                  "%s (the extents are %s (from %s); the option %s overrides them)"
+                      .formatted(
+                          defect,
+                          Arrays.toString(array.shape().toArray()),
+                          array.source(),
+                          BlockFormat.EXTENTS));
+            });
+  }
+
+  /** Refuses to remove what the query reads. */
+  private void requireOthersRead() {
+    String location = new org.apache.hadoop.fs.Path(sink.location()).toString();
+    LogicalPlan plan =
+        ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
+    for (LogicalPlan leaf : ScalaInterop.<LogicalPlan>list(plan.collectLeaves())) {
+      if (leaf instanceof DataSourceV2Relation relation
+          && relation.table() instanceof BlockTable table
+          && table.isBelow(location)) {
+        throw new IllegalArgumentException(
+            ("Cannot write %s: the query reads it, and format %s removes what is there before"
+                    + " it writes. Write to another path. Nothing was written")
+                .formatted(sink.location().getPath(), sink.format().name()));
+      }
+    }
+  }
+
+  /** Checks all places before anything is removed, where they are known without the values. */
+  private void requireTiling(BlockSink.Extents array) {
+    var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
+    BlockFrame frame = BlockFrame.of(classic.logicalPlan(), schema.kind(), who(sink.format()));
+    LogicalPlan places =
+        frame.places(
+            plan ->
+                org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic.sparkSession(), plan));
+    if (!LogicalBlockNode.coordinatesAreCheap(places)) {
+      return;
+    }
+    int rank = schema.kind().rank();
+    LogicalPlan columns =
+        new Project(
+            ScalaInterop.seq(List.<NamedExpression>copyOf(frame.block().subList(0, 2 * rank))),
+            places);
+    List<Row> rows =
+        EagerQuery.run(
+            org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic.sparkSession(), columns),
+            "write of " + sink.location().getPath() + " checks places before it removes an array",
+            Dataset<Row>::collectAsList);
+    requireTiled(boxes(rows, array), array);
+  }
+
+  private long[] boxes(List<Row> rows, BlockSink.Extents array) {
+    int rank = schema.kind().rank();
+    long[] boxes = new long[Math.multiplyExact(2 * rank, rows.size())];
+    int at = 0;
+    for (Row row : rows) {
+      long[] offset = new long[rank];
+      long[] size = new long[rank];
+      for (int axis = 0; axis < rank; axis++) {
+        if (row.isNullAt(axis) || row.isNullAt(rank + axis)) {
+          throw new IllegalArgumentException(
+              "A block's place has a null; expected numbers (see validate)");
+        }
+        offset[axis] = row.getLong(axis);
+        size[axis] = row.getInt(rank + axis);
+      }
+      BlockColumns.requireInside(
+          schema.kind(), offset, size, array.shape().toArray(), array.source());
+      System.arraycopy(offset, 0, boxes, at, rank);
+      System.arraycopy(size, 0, boxes, at + rank, rank);
+      at += 2 * rank;
+    }
+    return boxes;
+  }
+
+  /** Runs the tasks; returns the boxes that they wrote. */
+  private static long[] run(BlockSink.Target target, QueryExecution query) {
+    // Under an execution of its own, so that the Spark UI shows the query's plan and metrics.
+    Object results =
+        SQLExecution.withNewExecutionId(
+            query,
+            Option.apply("write " + target.place()),
+            ScalaInterop.supplier(() -> boxes(target, PlannedBlocks.of(query))));
     return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
   }
 

@@ -50,8 +50,8 @@ public record PosixTarget(Path path) {
     if (!StorePaths.isLocal(qualified)) {
       throw new IllegalArgumentException(
           ("format %s writes to local or shared POSIX paths (file:/...), since its"
-                  + " tasks write at places inside one file; found %s. Write blocks as Parquet"
-                  + " there: df.write().parquet(...)")
+                  + " tasks write at places inside one file; found %s. Write format"
+                  + " zarr there, whose tasks write whole objects, or blocks as Parquet")
               .formatted(format, qualified));
     }
     Path path;

@@ -18,6 +18,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
  * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end
@@ -56,6 +57,39 @@ final class WriteQuery {
                     .ofRows(classic.sparkSession(), plan)
                     .queryExecution())
         .orElse(query);
+  }
+
+  /**
+   * The query in blocks that begin and end at the boundaries of parts: those of the DataFrame where
+   * they are known to do so, else several parts each.
+   *
+   * @param extents extents of the array that is stored, whatever the metadata states
+   * @param part elements of a part along each axis
+   */
+  static QueryExecution inParts(
+      Dataset<Row> data, BlockSchema schema, Shape extents, Shape part, BlockFormat format) {
+    var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
+    if (extents.elements() == 0) {
+      return classic.queryExecution();
+    }
+    String operator = "format " + format.name();
+    BlockFrame frame = BlockFrame.of(classic.logicalPlan(), schema.kind(), operator);
+    if (!frame.extents().equals(Optional.of(extents))) {
+      frame = frame.stating(frame.metadata().withExtents(extents).withoutBlockShape());
+    }
+    ChunkGrid parts = new ChunkGrid(extents, part);
+    int bytes = schema.elementType().bytes() * schema.planes().size();
+    Shape blocks =
+        frame
+            .blockShape()
+            .filter(shape -> !parts.isCutBy(shape))
+            .orElseGet(() -> parts.usualBlock(part, bytes));
+    LogicalPlan plan =
+        ReblockPlans.reblock(
+            frame.plan(), schema.kind(), blocks.toArray(), Missing.ERROR, operator);
+    return org.apache.spark.sql.classic.Dataset$.MODULE$
+        .ofRows(classic.sparkSession(), plan)
+        .queryExecution();
   }
 
   private Optional<LogicalPlan> belowReblock(LogicalPlan plan) {

@@ -88,6 +88,7 @@ class ClusterFaultsTest {
             "reblock, behind its shuffle",
             "executor killed while others fetch from it",
             "npy sink",
+            "zarr sink",
             "executor lost between stages",
             "shuffle files lost between stages",
             "shuffle removed while executors are unknown",
@@ -200,6 +201,25 @@ class ClusterFaultsTest {
     assertTrue(again.output().contains("Removed " + left), again::output);
     assertEquals(List.of(), hidden(place));
     assertArrayEquals(right, Files.readAllBytes(target));
+  }
+
+  @Test
+  void theDriverIsKilledWhileItWritesAnArrayOfZarr() throws Exception {
+    Path target = shared.resolve("killed.zarr");
+    assertEquals(0, run(KilledDriverJob.class, Map.of(), target.toString()).exitCode());
+    Map<String, String> right = KilledDriverJob.contents(target);
+    assertTrue(right.containsKey("zarr.json"), right.keySet()::toString);
+    Path mark = shared.resolve("driver-writes-zarr");
+    try (ChildJvm driver =
+        cluster.begin(KilledDriverJob.class, conf(Map.of()), target.toString(), mark.toString())) {
+      Interference.await(mark);
+      driver.kill();
+    }
+    cluster.awaitNoExecutors();
+    assertFalse(Files.exists(target.resolve("zarr.json")), "a part of an array");
+
+    assertEquals(0, run(KilledDriverJob.class, Map.of(), target.toString()).exitCode());
+    assertEquals(right, KilledDriverJob.contents(target));
   }
 
   private static List<Path> hidden(Path place) throws IOException {

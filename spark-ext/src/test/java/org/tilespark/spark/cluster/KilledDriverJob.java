@@ -1,8 +1,13 @@
 package org.tilespark.spark.cluster;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -12,7 +17,7 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.testing.TestArray;
 
 /**
- * An application that writes a file of the npy sink, and stops in the middle if it is told to, for
+ * An application that writes a file of the npy sink, or an array of the Zarr sink, and stops in the middle if it is told to, for
  * its driver to be killed then. Arguments: the target, and if it is to stop a file that it makes
  * when it has.
  */
@@ -38,6 +43,11 @@ public final class KilledDriverJob {
                   }
                 });
       }
+      if (args[0].endsWith(".zarr")) {
+        writeZarr(blocks, "17,13", args[0]);
+        System.out.println("wrote " + args[0]);
+        return;
+      }
       // With the extents, nothing but the write looks at the blocks.
       blocks
           .write()
@@ -47,5 +57,30 @@ public final class KilledDriverJob {
           .save(args[0]);
       System.out.println("wrote " + args[0]);
     }
+  }
+
+  /** Writes an array in chunks that are the blocks, each as its row comes. */
+  static void writeZarr(Dataset<Row> blocks, String chunks, String target) {
+    blocks
+        .write()
+        .format("zarr")
+        .option("extents", "90,120")
+        .option("chunks", chunks)
+        .mode(SaveMode.Overwrite)
+        .save(target);
+  }
+
+  /** The bytes of all objects of an array, by their names, without what killed processes left. */
+  static Map<String, String> contents(Path target) throws IOException {
+    Map<String, String> contents = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(target)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        if (!file.getFileName().toString().startsWith(".")) {
+          contents.put(
+              target.relativize(file).toString(), Arrays.toString(Files.readAllBytes(file)));
+        }
+      }
+    }
+    return contents;
   }
 }

@@ -64,6 +64,7 @@ public final class KilledExecutorJob {
       cases.run("reblock, behind its shuffle", job::reblockBehindItsShuffle);
       cases.run("executor killed while others fetch from it", job::killedWhileOthersFetch);
       cases.run("npy sink", job::npySink);
+      cases.run("zarr sink", job::zarrSink);
       cases.run("executor lost between stages", job::executorLostBetweenStages);
       cases.run("shuffle files lost between stages", job::shuffleFilesLostBetweenStages);
       cases.run("shuffle removed while executors are unknown", job::removedWhileUnknown);
@@ -161,6 +162,31 @@ public final class KilledExecutorJob {
     Dataset<Row> again =
         spark.read().format("npy").option("blockShape", "15,20").load(target.toString());
     array.assertPermuted(TRANSPOSE, again.selectExpr("*", "cast(null AS STRING) AS tag"));
+  }
+
+  /** The old array is gone when the first chunk is written; the new one is there after the last. */
+  private void zarrSink() throws Exception {
+    Dataset<Row> blocks = MatrixBlocks.transpose(array.toDataFrame(spark, PARTITIONS).drop("tag"));
+    Path target = shared.resolve("out.zarr");
+    KilledDriverJob.writeZarr(blocks, "15,20", target.toString());
+    Map<String, String> right = KilledDriverJob.contents(target);
+    assertEquals(6 * 6 + 1, right.size());
+    String metadata = target.resolve("zarr.json").toString();
+    killing.atRow(
+        "write-zarr",
+        MIDDLE,
+        killer -> {
+          Dataset<Row> dying =
+              Interference.through(
+                  spark,
+                  blocks,
+                  row -> {
+                    assertTrue(!Files.exists(Path.of(metadata)), "metadata before all chunks");
+                    killer.at(row);
+                  });
+          KilledDriverJob.writeZarr(dying, "15,20", target.toString());
+        });
+    assertEquals(right, KilledDriverJob.contents(target));
   }
 
   /** Nobody sees a part of a file while it is written. */

@@ -4,9 +4,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32;
 import java.util.zip.DataFormatException;
+import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 
-/** The deflate streams of zlib and gzip, by the JDK's inflater. Stateless. */
+/** The deflate streams of zlib and gzip, by the JDK. Stateless. */
 final class Deflate {
   private static final int GZIP_HEADER_BYTES = 10;
   private static final int GZIP_TRAILER_BYTES = 8;
@@ -23,6 +24,34 @@ final class Deflate {
     if (encoded.hasRemaining()) {
       throw new IllegalArgumentException(encoded.remaining() + " bytes follow the stream");
     }
+  }
+
+  /** The most bytes of a member: a stored block of deflate holds at least 16,383 bytes. */
+  static long mostEncoded(long bytes) {
+    return bytes + bytes / 1024 + 64;
+  }
+
+  /** Writes one member, without a time: the same bytes always give the same member. */
+  static void encode(ByteBuffer bytes, ByteBuffer encoded, int level) {
+    encoded.put((byte) 0x1f).put((byte) 0x8b).put((byte) 8).put(new byte[6]).put((byte) 255);
+    CRC32 sum = new CRC32();
+    sum.update(bytes.duplicate());
+    int length = bytes.remaining();
+    Deflater deflater = new Deflater(level, true);
+    try {
+      deflater.setInput(bytes);
+      deflater.finish();
+      while (!deflater.finished()) {
+        if (deflater.deflate(encoded) == 0 && !deflater.finished()) {
+          throw new IllegalStateException("gzip: no room for " + length + " bytes");
+        }
+      }
+    } finally {
+      deflater.end();
+    }
+    ByteBuffer trailer = encoded.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    trailer.putInt((int) sum.getValue()).putInt(length);
+    encoded.position(trailer.position());
   }
 
   static void gzip(ByteBuffer encoded, ByteBuffer decoded) {

@@ -48,15 +48,15 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
 
   @Override
   public Pending begin(
-      BlockSchema blocks, ArrayMetadata metadata, Shape extents, String extentsSource)
+      BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException {
     NpyType type = options.fileType(blocks, metadata);
-    NpyHeader header = NpyHeader.forWriting(type, extents);
+    NpyHeader header = NpyHeader.forWriting(type, array.shape());
     PosixTarget.Pending pending = begin(file, header, HiddenFiles.BEAT);
     boolean restored = options.dtype().isEmpty();
     String hidden = pending.file().toString();
     return new PendingFile(
-        pending, new NpyTarget(hidden, header, restored, extentsSource, options.durable(), blocks));
+        pending, new NpyTarget(hidden, header, restored, array.source(), options.durable(), blocks));
   }
 
   /** Makes the hidden file of an array with this header. */

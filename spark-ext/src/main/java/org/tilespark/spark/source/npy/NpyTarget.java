@@ -2,12 +2,10 @@ package org.tilespark.spark.source.npy;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Arrays;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyEncoder;
-import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockColumns;
 import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.PosixWriter;
 
@@ -17,14 +15,10 @@ import org.tilespark.spark.source.PosixWriter;
  */
 final class NpyTarget implements BlockSink.Target {
   private final String temporaryFile;
-  private final NpyEncoder encoder;
+  private final BlockColumns columns;
   private final long dataOffset;
   private final long fileBytes;
-  private final long[] extents;
-  private final String extentsSource;
   private final boolean durable;
-  private final BlockKind kind;
-  private final int[] ordinals; // offsets, sizes, values[, imag]
 
   /**
    * A target.
@@ -44,14 +38,11 @@ final class NpyTarget implements BlockSink.Target {
       boolean durable,
       BlockSchema schema) {
     this.temporaryFile = temporaryFile;
-    this.encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
+    NpyEncoder encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
+    this.columns = new BlockColumns(schema, encoder, header.shape(), extentsSource);
     this.dataOffset = header.dataOffset();
     this.fileBytes = header.fileBytes();
-    this.extents = header.shape().toArray();
-    this.extentsSource = extentsSource;
     this.durable = durable;
-    this.kind = schema.kind();
-    this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
   }
 
   @Override
@@ -61,7 +52,7 @@ final class NpyTarget implements BlockSink.Target {
 
   @Override
   public int rank() {
-    return kind.rank();
+    return columns.kind().rank();
   }
 
   @Override
@@ -69,13 +60,9 @@ final class NpyTarget implements BlockSink.Target {
     return new NpyBlockWriter(this, PosixWriter.open(Path.of(temporaryFile), fileBytes, allocator));
   }
 
-  NpyType type() {
-    return encoder.to();
-  }
-
-  /** The encoder of the columns' numbers as the file's elements. */
-  NpyEncoder encoder() {
-    return encoder;
+  /** The blocks that tasks get. */
+  BlockColumns columns() {
+    return columns;
   }
 
   /** True if the bytes must be on the disk before the file gets its name. */
@@ -85,33 +72,5 @@ final class NpyTarget implements BlockSink.Target {
 
   long dataOffset() {
     return dataOffset;
-  }
-
-  BlockKind kind() {
-    return kind;
-  }
-
-  /** Extents of the array; not to be changed. */
-  long[] extents() {
-    return extents;
-  }
-
-  String extentsText() {
-    return Arrays.toString(extents) + " (from " + extentsSource + ")";
-  }
-
-  /** Ordinal of the place column of an axis. */
-  int offsetOrdinal(int axis) {
-    return ordinals[axis];
-  }
-
-  /** Ordinal of the size column of an axis. */
-  int sizeOrdinal(int axis) {
-    return ordinals[kind.rank() + axis];
-  }
-
-  /** Ordinal of {@code values} (part 0) or {@code imag} (part 1). */
-  int partOrdinal(int part) {
-    return ordinals[2 * kind.rank() + part];
   }
 }

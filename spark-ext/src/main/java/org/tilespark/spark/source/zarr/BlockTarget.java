@@ -107,12 +107,7 @@ final class BlockTarget {
 
   /** Puts an element into all places of a part. */
   void fill(FillValue fill, long[] partLow, long[] partHigh) {
-    ByteBuffer element = ByteBuffer.allocate(2 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    element.putLong(0, fill.real());
-    if (type.isComplex()) {
-      element.putLong(type.partBytes(), fill.imag());
-    }
-    HostMemory stored = HostMemory.ofArray(Arrays.copyOf(element.array(), type.elementBytes()));
+    HostMemory stored = HostMemory.ofArray(fill.element(type));
     for (int part = 0; part < type.parts(); part++) {
       Column column = part == 0 ? values : imag;
       if (column != null) {

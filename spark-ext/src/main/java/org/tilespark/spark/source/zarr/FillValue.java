@@ -1,11 +1,20 @@
 package org.tilespark.spark.source.zarr;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.BooleanNode;
+import com.fasterxml.jackson.databind.node.DoubleNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.LongNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.numpy.NpyDecoder;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
 
@@ -34,6 +43,54 @@ record FillValue(long real, long imag) implements Serializable {
       return new FillValue(part(node.get(0), type), part(node.get(1), type));
     }
     return new FillValue(part(node, type), 0); // as version 2 may write a real number
+  }
+
+  /** The value as metadata state it. */
+  JsonNode json(NpyType type) {
+    if (!type.isComplex()) {
+      return json(real, type);
+    }
+    return JsonNodeFactory.instance.arrayNode().add(json(real, type)).add(json(imag, type));
+  }
+
+  private static JsonNode json(long bits, NpyType type) {
+    if (type == NpyType.BOOL) {
+      return BooleanNode.valueOf(bits != 0);
+    }
+    if (type.isInteger()) {
+      return LongNode.valueOf(bits);
+    }
+    double value =
+        switch (type.partBytes()) {
+          case 2 -> ofHalf(bits);
+          case 4 -> Float.intBitsToFloat((int) bits);
+          default -> Double.longBitsToDouble(bits);
+        };
+    return Double.isNaN(value) || Double.isInfinite(value)
+        ? TextNode.valueOf(Double.toString(value))
+        : DoubleNode.valueOf(value);
+  }
+
+  private static double ofHalf(long bits) {
+    byte[] element = {(byte) bits, (byte) (bits >> 8)};
+    float[] value = new float[1];
+    NpyDecoder.decode(
+        NpyType.FLOAT16,
+        ElementType.FLOAT32,
+        HostMemory.ofArray(element),
+        0,
+        HostMemory.ofArray(value));
+    return value[0];
+  }
+
+  /** The bytes of the element, little-endian. */
+  byte[] element(NpyType type) {
+    ByteBuffer element = ByteBuffer.allocate(2 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    element.putLong(0, real);
+    if (type.isComplex()) {
+      element.putLong(type.partBytes(), imag);
+    }
+    return Arrays.copyOf(element.array(), type.elementBytes());
   }
 
   private static long part(JsonNode node, NpyType type) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
 import org.tilespark.layout.Shape;
 
@@ -41,6 +42,15 @@ final class Json {
       throw new IllegalArgumentException("expected a JSON object, found " + shown(node));
     }
     return node;
+  }
+
+  /** The JSON value of a text, or the text as a string. */
+  static JsonNode value(String text) {
+    try {
+      return READER.readValue(text);
+    } catch (JsonProcessingException e) {
+      return TextNode.valueOf(text);
+    }
   }
 
   /** True if an object has a value of that name, other than null. */

@@ -43,7 +43,7 @@ record ZarrArray(
           "storage_transformers");
 
   /** The attribute in which xarray has the names of axes in version 2. */
-  private static final String XARRAY_NAMES = "_ARRAY_DIMENSIONS";
+  static final String XARRAY_NAMES = "_ARRAY_DIMENSIONS";
 
   /** Checks that the chunks are of the array. */
   ZarrArray {

@@ -6,10 +6,12 @@ import org.tilespark.spark.source.BlockFormat;
 
 /**
  * The data source {@code zarr}: one array of a Zarr store, of version 2 or 3, as a DataFrame of
- * blocks.
+ * blocks,
+ * and back.
  *
  * <pre>{@code
  * Dataset<Row> v = spark.read().format("zarr").option("level", "1").load("s3a://bucket/image.zarr");
+ * v.write().format("zarr").option("chunks", "64,64,64").mode("overwrite").save("out.zarr");
  * }</pre>
  *
  * <p>On any Hadoop file system. The driver reads metadata and lists nothing; tasks read chunks, or
@@ -23,7 +25,13 @@ import org.tilespark.spark.source.BlockFormat;
  * neighbours as metadata: {@value ZarrSource#NAMES}, {@value ZarrSource#SPACING}, as they are
  * stored.
  *
- * <p>Writing is not supported.
+ * <p>Writing, to any Hadoop file system: the blocks must tile the array. One task writes all of a
+ * chunk, or of a shard, at once, after a re-block where the blocks are others. Chunks of nothing
+ * but the fill value are left out. The metadata come last: before, there is no array. Mode {@code
+ * overwrite} removes the metadata and then the chunks of what was there before the first write, so
+ * that a write that fails leaves none. Two attempts of one task write the same objects. Nothing is
+ * forced to a disk. Types are kept, and those that were widened by reading are written as they
+ * were, as {@code format("npy")} does.
  */
 public final class ZarrDataSource extends BlockDataSource {
   static final String FORMAT = "zarr";

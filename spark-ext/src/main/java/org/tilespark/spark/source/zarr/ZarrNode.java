@@ -24,15 +24,18 @@ import org.tilespark.spark.source.StorePaths;
  *
  * @param directory its path
  * @param array the array; empty for a group
- * @param attributes the attributes of a group
+ * @param attributes its attributes
  * @param stamp the document that says so
  */
 record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, Stamp stamp) {
-  private static final String VERSION_3 = "zarr.json";
-  private static final String ARRAY_2 = ".zarray";
-  private static final String GROUP_2 = ".zgroup";
-  private static final String ATTRIBUTES_2 = ".zattrs";
-  private static final String CONSOLIDATED_2 = ".zmetadata";
+  static final String VERSION_3 = "zarr.json";
+  static final String ARRAY_2 = ".zarray";
+  static final String GROUP_2 = ".zgroup";
+  static final String ATTRIBUTES_2 = ".zattrs";
+  static final String CONSOLIDATED_2 = ".zmetadata";
+
+  /** The attribute of an array that has the distances between neighbours. */
+  static final String SPACING = "spacing";
 
   /** Above any metadata, also those of a whole store in one document. */
   private static final long MOST_BYTES = 64 << 20;
@@ -227,6 +230,53 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   /** The images of several scales that a group of OME-Zarr has, if it is one. */
   Optional<Multiscales> multiscales() {
     return named(stamp.file, () -> Multiscales.of(attributes));
+  }
+
+  /** The distances between neighbours that an array's attributes state; empty if they do not. */
+  List<Double> spacing() {
+    List<Double> spacing = new ArrayList<>();
+    for (JsonNode number : attributes.path(SPACING)) {
+      if (!number.isNumber() || !(number.doubleValue() > 0)) {
+        return List.of(); // somebody else's attribute
+      }
+      spacing.add(number.doubleValue());
+    }
+    boolean fits = array.isPresent() && spacing.size() == array.get().shape().rank();
+    return fits ? List.copyOf(spacing) : List.of();
+  }
+
+  /**
+   * The documents of a node that are stored in a directory, by their names; in the order in which a
+   * node ends when they are removed.
+   */
+  static List<String> documents(FileSystem store, Path directory) throws IOException {
+    List<String> names = new ArrayList<>();
+    for (String name : List.of(VERSION_3, ARRAY_2, GROUP_2, CONSOLIDATED_2, ATTRIBUTES_2)) {
+      if (store.exists(new Path(directory, name))) {
+        names.add(name);
+      }
+    }
+    return names;
+  }
+
+  /** True if documents make an array or a group: attributes alone may be left of a removed one. */
+  static boolean isNode(List<String> documents) {
+    return documents.stream().anyMatch(List.of(VERSION_3, ARRAY_2, GROUP_2)::contains);
+  }
+
+  /** True if the documents of a node are those of a group that is no image. */
+  static boolean isPlainGroup(FileSystem store, Path directory) throws IOException {
+    Optional<Document> own = read(store, new Path(directory, VERSION_3));
+    if (own.isPresent()) {
+      JsonNode json = own.get().json;
+      return json.path("node_type").asText().equals("group")
+          && !json.path("attributes").path("ome").has("multiscales");
+    }
+    if (store.exists(new Path(directory, ARRAY_2))) {
+      return false;
+    }
+    Optional<Document> attributes = read(store, new Path(directory, ATTRIBUTES_2));
+    return attributes.filter(document -> document.json.has("multiscales")).isEmpty();
   }
 
   /** The attributes' names, for messages. */

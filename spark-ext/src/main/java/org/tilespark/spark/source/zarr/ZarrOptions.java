@@ -5,14 +5,15 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockFormat;
-import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.FormatOptions;
 
@@ -22,6 +23,7 @@ import org.tilespark.spark.source.FormatOptions;
  * <table>
  *   <caption>Options</caption>
  *   <tr><td>{@code path}</td><td>the store's directory, or the array's</td></tr>
+ *   <tr><td colspan="2">Reading</td></tr>
  *   <tr><td>{@code component}</td><td>path of the array or image in the store</td></tr>
  *   <tr><td>{@code level}</td><td>which scale of an OME-Zarr image; 0 (default) is the finest</td></tr>
  *   <tr><td>{@code select}</td><td>an index of each axis that blocks do not have, {@code
@@ -31,6 +33,28 @@ import org.tilespark.spark.source.FormatOptions;
  *   <tr><td>{@code as}</td><td>{@code float} or {@code double}: converts the values</td></tr>
  *   <tr><td>{@code missing}</td><td>{@code fill} (default) or {@code error}: what a chunk is that
  *     is not stored</td></tr>
+ *   <tr><td colspan="2">Writing</td></tr>
+ *   <tr><td>{@code version}</td><td>3 (default) or 2</td></tr>
+ *   <tr><td>{@code chunks}</td><td>elements per axis of a chunk; by default the blocks' shape where
+ *     that is 256 KiB to 32 MiB, else near a cube of at most 4 MiB</td></tr>
+ *   <tr><td>{@code shards}</td><td>elements per axis of a shard; none by default</td></tr>
+ *   <tr><td>{@code compressor}</td><td>{@code zstd} (default), {@code gzip}, {@code blosc-lz4},
+ *     {@code blosc-zstd}, {@code none}</td></tr>
+ *   <tr><td>{@code compressionLevel}</td><td>by default 0 for zstd, its usual one, else 5</td></tr>
+ *   <tr><td>{@code checksum}</td><td>{@code true}: a CRC32C after each chunk</td></tr>
+ *   <tr><td>{@code order}</td><td>{@code C} (default) or {@code F}: order of elements in a
+ *     chunk</td></tr>
+ *   <tr><td>{@code dtype}, {@code extents}</td><td>as those of {@code format("npy")}</td></tr>
+ *   <tr><td>{@code fill_value}</td><td>by default 0; chunks full of it are not stored</td></tr>
+ *   <tr><td>{@code dimension_names}</td><td>{@code "z,y,x"}; by default those that were
+ *     read</td></tr>
+ *   <tr><td>{@code spacing}</td><td>distances between neighbours, {@code "2,0.5,0.5"}; by default
+ *     those that were read, if the array still has its extents</td></tr>
+ *   <tr><td>{@code attributes}</td><td>a JSON object</td></tr>
+ *   <tr><td>{@code downsample}</td><td>{@code "2,2,2"}: writes an image of OME-Zarr 0.5, a group
+ *     whose arrays 0, 1 and so on have ever fewer elements, down to one chunk</td></tr>
+ *   <tr><td>{@code downsampleMethod}</td><td>{@code mean} (default) or, of labels, {@code
+ *     nearest}</td></tr>
  * </table>
  *
  * @param path the store, as the user wrote it
@@ -40,6 +64,7 @@ import org.tilespark.spark.source.FormatOptions;
  * @param blockShape elements per axis, if given
  * @param as the type to convert to, if given
  * @param missing true if a missing chunk is an error, if given
+ * @param writing the options of writing
  */
 public record ZarrOptions(
     String path,
@@ -48,7 +73,8 @@ public record ZarrOptions(
     String select,
     Optional<String> blockShape,
     Optional<ElementType> as,
-    Optional<Boolean> missing)
+    Optional<Boolean> missing,
+    ZarrWriteOptions writing)
     implements BlockFormat {
   static final String PATH = FormatOptions.PATH;
   static final String SELECT = ArrayView.SELECT;
@@ -56,8 +82,11 @@ public record ZarrOptions(
   static final String LEVEL = "level";
   static final String MISSING = "missing";
 
-  private static final List<String> NAMES =
+  private static final List<String> READING =
       List.of(PATH, COMPONENT, LEVEL, SELECT, BLOCK_SHAPE, AS, MISSING);
+
+  private static final List<String> NAMES =
+      Stream.concat(READING.stream(), ZarrWriteOptions.NAMES.stream()).toList();
 
   /**
    * Reads the options.
@@ -75,7 +104,8 @@ public record ZarrOptions(
         given.given(SELECT).orElse(""),
         given.given(BLOCK_SHAPE),
         given.as(),
-        given.given(MISSING).map(ZarrOptions::missing));
+        given.given(MISSING).map(ZarrOptions::missing),
+        ZarrWriteOptions.of(given));
   }
 
   private static String component(String text) {
@@ -115,7 +145,8 @@ public record ZarrOptions(
         asked.select.isBlank() ? select : asked.select,
         asked.blockShape.or(() -> blockShape),
         asked.as.or(() -> as),
-        asked.missing.or(() -> missing));
+        asked.missing.or(() -> missing),
+        writing.overriddenBy(asked.writing));
   }
 
   @Override
@@ -154,7 +185,7 @@ public record ZarrOptions(
               "Option level is %s, and %s is an array; expected the group of an OME-Zarr image"
                   .formatted(number, node.directory()));
         });
-    return ZarrSource.of(node, node.array().orElseThrow(), List.of(), this);
+    return ZarrSource.of(node, node.array().orElseThrow(), node.spacing(), this);
   }
 
   private BlockSource ofImage(ZarrNode group, Configuration conf) {
@@ -190,17 +221,23 @@ public record ZarrOptions(
   }
 
   @Override
-  public BlockSink sink(Configuration conf) {
-    throw readOnly();
+  public ZarrSink sink(Configuration conf) {
+    return ZarrSink.of(this, conf);
   }
 
   @Override
   public void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {
-    throw readOnly();
-  }
-
-  private static UnsupportedOperationException readOnly() {
-    return new UnsupportedOperationException(
-        "format zarr reads arrays and does not write them; write format npy");
+    NpyType type =
+        NpyType.ofBlocks(blocks, metadata, writing.type(), "Option " + ZarrWriteOptions.DTYPE);
+    ElementType readBack = as.orElse(type.columnType());
+    if (readBack != blocks.elementType()) {
+      throw new IllegalArgumentException(
+          "Option %s is %s, which reads back as ARRAY<%s>, and the table's column is ARRAY<%s>; CAST the column"
+              .formatted(
+                  ZarrWriteOptions.DTYPE,
+                  type.numpyName(),
+                  BlockSchema.sparkType(readBack).sql(),
+                  BlockSchema.sparkType(blocks.elementType()).sql()));
+    }
   }
 }

@@ -48,6 +48,9 @@ record ZarrSource(
   /** Metadata of the column {@code values}: distances between neighbours, as they are stored. */
   static final String SPACING = "zarr.spacing";
 
+  /** Metadata of the column {@code values}: extents of the matrix or volume that was read. */
+  static final String SHAPE = "zarr.shape";
+
   /** File systems that know which machines have a file's bytes. */
   private static final Set<String> WITH_HOSTS = Set.of("hdfs", "viewfs");
 
@@ -136,6 +139,7 @@ record ZarrSource(
     if (!spacing.isEmpty()) {
       double[] kept = view.ofKept(spacing).stream().mapToDouble(Double::doubleValue).toArray();
       stored.putDoubleArray(SPACING, kept);
+      stored.putLongArray(SHAPE, grid.extents());
     }
     return ArrayMetadata.of(stored.build())
         .withExtents(Shape.of(grid.extents()))

@@ -15,13 +15,14 @@ import java.util.stream.Collectors;
  * Writes .npy files for tests, independently of the code under test: header text after numpy's
  * {@code format.py}, element by element in whatever order.
  */
-final class NpyFixture {
+public final class NpyFixture {
   private final String code; // "f4", "c16"
   private final int parts;
   private final int partBytes;
   private final long[] shape;
 
-  NpyFixture(String code, long... shape) {
+  /** An array of a type, as numpy writes it: {@code "f4"}. */
+  public NpyFixture(String code, long... shape) {
     this.code = code;
     this.parts = code.charAt(0) == 'c' ? 2 : 1;
     this.partBytes = Integer.parseInt(code.substring(1)) / parts;
@@ -40,7 +41,7 @@ final class NpyFixture {
   }
 
   /** The file that numpy.save makes of the array in C order on a little-endian machine. */
-  byte[] canonical() {
+  public byte[] canonical() {
     return file('<', false, 1);
   }
 

@@ -477,7 +477,7 @@ class NpySinkTest extends SparkTest {
   void refusesPlacesItCannotWriteTo() {
     Dataset<Row> good = blocks("INT", "(0, 0, 1, 1, array(1))");
     String remote = reasonOf(() -> good.write().format("npy").save("plain:" + target));
-    assertTrue(remote.contains("df.write().parquet"), remote);
+    assertTrue(remote.contains("Write format zarr there"), remote);
     String directory =
         reasonOf(() -> good.write().format("npy").mode("overwrite").save(dir.toString()));
     assertTrue(directory.contains("is a directory"), directory);

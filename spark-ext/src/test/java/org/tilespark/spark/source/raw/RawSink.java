@@ -45,8 +45,9 @@ record RawSink(RawFormat format, PosixTarget file) implements BlockSink {
 
   @Override
   public Pending begin(
-      BlockSchema blocks, ArrayMetadata metadata, Shape extents, String extentsSource)
+      BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException {
+    Shape extents = array.shape();
     long bytes = RawFormat.MARK.length + extents.elements() * RawFormat.WIDTH;
     PosixTarget.Pending pending = file.begin(RawFormat.MARK, bytes, HiddenFiles.BEAT);
     Target target =

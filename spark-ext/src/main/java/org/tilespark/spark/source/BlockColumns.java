@@ -1,0 +1,197 @@
+package org.tilespark.spark.source;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.rows.BlockCursor;
+
+/**
+ * The blocks that a sink's tasks get: the columns of a row that have them, and the array of which
+ * they must be. Immutable.
+ */
+public final class BlockColumns implements Serializable {
+  private final NpyEncoder encoder;
+  private final long[] extents;
+  private final String extentsSource;
+  private final BlockKind kind;
+  private final int[] ordinals; // offsets, sizes, values[, imag]
+
+  /**
+   * The columns of a schema.
+   *
+   * @param encoder encoder of the columns' numbers as the array's elements
+   * @param extents extents of the array
+   * @param extentsSource source of the extents, for messages
+   */
+  public BlockColumns(
+      BlockSchema schema, NpyEncoder encoder, Shape extents, String extentsSource) {
+    this.encoder = encoder;
+    this.extents = extents.toArray();
+    this.extentsSource = extentsSource;
+    this.kind = schema.kind();
+    this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /**
+   * A block of the array, with values of its length and without nulls.
+   *
+   * @param values the columns {@code values} and, of complex blocks, {@code imag}; valid until the
+   *     walk goes on
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  public record Block(long[] offset, long[] size, HostMemory[] values) {
+    /** Writes offset and size into {@code box}, as {@link BlockSink.Writer#write} does. */
+    public void putPlace(long[] box, int at) {
+      System.arraycopy(offset, 0, box, at, offset.length);
+      System.arraycopy(size, 0, box, at + offset.length, size.length);
+    }
+  }
+
+  /** The encoder of the columns' numbers as the array's elements. */
+  public NpyEncoder encoder() {
+    return encoder;
+  }
+
+  /** Matrix or volume. */
+  public BlockKind kind() {
+    return kind;
+  }
+
+  /** Extents of the array; not to be changed. */
+  public long[] extents() {
+    return extents;
+  }
+
+  /**
+   * The block that a walk has come to.
+   *
+   * @throws IllegalArgumentException if it is no block of the array; names the block
+   */
+  public Block block(BlockCursor blocks) {
+    int rank = kind.rank();
+    long[] offset = new long[rank];
+    long[] size = new long[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      requireValue(blocks.row(), ordinals[axis], kind.offsetColumns().get(axis));
+      requireValue(blocks.row(), ordinals[rank + axis], kind.sizeColumns().get(axis));
+      offset[axis] = blocks.row().getLong(ordinals[axis]);
+      size[axis] = blocks.row().getInt(ordinals[rank + axis]);
+    }
+    requireInside(kind, offset, size, extents, extentsSource);
+    long length = 1;
+    for (long extent : size) {
+      length = Math.multiplyExact(length, extent);
+    }
+    HostMemory[] values = new HostMemory[encoder.to().parts()];
+    for (int part = 0; part < values.length; part++) {
+      values[part] = values(blocks, part, offset, size, length);
+    }
+    return new Block(offset, size, values);
+  }
+
+  /**
+   * Checks that a block lies inside an array.
+   *
+   * @param extentsSource source of the extents, for messages
+   * @throws IllegalArgumentException if not; names the block
+   */
+  static void requireInside(
+      BlockKind kind, long[] offset, long[] size, long[] extents, String extentsSource) {
+    for (int axis = 0; axis < offset.length; axis++) {
+      if (size[axis] < 1) {
+        throw defect(
+            kind,
+            offset,
+            kind.sizeColumns().get(axis) + " is " + size[axis] + "; expected 1 or more");
+      }
+      long extent = extents[axis];
+      if (offset[axis] < 0 || size[axis] > extent || offset[axis] > extent - size[axis]) {
+        throw defect(
+            kind,
+            offset,
+            ("%s %s with %s %s lies outside the stated extents %s (from %s); the option %s"
+                    + " overrides them")
+                .formatted(
+                    kind.offsetColumns().get(axis),
+                    offset[axis],
+                    kind.sizeColumns().get(axis),
+                    size[axis],
+                    Arrays.toString(extents),
+                    extentsSource,
+                    BlockFormat.EXTENTS));
+      }
+    }
+  }
+
+  private void requireValue(InternalRow row, int ordinal, String column) {
+    if (row.isNullAt(ordinal)) {
+      StringBuilder text = new StringBuilder("block at ");
+      for (int axis = 0; axis < kind.rank(); axis++) {
+        int place = ordinals[axis];
+        text.append(axis == 0 ? "" : ", ")
+            .append(kind.offsetColumns().get(axis))
+            .append(' ')
+            .append(row.isNullAt(place) ? "null" : Long.toString(row.getLong(place)));
+      }
+      throw new IllegalArgumentException(
+          text.append(": column ").append(column).append(" is null; expected a value").toString());
+    }
+  }
+
+  private HostMemory values(BlockCursor blocks, int part, long[] offset, long[] size, long length) {
+    String column = part == 0 ? BlockKind.VALUES : BlockKind.IMAG;
+    int ordinal = ordinals[2 * kind.rank() + part];
+    requireValue(blocks.row(), ordinal, column);
+    int found = blocks.length(ordinal);
+    if (found != length) {
+      throw defect(
+          offset,
+          "%s has %s elements; expected %s = %s".formatted(column, found, sizeText(size), length));
+    }
+    long missing = blocks.firstNull(ordinal);
+    if (missing >= 0) {
+      throw defect(
+          offset, column + " has a null at element " + missing + "; expected numbers only");
+    }
+    return blocks.values(ordinal, encoder.from()).values();
+  }
+
+  private String sizeText(long[] size) {
+    StringBuilder text = new StringBuilder();
+    for (int axis = 0; axis < size.length; axis++) {
+      text.append(axis == 0 ? "" : " * ")
+          .append(kind.sizeColumns().get(axis))
+          .append(' ')
+          .append(size[axis]);
+    }
+    return text.toString();
+  }
+
+  /**
+   * The error about a value that the array's type cannot hold.
+   *
+   * @param part 0 for values, 1 for imag
+   * @param index index of the value in its block
+   * @param option the option that chooses another type
+   */
+  public IllegalArgumentException misfit(Block block, int part, long index, String option) {
+    return defect(
+        block.offset,
+        encoder.misfit(
+            block.values[part], part, index, block.offset, block.size, "the option " + option));
+  }
+
+  /** The error about the block at a place. */
+  public IllegalArgumentException defect(long[] offset, String what) {
+    return defect(kind, offset, what);
+  }
+
+  private static IllegalArgumentException defect(BlockKind kind, long[] offset, String what) {
+    return new IllegalArgumentException(kind.describe(offset) + ": " + what);
+  }
+}

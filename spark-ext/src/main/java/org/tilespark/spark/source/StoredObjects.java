@@ -1,0 +1,175 @@
+package org.tilespark.spark.source;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StreamCapabilities;
+
+/**
+ * Writes whole objects of a store of many. An object appears under its name when all of it is
+ * there, in place of an older one, so a second attempt that writes the same bytes changes nothing
+ * for readers.
+ *
+ * <p>File systems with an atomic rename get a hidden file that is renamed; it stays where a process
+ * is killed. To all others an object is one create and one close, after which it is visible.
+ * Nothing is forced to a disk. Used by one thread.
+ */
+public final class StoredObjects {
+  /** Hadoop file systems that replace a file by a rename in one step. */
+  private static final Set<String> RENAMING = Set.of("hdfs", "viewfs");
+
+  private final Configuration conf; // borrowed
+  private byte[] heap; // null until needed
+
+  /** Without any object yet. */
+  public StoredObjects(Configuration conf) {
+    this.conf = conf;
+  }
+
+  /**
+   * Writes an object, or replaces it.
+   *
+   * @param bytes all from its position to its limit
+   */
+  public void put(Path object, ByteBuffer bytes) throws IOException {
+    if (StorePaths.isLocal(object)) {
+      putLocal(StorePaths.localPath(object), bytes, true);
+    } else if (RENAMING.contains(object.toUri().getScheme())) {
+      Path hidden = new Path(object.getParent(), hiddenName(object.getName()));
+      FileContext files = FileContext.getFileContext(object.toUri(), conf);
+      try {
+        create(hidden, bytes, true);
+        files.rename(hidden, object, Options.Rename.OVERWRITE);
+      } catch (Throwable t) {
+        files.delete(hidden, false);
+        throw t;
+      }
+    } else {
+      create(object, bytes, true);
+    }
+  }
+
+  /**
+   * Writes an object where none is.
+   *
+   * @throws FileAlreadyExistsException if one is there, as far as the file system can tell
+   */
+  public void putNew(Path object, ByteBuffer bytes) throws IOException {
+    if (StorePaths.isLocal(object)) {
+      putLocal(StorePaths.localPath(object), bytes, false);
+      return;
+    }
+    try {
+      create(object, bytes, false);
+    } catch (org.apache.hadoop.fs.FileAlreadyExistsException e) {
+      throw (IOException) new FileAlreadyExistsException(object.toString()).initCause(e);
+    }
+  }
+
+  /** Removes an object; nothing happens if there is none. */
+  public void remove(Path object) throws IOException {
+    if (StorePaths.isLocal(object)) {
+      Files.deleteIfExists(StorePaths.localPath(object));
+      return;
+    }
+    try {
+      StorePaths.fileSystem(object, conf).delete(object, false);
+    } catch (FileNotFoundException e) {
+      return; // as it shall be
+    }
+  }
+
+  private static String hiddenName(String name) {
+    return "." + name + "." + UUID.randomUUID() + ".tmp";
+  }
+
+  private static void putLocal(java.nio.file.Path object, ByteBuffer bytes, boolean replace)
+      throws IOException {
+    java.nio.file.Path directory = object.toAbsolutePath().getParent();
+    java.nio.file.Path hidden = directory.resolve(hiddenName(object.getFileName().toString()));
+    try {
+      write(hidden, directory, bytes);
+      if (replace) {
+        Files.move(hidden, object, StandardCopyOption.ATOMIC_MOVE);
+      } else {
+        link(hidden, object);
+      }
+    } finally {
+      Files.deleteIfExists(hidden);
+    }
+  }
+
+  private static void write(
+      java.nio.file.Path file, java.nio.file.Path directory, ByteBuffer bytes) throws IOException {
+    try {
+      channelWrite(file, bytes);
+    } catch (java.nio.file.NoSuchFileException e) {
+      Files.createDirectories(directory);
+      channelWrite(file, bytes);
+    }
+  }
+
+  private static void channelWrite(java.nio.file.Path file, ByteBuffer bytes) throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+    }
+  }
+
+  /** A rename would replace what is there, a link does not. */
+  private static void link(java.nio.file.Path hidden, java.nio.file.Path object)
+      throws IOException {
+    try {
+      Files.createLink(object, hidden);
+    } catch (FileAlreadyExistsException e) {
+      throw e;
+    } catch (UnsupportedOperationException | java.nio.file.FileSystemException e) {
+      if (Files.exists(object)) {
+        throw new FileAlreadyExistsException(object.toString());
+      }
+      Files.move(hidden, object, StandardCopyOption.ATOMIC_MOVE); // no links on this file system
+    }
+  }
+
+  /** One create and one close; what fails between is dropped where the store can do so. */
+  private void create(Path object, ByteBuffer bytes, boolean replace) throws IOException {
+    FileSystem store = StorePaths.fileSystem(object, conf);
+    FSDataOutputStream stream = store.create(object, replace);
+    try {
+      if (heap == null) {
+        heap = new byte[StoredInput.HEAP_BYTES];
+      }
+      while (bytes.hasRemaining()) {
+        int piece = Math.min(heap.length, bytes.remaining());
+        bytes.get(heap, 0, piece);
+        stream.write(heap, 0, piece);
+      }
+    } catch (Throwable t) {
+      if (stream.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
+        stream.abort();
+      }
+      try {
+        stream.close();
+      } catch (IOException e) {
+        t.addSuppressed(e);
+      }
+      throw t;
+    }
+    stream.close();
+  }
+}

@@ -1,0 +1,213 @@
+package org.tilespark.spark.source.zarr;
+
+import java.io.Serializable;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.codec.ByteEncoder;
+
+/**
+ * An array that is to be written. Immutable.
+ *
+ * @param array the array, as a reader finds it
+ * @param encoders the settings of the codecs of a chunk, in the order of the layout's
+ * @param spacing distance between neighbours along each axis; may be empty
+ */
+record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> spacing)
+    implements Serializable {
+  /** Blocks of this size are chunks where nobody states a shape... */
+  private static final long LEAST_CHUNK_BYTES = 256 << 10;
+
+  private static final long MOST_CHUNK_BYTES = 32 << 20;
+
+  /** ...else chunks are near a cube, at most of this size... */
+  private static final long USUAL_CHUNK_BYTES = 4 << 20;
+
+  /** ...and in shards of this one. */
+  private static final long USUAL_INNER_BYTES = 1 << 20;
+
+  /** The largest object before it is encoded: it is one buffer. */
+  private static final double MOST_OBJECT_BYTES = 0x7f000000;
+
+  /** Copies the lists. */
+  WrittenArray {
+    encoders = List.copyOf(encoders);
+    spacing = List.copyOf(spacing);
+  }
+
+  /**
+   * The array of blocks.
+   *
+   * @param extents extents of the whole array
+   * @throws IllegalArgumentException if the options do not fit the blocks
+   */
+  static WrittenArray of(
+      ZarrWriteOptions options, BlockSchema blocks, ArrayMetadata metadata, Shape extents) {
+    int rank = blocks.kind().rank();
+    NpyType type =
+        NpyType.ofBlocks(blocks, metadata, options.type(), "Option " + ZarrWriteOptions.DTYPE);
+    int width = type.elementBytes();
+    Optional<Shape> shards = options.shards(rank);
+    Shape chunk =
+        options
+            .chunks(rank)
+            .orElseGet(
+                () ->
+                    shards
+                        .map(shard -> inner(shard, width))
+                        .orElseGet(() -> usual(metadata, extents, width)));
+    List<ByteEncoder> encoders = options.encoders(width);
+    int[] axes = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      axes[i] = options.isFortranOrder() ? rank - 1 - i : i;
+    }
+    ChunkLayout layout =
+        new ChunkLayout.Leaf(
+            chunk,
+            Permutation.of(axes),
+            false,
+            encoders.stream().map(ByteEncoder::codec).toList());
+    if (shards.isPresent()) {
+      requireDivides(chunk, shards.get());
+      layout =
+          new ChunkLayout.Shard(
+              shards.get(),
+              Permutation.identity(rank),
+              layout,
+              new ChunkLayout.Index(true, false, 1));
+    }
+    requireFits(layout.shape(), width, shards.isPresent());
+    boolean is3 = options.version() == 3;
+    ZarrArray array =
+        new ZarrArray(
+            extents,
+            type,
+            is3 ? ChunkKeys.ofDefault("/") : ChunkKeys.ofVersion2("."),
+            options.fill(type).orElse(FillValue.ZERO),
+            layout,
+            options.names(rank).orElseGet(() -> names(metadata, rank)));
+    return new WrittenArray(
+        array, encoders, options.spacing(rank).orElseGet(() -> spacing(metadata, extents)));
+  }
+
+  private static void requireDivides(Shape chunk, Shape shard) {
+    for (int axis = 0; axis < shard.rank(); axis++) {
+      if (shard.extent(axis) % chunk.extent(axis) != 0) {
+        throw new IllegalArgumentException(
+            "Options %s and %s are %s and %s; expected shards of whole chunks"
+                .formatted(ZarrWriteOptions.CHUNKS, ZarrWriteOptions.SHARDS, chunk, shard));
+      }
+    }
+  }
+
+  private static void requireFits(Shape object, int width, boolean isShard) {
+    if (bytes(object, width) > MOST_OBJECT_BYTES) {
+      throw new IllegalArgumentException(
+          "Option %s: %s of %s with elements of %s bytes; one must stay below 2 GiB"
+              .formatted(
+                  isShard ? ZarrWriteOptions.SHARDS : ZarrWriteOptions.CHUNKS,
+                  isShard ? "shards" : "chunks",
+                  object,
+                  width));
+    }
+  }
+
+  private static double bytes(Shape shape, int width) {
+    double bytes = width;
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      bytes *= shape.extent(axis);
+    }
+    return bytes;
+  }
+
+  /** The shape of the blocks if it makes chunks of a usual size; else one that is near a cube. */
+  private static Shape usual(ArrayMetadata metadata, Shape extents, int width) {
+    Optional<Shape> known = metadata.blockShape(extents.rank());
+    if (known.isPresent()) {
+      long[] clipped = known.get().toArray();
+      for (int axis = 0; axis < clipped.length; axis++) {
+        clipped[axis] = Math.max(1, Math.min(clipped[axis], extents.extent(axis)));
+      }
+      double bytes = bytes(Shape.of(clipped), width);
+      if (bytes >= LEAST_CHUNK_BYTES && bytes <= MOST_CHUNK_BYTES) {
+        return Shape.of(clipped);
+      }
+    }
+    long[] chunk = extents.toArray();
+    for (int axis = 0; axis < chunk.length; axis++) {
+      chunk[axis] = Math.max(1, chunk[axis]);
+    }
+    while (bytes(Shape.of(chunk), width) > USUAL_CHUNK_BYTES) {
+      int longest = 0;
+      for (int axis = 1; axis < chunk.length; axis++) {
+        longest = chunk[axis] > chunk[longest] ? axis : longest;
+      }
+      chunk[longest] = (chunk[longest] + 1) / 2;
+    }
+    return Shape.of(chunk);
+  }
+
+  /** A shape that divides a shard, by halves. */
+  private static Shape inner(Shape shard, int width) {
+    long[] chunk = shard.toArray();
+    while (bytes(Shape.of(chunk), width) > USUAL_INNER_BYTES) {
+      int longest = -1;
+      for (int axis = 0; axis < chunk.length; axis++) {
+        boolean isEven = chunk[axis] % 2 == 0;
+        longest = isEven && (longest < 0 || chunk[axis] > chunk[longest]) ? axis : longest;
+      }
+      if (longest < 0) {
+        break;
+      }
+      chunk[longest] /= 2;
+    }
+    return Shape.of(chunk);
+  }
+
+  /** The axis that was read for each axis; empty if it is not known. */
+  private static Optional<int[]> origins(ArrayMetadata metadata, int rank) {
+    return metadata
+        .axes()
+        .map(letters -> letters.chars().map("xyz"::indexOf).toArray())
+        .filter(axes -> axes.length == rank)
+        .filter(axes -> IntStream.of(axes).allMatch(axis -> axis >= 0 && axis < rank));
+  }
+
+  private static List<String> names(ArrayMetadata metadata, int rank) {
+    Metadata known = metadata.toMetadata();
+    String[] read =
+        known.contains(ZarrSource.NAMES) ? known.getStringArray(ZarrSource.NAMES) : new String[0];
+    return origins(metadata, rank)
+        .filter(axes -> read.length == rank)
+        .map(axes -> IntStream.of(axes).mapToObj(axis -> read[axis]).toList())
+        .orElseGet(() -> Collections.nCopies(rank, ""));
+  }
+
+  /** The distances that were read, if the elements still are the ones that were read. */
+  private static List<Double> spacing(ArrayMetadata metadata, Shape extents) {
+    int rank = extents.rank();
+    Metadata known = metadata.toMetadata();
+    if (!known.contains(ZarrSource.SPACING)
+        || !known.contains(ZarrSource.SHAPE)
+        || metadata.spectrum().isPresent()) {
+      return List.of();
+    }
+    double[] read = known.getDoubleArray(ZarrSource.SPACING);
+    long[] shape = known.getLongArray(ZarrSource.SHAPE);
+    return origins(metadata, rank)
+        .filter(axes -> read.length == rank && shape.length == rank)
+        .filter(
+            axes ->
+                IntStream.range(0, rank)
+                    .allMatch(axis -> shape[axes[axis]] == extents.extent(axis)))
+        .map(axes -> IntStream.of(axes).mapToObj(axis -> read[axis]).toList())
+        .orElseGet(List::of);
+  }
+}

@@ -1,0 +1,303 @@
+package org.tilespark.spark.source.zarr;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.util.SerializableConfiguration;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.source.BlockColumns;
+import org.tilespark.spark.source.BlockSink;
+import org.tilespark.spark.source.ChunkGrid;
+import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.StorePaths;
+import org.tilespark.spark.source.StoredObjects;
+
+/**
+ * Writes one array: tasks write chunks or shards, and the metadata, which come last, make them an
+ * array. An array that is replaced is removed first, its metadata before its chunks.
+ *
+ * @param options options of the user
+ * @param directory the array's
+ * @param conf configuration of Hadoop
+ */
+record ZarrSink(ZarrOptions options, Path directory, Configuration conf) implements BlockSink {
+  /**
+   * The sink of the options.
+   *
+   * @throws IllegalArgumentException if a file is in its place
+   */
+  static ZarrSink of(ZarrOptions options, Configuration conf) {
+    try {
+      Path root = StorePaths.qualify(options.path(), conf);
+      Path directory = options.component().isEmpty() ? root : new Path(root, options.component());
+      if (isFile(directory, conf)) {
+        throw new IllegalArgumentException(
+            "%s is a file; format zarr writes a directory, name another path".formatted(directory));
+      }
+      return new ZarrSink(options, directory, conf);
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "Cannot write " + options.path() + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  private static boolean isFile(Path directory, Configuration conf) throws IOException {
+    try {
+      return !StorePaths.fileSystem(directory, conf).getFileStatus(directory).isDirectory();
+    } catch (FileNotFoundException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public ZarrOptions format() {
+    return options;
+  }
+
+  @Override
+  public URI location() {
+    return directory.toUri();
+  }
+
+  /** True if there is an array or a group; chunks without metadata are none. */
+  @Override
+  public boolean exists() {
+    try {
+      FileSystem store = StorePaths.fileSystem(directory, conf);
+      return ZarrNode.isNode(ZarrNode.documents(store, directory));
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + directory + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  @Override
+  public Optional<Shape> statedExtents(int rank) {
+    return options.writing().extents(rank);
+  }
+
+  @Override
+  public void check(BlockSchema blocks, ArrayMetadata metadata) {
+    long[] any = new long[blocks.kind().rank()];
+    WrittenArray.of(options.writing(), blocks, metadata, Shape.of(any));
+    options.writing().downsample(any.length);
+  }
+
+  @Override
+  public Optional<Shape> wholeParts(BlockSchema blocks, ArrayMetadata metadata, Shape extents) {
+    return Optional.of(
+        WrittenArray.of(options.writing(), blocks, metadata, extents).array().layout().shape());
+  }
+
+  @Override
+  public boolean removesFirst() {
+    return true;
+  }
+
+  @Override
+  public Pending begin(
+      BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
+      throws IOException {
+    WrittenArray finest = WrittenArray.of(options.writing(), blocks, metadata, array.shape());
+    Optional<Pyramid> image =
+        options
+            .writing()
+            .downsample(array.shape().rank())
+            .map(factors -> Pyramid.of(finest, factors, options.writing().takesFirst()));
+    WrittenArray written = image.map(pyramid -> pyramid.levels().get(0)).orElse(finest);
+    boolean restored = options.writing().type().isEmpty();
+    NpyEncoder encoder = new NpyEncoder(blocks.elementType(), written.array().type(), restored);
+    BlockColumns columns = new BlockColumns(blocks, encoder, array.shape(), array.source());
+    FileSystem store = StorePaths.fileSystem(directory, conf);
+    boolean removed = replace && remove(store);
+    boolean isClean = !store.exists(directory);
+    String marker = StorePaths.isLocal(directory) ? mark() : "";
+    return new Unfinished(
+        this,
+        new ZarrTarget(
+            (image.isPresent() ? Pyramid.directory(directory, 0) : directory).toString(),
+            marker,
+            isClean,
+            written,
+            columns,
+            new SerializableConfiguration(conf)),
+        image,
+        removed);
+  }
+
+  /** Removes what is there, if it is an array or an image: its metadata first. */
+  private boolean remove(FileSystem store) throws IOException {
+    List<String> documents = ZarrNode.documents(store, directory);
+    if (!ZarrNode.isNode(documents)) {
+      return false;
+    }
+    if (ZarrNode.isPlainGroup(store, directory)) {
+      throw new IllegalArgumentException(
+          "%s is a group, which may hold other arrays; write to an array in it with the option component, or remove it"
+              .formatted(directory));
+    }
+    StoredObjects objects = new StoredObjects(conf);
+    for (String name : documents) {
+      objects.remove(new Path(directory, name));
+    }
+    try {
+      store.delete(directory, true);
+    } catch (IOException e) {
+      throw new IOException(
+          "the chunks of the array that was there cannot all be removed, its metadata are: "
+              + IoReasons.reason(e),
+          e);
+    }
+    return true;
+  }
+
+  /** Makes a file by which executors know that they share the directory. */
+  private String mark() throws IOException {
+    Path marker = new Path(directory, ".tilespark-" + UUID.randomUUID() + ".writing");
+    Files.createDirectories(StorePaths.localPath(directory));
+    Files.createFile(StorePaths.localPath(marker));
+    return marker.toString();
+  }
+
+  /** An array whose metadata are not there yet. */
+  private static final class Unfinished implements Pending {
+    private final ZarrSink sink;
+    private final ZarrTarget target;
+    private final Optional<Pyramid> image;
+    private final boolean removed;
+    private boolean committed;
+
+    private Unfinished(
+        ZarrSink sink, ZarrTarget target, Optional<Pyramid> image, boolean removed) {
+      this.sink = sink;
+      this.target = target;
+      this.image = image;
+      this.removed = removed;
+    }
+
+    @Override
+    public Target target() {
+      return target;
+    }
+
+    @Override
+    public boolean hasRemoved() {
+      return removed;
+    }
+
+    @Override
+    public void commit(boolean replace) throws IOException {
+      if (!replace && sink.exists()) {
+        committed = true; // somebody else's array: its objects stay
+        throw meanwhile();
+      }
+      image.ifPresent(
+          pyramid -> pyramid.write(sink.directory, target.isClean(), target.conf()));
+      StoredObjects objects = new StoredObjects(sink.conf);
+      Map<Path, byte[]> documents = documents();
+      int left = documents.size();
+      for (Map.Entry<Path, byte[]> document : documents.entrySet()) {
+        ByteBuffer bytes = ByteBuffer.wrap(document.getValue());
+        left--;
+        if (replace || left > 0) {
+          objects.put(document.getKey(), bytes);
+          continue;
+        }
+        try {
+          objects.putNew(document.getKey(), bytes);
+        } catch (FileAlreadyExistsException e) {
+          committed = true;
+          throw meanwhile();
+        }
+      }
+      committed = true;
+    }
+
+    /** All documents by their paths; with the last one the array or image is there. */
+    private Map<Path, byte[]> documents() {
+      ZarrWriteOptions writing = sink.options.writing();
+      Map<Path, byte[]> documents = new LinkedHashMap<>();
+      if (image.isEmpty()) {
+        put(documents, sink.directory, target.written(), writing.attributes());
+        return documents;
+      }
+      List<WrittenArray> levels = image.get().levels();
+      for (int level = 0; level < levels.size(); level++) {
+        Path directory = Pyramid.directory(sink.directory, level);
+        put(documents, directory, levels.get(level), JsonNodeFactory.instance.objectNode());
+      }
+      documents.put(
+          new Path(sink.directory, ZarrNode.VERSION_3),
+          image.get().groupDocument(sink.directory.getName(), writing.attributes()));
+      return documents;
+    }
+
+    private void put(
+        Map<Path, byte[]> documents, Path directory, WrittenArray array, JsonNode attributes) {
+      ArrayDocuments.of(array, sink.options.writing().version(), attributes)
+          .forEach((name, bytes) -> documents.put(new Path(directory, name), bytes));
+    }
+
+    private FileAlreadyExistsException meanwhile() {
+      return new FileAlreadyExistsException(
+          sink.directory.toString(),
+          null,
+          "another write has made it meanwhile, and both wrote chunks there; use mode overwrite or"
+              + " another path");
+    }
+
+    /** Removes the objects of a write that failed; a killed driver's stay, and are no array. */
+    @Override
+    public void close() throws IOException {
+      if (!target.marker().isEmpty()) {
+        Files.deleteIfExists(StorePaths.localPath(new Path(target.marker())));
+      }
+      if (committed) {
+        return;
+      }
+      committed = true; // may be called twice
+      if (target.isClean()) {
+        StorePaths.fileSystem(sink.directory, sink.conf).delete(sink.directory, true);
+        return;
+      }
+      if (image.isEmpty()) {
+        remove(new Path(target.directory()), target.written().array());
+        return;
+      }
+      List<WrittenArray> levels = image.get().levels();
+      for (int level = 0; level < levels.size(); level++) {
+        Path directory = Pyramid.directory(sink.directory, level);
+        new StoredObjects(sink.conf).remove(new Path(directory, ZarrNode.VERSION_3));
+        remove(directory, levels.get(level).array());
+      }
+    }
+
+    private void remove(Path directory, ZarrArray array) throws IOException {
+      if (array.shape().elements() == 0) {
+        return;
+      }
+      StoredObjects objects = new StoredObjects(sink.conf);
+      new ChunkGrid(array.shape(), array.layout().shape())
+          .forEach(
+              new long[array.shape().rank()],
+              array.shape().toArray(),
+              place -> objects.remove(new Path(directory, array.keys().of(place))));
+    }
+  }
+}

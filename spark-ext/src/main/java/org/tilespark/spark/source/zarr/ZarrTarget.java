@@ -1,0 +1,144 @@
+package org.tilespark.spark.source.zarr;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.util.SerializableConfiguration;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BoxCopy;
+import org.tilespark.spark.numpy.NpyDecoder;
+import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.source.BlockColumns;
+import org.tilespark.spark.source.BlockSink;
+import org.tilespark.spark.source.StorePaths;
+
+/**
+ * The facts that tasks need to write objects of one array. Immutable.
+ *
+ * @param directory the array's
+ * @param marker a file that executors see if they share a local directory with the driver; "" in
+ *     stores that all see
+ * @param isClean true if no object of an older write can be there
+ * @param columns the blocks that tasks get
+ * @param conf configuration of Hadoop
+ */
+record ZarrTarget(
+    String directory,
+    String marker,
+    boolean isClean,
+    WrittenArray written,
+    BlockColumns columns,
+    SerializableConfiguration conf)
+    implements BlockSink.Target {
+  @Override
+  public String place() {
+    return directory;
+  }
+
+  @Override
+  public int rank() {
+    return columns.kind().rank();
+  }
+
+  @Override
+  public Writer open(BufferAllocator allocator) throws IOException {
+    if (!marker.isEmpty() && !Files.exists(StorePaths.localPath(new Path(marker)))) {
+      throw new IOException(
+          "Cannot write "
+              + directory
+              + ": this executor does not see it, or the write has ended; a local path must be one"
+              + " that the driver and all executors share");
+    }
+    ObjectWriter objects =
+        new ObjectWriter(
+            written,
+            new Path(directory),
+            isClean,
+            conf.value(),
+            allocator,
+            ExecutorRuntime.current().hostTransposer());
+    return new Writer(this, objects, allocator);
+  }
+
+  /** Writes the blocks of one task; owns {@code objects} and its memory. */
+  static final class Writer implements BlockSink.Writer {
+    private final ZarrTarget target;
+    private final ObjectWriter objects;
+    private final BufferAllocator allocator; // borrowed
+    private ArrowBuf encoded; // null until needed
+
+    private Writer(ZarrTarget target, ObjectWriter objects, BufferAllocator allocator) {
+      this.target = target;
+      this.objects = objects;
+      this.allocator = allocator;
+    }
+
+    @Override
+    public void write(BlockCursor blocks, long[] box, int at) throws IOException {
+      BlockColumns.Block block = target.columns.block(blocks);
+      requireWhole(block);
+      objects.write(new BoxCopy.Block(elements(block), block.offset(), block.size()));
+      block.putPlace(box, at);
+    }
+
+    private void requireWhole(BlockColumns.Block block) {
+      Shape object = target.written.array().layout().shape();
+      long[] extents = target.columns.extents();
+      for (int axis = 0; axis < extents.length; axis++) {
+        long end = block.offset()[axis] + block.size()[axis];
+        if (block.offset()[axis] % object.extent(axis) != 0
+            || (end % object.extent(axis) != 0 && end != extents[axis])) {
+          throw target.columns.defect(
+              block.offset(),
+              "a block of %s holds parts of chunks or shards of %s, and each is written by one task; reblock the array to %s"
+                  .formatted(Shape.of(block.size()), object, object));
+        }
+      }
+    }
+
+    /** The block's elements as they are stored. */
+    private HostMemory elements(BlockColumns.Block block) {
+      NpyEncoder encoder = target.columns.encoder();
+      if (NpyDecoder.isCopy(encoder.to(), encoder.from())) {
+        return block.values()[0];
+      }
+      long bytes = Shape.of(block.size()).elements() * encoder.to().elementBytes();
+      if (encoded == null || encoded.capacity() < bytes) {
+        close(encoded);
+        encoded = null;
+        encoded = allocator.buffer(bytes);
+      }
+      HostMemory elements = Buffers.memory(encoded, 0, bytes);
+      for (int part = 0; part < block.values().length; part++) {
+        long bad = encoder.encode(block.values()[part], elements, part);
+        if (bad >= 0) {
+          throw target.columns.misfit(block, part, bad, ZarrWriteOptions.DTYPE);
+        }
+      }
+      return elements;
+    }
+
+    private static void close(ArrowBuf buffer) {
+      if (buffer != null) {
+        buffer.close();
+      }
+    }
+
+    /** Nothing is left to do: each object was written whole. */
+    @Override
+    public void finish() {}
+
+    @Override
+    public void close() {
+      close(encoded);
+      encoded = null;
+      objects.close();
+    }
+  }
+}

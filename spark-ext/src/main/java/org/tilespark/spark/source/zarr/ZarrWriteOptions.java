@@ -1,0 +1,276 @@
+package org.tilespark.spark.source.zarr;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockFormat;
+import org.tilespark.spark.source.FormatOptions;
+import org.tilespark.spark.source.codec.ByteCodec;
+import org.tilespark.spark.source.codec.ByteEncoder;
+
+/**
+ * The options of {@code format("zarr")} that say how an array is written; {@link ZarrOptions} lists
+ * them. Immutable.
+ *
+ * @param given texts by the options' names
+ */
+record ZarrWriteOptions(Map<String, String> given) {
+  static final String VERSION = "version";
+  static final String CHUNKS = "chunks";
+  static final String SHARDS = "shards";
+  static final String DTYPE = "dtype";
+  static final String COMPRESSOR = "compressor";
+  static final String COMPRESSION_LEVEL = "compressionLevel";
+  static final String CHECKSUM = "checksum";
+  static final String ORDER = "order";
+  static final String FILL_VALUE = "fill_value";
+  static final String DIMENSION_NAMES = "dimension_names";
+  static final String SPACING = "spacing";
+  static final String ATTRIBUTES = "attributes";
+  static final String DOWNSAMPLE = "downsample";
+  static final String DOWNSAMPLE_METHOD = "downsampleMethod";
+
+  static final List<String> NAMES =
+      List.of(
+          BlockFormat.EXTENTS,
+          VERSION,
+          CHUNKS,
+          SHARDS,
+          DTYPE,
+          COMPRESSOR,
+          COMPRESSION_LEVEL,
+          CHECKSUM,
+          ORDER,
+          FILL_VALUE,
+          DIMENSION_NAMES,
+          SPACING,
+          ATTRIBUTES,
+          DOWNSAMPLE,
+          DOWNSAMPLE_METHOD);
+
+  /** Levels of gzip and Blosc that nobody stated, as zarr-python has them. */
+  private static final int USUAL_LEVEL = 5;
+
+  /** Copies the texts. */
+  ZarrWriteOptions {
+    given = Map.copyOf(given);
+  }
+
+  /** Those of a user's options. */
+  static ZarrWriteOptions of(FormatOptions options) {
+    Map<String, String> given = new TreeMap<>();
+    for (String name : NAMES) {
+      options.given(name).ifPresent(text -> given.put(name, text.trim()));
+    }
+    ZarrWriteOptions parsed = new ZarrWriteOptions(given);
+    parsed.version();
+    parsed.type();
+    parsed.encoders(1);
+    parsed.isFortranOrder();
+    parsed.attributes();
+    parsed.takesFirst();
+    return parsed;
+  }
+
+  /** These options, where a single query states no others. */
+  ZarrWriteOptions overriddenBy(ZarrWriteOptions query) {
+    Map<String, String> both = new TreeMap<>(given);
+    both.putAll(query.given);
+    return new ZarrWriteOptions(both);
+  }
+
+  private Optional<String> text(String name) {
+    return Optional.ofNullable(given.get(name));
+  }
+
+  private static IllegalArgumentException wrong(String name, String text, String expected) {
+    return new IllegalArgumentException(
+        "Option %s is '%s'; expected %s".formatted(name, text, expected));
+  }
+
+  private String choice(String name, String usual, String... all) {
+    String text = text(name).map(given -> given.toLowerCase(Locale.ROOT)).orElse(usual);
+    if (!List.of(all).contains(text)) {
+      throw wrong(name, text, String.join(" or ", all));
+    }
+    return text;
+  }
+
+  /** Version of Zarr, 2 or 3. */
+  int version() {
+    return Integer.parseInt(choice(VERSION, "3", "3", "2"));
+  }
+
+  /** The array's type, if given. */
+  Optional<NpyType> type() {
+    return text(DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text));
+  }
+
+  /** Extents of the whole array, if given. */
+  Optional<Shape> extents(int rank) {
+    return text(BlockFormat.EXTENTS)
+        .map(text -> Shape.parse("Option " + BlockFormat.EXTENTS, text, rank));
+  }
+
+  /** Elements along each axis of a chunk, if given. */
+  Optional<Shape> chunks(int rank) {
+    return shape(CHUNKS, rank);
+  }
+
+  /** Elements along each axis of a shard, if given. */
+  Optional<Shape> shards(int rank) {
+    Optional<Shape> shards = shape(SHARDS, rank);
+    if (shards.isPresent() && version() == 2) {
+      throw wrong(SHARDS, text(SHARDS).orElseThrow(), "none for version 2, which has no shards");
+    }
+    return shards;
+  }
+
+  private Optional<Shape> shape(String name, int rank) {
+    Optional<Shape> shape = text(name).map(text -> Shape.parse("Option " + name, text, rank));
+    for (int axis = 0; shape.isPresent() && axis < rank; axis++) {
+      if (shape.get().extent(axis) < 1) {
+        throw wrong(name, text(name).orElseThrow(), "whole numbers of 1 or more");
+      }
+    }
+    return shape;
+  }
+
+  /** True if the first axis is the contiguous one in a chunk. */
+  boolean isFortranOrder() {
+    return choice(ORDER, "c", "c", "f").equals("f");
+  }
+
+  /**
+   * The codecs of a chunk's bytes.
+   *
+   * @param width bytes of an element
+   */
+  List<ByteEncoder> encoders(int width) {
+    String name = choice(COMPRESSOR, "zstd", "zstd", "gzip", "blosc-lz4", "blosc-zstd", "none");
+    int level = level(name.equals("zstd") ? 0 : USUAL_LEVEL);
+    List<ByteEncoder> encoders = new ArrayList<>();
+    try {
+      switch (name) {
+        case "zstd" -> encoders.add(new ByteEncoder(ByteCodec.ZSTD, level, null));
+        case "gzip" -> encoders.add(new ByteEncoder(ByteCodec.GZIP, level, null));
+        case "none" -> requireNoLevel();
+        default -> {
+          String inner = name.substring(name.indexOf('-') + 1);
+          var blosc = new ByteEncoder.BloscSettings(inner, width);
+          encoders.add(new ByteEncoder(ByteCodec.BLOSC, level, blosc));
+        }
+      }
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "Option " + COMPRESSION_LEVEL + ": " + e.getMessage(), e);
+    }
+    if (choice(CHECKSUM, "false", "true", "false").equals("true")) {
+      if (version() == 2) {
+        throw wrong(CHECKSUM, "true", "false for version 2, which has no codec crc32c");
+      }
+      encoders.add(ByteEncoder.CHECKSUM);
+    }
+    return List.copyOf(encoders);
+  }
+
+  private int level(int usual) {
+    String text = text(COMPRESSION_LEVEL).orElse(Integer.toString(usual));
+    if (!text.matches("\\d{1,4}")) {
+      throw wrong(COMPRESSION_LEVEL, text, "a whole number, such as 3");
+    }
+    return Integer.parseInt(text);
+  }
+
+  private void requireNoLevel() {
+    if (given.containsKey(COMPRESSION_LEVEL)) {
+      throw new IllegalArgumentException("there is no " + COMPRESSOR + " to have a level");
+    }
+  }
+
+  /**
+   * The fill value as metadata state it, if given.
+   *
+   * @throws IllegalArgumentException if it is no element of the type
+   */
+  Optional<FillValue> fill(NpyType type) {
+    return text(FILL_VALUE)
+        .map(
+            text -> {
+              try {
+                return FillValue.of(Json.value(text), type);
+              } catch (IllegalArgumentException e) {
+                throw wrong(FILL_VALUE, text, "an element of " + type.numpyName());
+              }
+            });
+  }
+
+  /** The names of the axes, if given. */
+  Optional<List<String>> names(int rank) {
+    return text(DIMENSION_NAMES)
+        .map(
+            text -> {
+              List<String> names = List.of(text.split("\\s*,\\s*", -1));
+              if (names.size() != rank) {
+                throw wrong(DIMENSION_NAMES, text, rank + " names separated by commas");
+              }
+              return names;
+            });
+  }
+
+  /** Distances between neighbours, if given. */
+  Optional<List<Double>> spacing(int rank) {
+    return text(SPACING)
+        .map(
+            text -> {
+              List<Double> spacing = new ArrayList<>();
+              for (String number : text.split(",", -1)) {
+                try {
+                  spacing.add(Double.parseDouble(number.trim()));
+                } catch (NumberFormatException e) {
+                  throw wrong(SPACING, text, rank + " numbers separated by commas");
+                }
+              }
+              boolean fits =
+                  spacing.stream().allMatch(each -> each > 0 && each <= Double.MAX_VALUE);
+              if (spacing.size() != rank || !fits) {
+                throw wrong(SPACING, text, rank + " finite numbers above 0");
+              }
+              return List.copyOf(spacing);
+            });
+  }
+
+  /** The attributes, an object. */
+  JsonNode attributes() {
+    String text = text(ATTRIBUTES).orElse("{}");
+    try {
+      return Json.parse(text.getBytes(StandardCharsets.UTF_8));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("Option " + ATTRIBUTES + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Elements along each axis that become one in the next scale of an image, if given. */
+  Optional<Shape> downsample(int rank) {
+    Optional<Shape> factors = shape(DOWNSAMPLE, rank);
+    if (factors.isPresent() && factors.get().elements() == 1) {
+      throw wrong(DOWNSAMPLE, text(DOWNSAMPLE).orElseThrow(), "a factor above 1, such as 2,2,2");
+    }
+    if (factors.isPresent() && version() == 2) {
+      throw wrong(VERSION, "2", "3 for an image of OME-Zarr 0.5, which " + DOWNSAMPLE + " makes");
+    }
+    return factors;
+  }
+
+  /** True if a coarser scale has the first of its elements, false if it has their mean. */
+  boolean takesFirst() {
+    return choice(DOWNSAMPLE_METHOD, "mean", "mean", "nearest").equals("nearest");
+  }
+}

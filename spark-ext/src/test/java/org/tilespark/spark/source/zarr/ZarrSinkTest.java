@@ -1,0 +1,478 @@
+package org.tilespark.spark.source.zarr;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.error.TileSparkException;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.source.BlockSink;
+import org.tilespark.spark.source.BlockWrite;
+import org.tilespark.spark.source.npy.NpyFixture;
+import org.tilespark.spark.testing.SparkTest;
+
+/** Arrays of Zarr are written as they can be read again, and are there whole or not at all. */
+class ZarrSinkTest extends SparkTest {
+  private static final List<String> TYPES =
+      List.of("b1 i1 i2 i4 i8 u1 u2 u4 f2 f4 f8 c8 c16".split(" "));
+
+  @TempDir Path dir;
+
+  @BeforeEach
+  void objectsAreInMemory() {
+    ObjectStoreTestFileSystem.reset();
+    spark
+        .sparkContext()
+        .hadoopConfiguration()
+        .set("fs.objects.impl", ObjectStoreTestFileSystem.class.getName());
+  }
+
+  private Dataset<Row> npy(String name, String type, String blockShape, long... shape)
+      throws IOException {
+    Path file = Files.write(dir.resolve(name), new NpyFixture(type, shape).canonical());
+    return spark.read().format("npy").option("blockShape", blockShape).load(file.toString());
+  }
+
+  private static void save(Dataset<Row> df, Object path, String... options) {
+    var writer = df.write().format("zarr").mode("overwrite");
+    for (int i = 0; i < options.length; i += 2) {
+      writer = writer.option(options[i], options[i + 1]);
+    }
+    writer.save(path.toString());
+  }
+
+  private static Dataset<Row> load(Object path) {
+    return spark.read().format("zarr").load(path.toString());
+  }
+
+  private static Dataset<Row> inPairs(String path) {
+    return spark.read().format("zarr").option("blockShape", "2,2").load(path);
+  }
+
+  /** The array as numpy stores it. */
+  private byte[] bytes(Dataset<Row> df) throws IOException {
+    Path file = dir.resolve("back.npy");
+    df.write().format("npy").mode("overwrite").save(file.toString());
+    return Files.readAllBytes(file);
+  }
+
+  private static final List<String[]> LAYOUTS =
+      List.of(
+          new String[] {},
+          new String[] {"chunks", "3,4", "compressor", "none"},
+          new String[] {"chunks", "3,4", "compressor", "gzip", "compressionLevel", "9"},
+          new String[] {"chunks", "5,64", "compressor", "blosc-lz4", "checksum", "true"},
+          new String[] {"chunks", "5,2", "compressor", "blosc-zstd", "order", "F"},
+          new String[] {"chunks", "3,4", "shards", "6,8", "order", "F"},
+          new String[] {"chunks", "2,2", "shards", "100,100", "checksum", "true"},
+          new String[] {"chunks", "3,4", "version", "2", "compressionLevel", "7"},
+          new String[] {"chunks", "3,4", "version", "2", "compressor", "gzip", "order", "F"},
+          new String[] {"chunks", "7,9", "version", "2", "compressor", "blosc-zstd"},
+          new String[] {"chunks", "13,11", "version", "2", "compressor", "none"});
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3})
+  void allTypesComeBackByteByByte(int rank) throws IOException {
+    for (String type : TYPES) {
+      long[] shape = rank == 2 ? new long[] {13, 11} : new long[] {5, 13, 11};
+      Dataset<Row> df = npy("in.npy", type, rank == 2 ? "4,5" : "2,4,5", shape);
+      byte[] expected = Files.readAllBytes(dir.resolve("in.npy"));
+      for (int i = TYPES.indexOf(type) % 3; i < LAYOUTS.size(); i += type.equals("f4") ? 1 : 3) {
+        String[] options = LAYOUTS.get(i).clone();
+        for (int at = 1; at < options.length && rank == 3; at += 2) {
+          options[at] = options[at - 1].matches("chunks|shards") ? "2," + options[at] : options[at];
+        }
+        Path store = dir.resolve("array");
+        save(df, store, options);
+        assertArrayEquals(
+            expected, bytes(load(store)), () -> type + " " + Arrays.toString(options));
+      }
+    }
+  }
+
+  @Test
+  void extentsOfOneOfPrimesAndOfNothingAreWritten() throws IOException {
+    for (long[] shape : new long[][] {{1, 1}, {1, 7}, {97, 1}, {0, 5}, {3, 0, 2}, {1, 1, 1}}) {
+      String name = "in" + Arrays.toString(shape) + ".npy";
+      Dataset<Row> df = npy(name, "i2", shape.length == 2 ? "5,3" : "2,2,2", shape);
+      save(df, dir.resolve("array"), "chunks", shape.length == 2 ? "4,4" : "2,2,2");
+      assertArrayEquals(
+          Files.readAllBytes(dir.resolve(name)), bytes(load(dir.resolve("array"))), name);
+    }
+  }
+
+  private static List<String> names(Path directory) throws IOException {
+    try (Stream<Path> files = Files.walk(directory)) {
+      return files
+          .filter(Files::isRegularFile)
+          .map(file -> directory.relativize(file).toString())
+          .sorted()
+          .toList();
+    }
+  }
+
+  @Test
+  void chunksOfNothingButFillAreLeftOut() throws IOException {
+    Dataset<Row> zeros =
+        spark.sql(
+            "SELECT 2L * id AS row, 0L AS col, 2 AS rows, 3 AS cols, if(id = 1, array(0, 0, 0, 5,"
+                + " 0, 0), array_repeat(0, 6)) AS values FROM range(3)");
+    Path store = dir.resolve("array");
+    save(zeros, store, "chunks", "2,3");
+    assertEquals(List.of("c/1/0", "zarr.json"), names(store));
+    save(zeros, store, "chunks", "1,1", "shards", "2,3", "fill_value", "5");
+    assertEquals(List.of("c/0/0", "c/1/0", "c/2/0", "zarr.json"), names(store));
+    assertEquals(6 * 4 + 4, shardIndex(store.resolve("c/0/0")));
+    assertEquals(5 * 4 + 4, shardIndex(store.resolve("c/1/0")));
+    assertEquals(rows(zeros), rows(spark.read().format("zarr").option("blockShape", "2,3").load(store.toString())));
+  }
+
+  /** Sum of the lengths in the index of a shard of six chunks without a codec's own fields. */
+  private static long shardIndex(Path shard) throws IOException {
+    byte[] bytes = Files.readAllBytes(shard);
+    var index =
+        java.nio.ByteBuffer.wrap(bytes, bytes.length - 100, 100)
+            .slice()
+            .order(java.nio.ByteOrder.LITTLE_ENDIAN);
+    long stored = 0;
+    for (int i = 0; i < 6; i++) {
+      stored += index.getLong(16 * i) == -1 ? 0 : 4;
+    }
+    return stored + 4;
+  }
+
+  @Test
+  void blocksInChunksAreWrittenWithoutAnExchangeAndOthersAreReblocked() throws IOException {
+    Dataset<Row> df = npy("in.npy", "f8", "6,8", 20, 30);
+    byte[] expected = Files.readAllBytes(dir.resolve("in.npy"));
+    int before = shuffles();
+    save(df, dir.resolve("a"), "chunks", "3,4");
+    assertEquals(before + 1, shuffles());
+    save(MatrixBlocks.transpose(df), dir.resolve("b"), "chunks", "4,6");
+    assertEquals(before + 2, shuffles());
+    save(MatrixBlocks.transpose(MatrixBlocks.transpose(df)).where("true"), dir.resolve("c"), "chunks", "5,7");
+    assertArrayEquals(expected, bytes(load(dir.resolve("a"))));
+    assertArrayEquals(expected, bytes(MatrixBlocks.transpose(load(dir.resolve("b")))));
+    assertArrayEquals(expected, bytes(load(dir.resolve("c"))));
+  }
+
+  private static int shuffles() {
+    return spark.sparkContext().newShuffleId(); // one more each time
+  }
+
+  @Test
+  void metadataHaveNamesDistancesAndAttributes() throws IOException {
+    Dataset<Row> df = npy("in.npy", "f4", "4,4,4", 4, 6, 8);
+    Path store = dir.resolve("array");
+    save(
+        df,
+        store,
+        "dimension_names",
+        "z,y,x",
+        "spacing",
+        "2,0.5,0.25",
+        "attributes",
+        "{\"unit\": \"mm\"}",
+        "fill_value",
+        "NaN");
+    JsonNode json = Json.parse(Files.readAllBytes(store.resolve("zarr.json")));
+    assertEquals("[\"z\",\"y\",\"x\"]", json.get("dimension_names").toString());
+    assertEquals("{\"spacing\":[2.0,0.5,0.25],\"unit\":\"mm\"}", json.get("attributes").toString());
+    assertEquals("\"NaN\"", json.get("fill_value").toString());
+    save(VolumeBlocks.permute(load(store), "yzx"), dir.resolve("turned"));
+    var turned = load(dir.resolve("turned")).schema().apply("values").metadata();
+    assertArrayEquals(new String[] {"y", "x", "z"}, sorted(turned.getStringArray("zarr.dimensionNames"), "y", "x", "z"));
+    assertArrayEquals(new double[] {0.5, 0.25, 2}, turned.getDoubleArray("zarr.spacing"));
+    save(VolumeBlocks.slice(load(store), ":, 1:, :"), dir.resolve("part"));
+    assertFalse(
+        load(dir.resolve("part")).schema().apply("values").metadata().contains("zarr.spacing"));
+  }
+
+  private static String[] sorted(String[] found, String... expected) {
+    assertArrayEquals(expected, found);
+    return found;
+  }
+
+  @Test
+  void modesAreKept() throws IOException {
+    Dataset<Row> df = npy("in.npy", "i4", "2,2", 4, 4);
+    Dataset<Row> other = npy("other.npy", "i4", "2,2", 3, 5);
+    Path store = dir.resolve("array");
+    df.write().format("zarr").save(store.toString());
+    String again =
+        assertThrows(
+                AnalysisException.class, () -> df.write().format("zarr").save(store.toString()))
+            .getMessage();
+    assertTrue(again.contains("ALREADY_EXISTS"), again);
+    other.write().format("zarr").mode("ignore").save(store.toString());
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(store)));
+    save(other, store);
+    assertArrayEquals(Files.readAllBytes(dir.resolve("other.npy")), bytes(load(store)));
+    String append =
+        reasonOf(() -> other.write().format("zarr").mode("append").save(store.toString()));
+    assertTrue(append.contains("cannot append"), append);
+    String own = reasonOf(() -> save(MatrixBlocks.transpose(load(store)), store));
+    assertTrue(own.contains("the query reads it"), own);
+    assertArrayEquals(Files.readAllBytes(dir.resolve("other.npy")), bytes(load(store)));
+    String file = reasonOf(() -> save(df, dir.resolve("in.npy")));
+    assertTrue(file.contains("is a file"), file);
+    Files.createDirectories(dir.resolve("group"));
+    Files.writeString(
+        dir.resolve("group/zarr.json"), "{\"zarr_format\": 3, \"node_type\": \"group\"}");
+    String group = reasonOf(() -> save(df, dir.resolve("group")));
+    assertTrue(group.contains("is a group"), group);
+    save(df, dir.resolve("group"), "component", "a/b");
+    assertArrayEquals(
+        Files.readAllBytes(dir.resolve("in.npy")), bytes(load(dir.resolve("group/a/b"))));
+    Path foreign = Files.createDirectories(dir.resolve("foreign"));
+    Files.writeString(foreign.resolve("mine.txt"), "kept");
+    save(df, foreign);
+    assertTrue(Files.exists(foreign.resolve("mine.txt")));
+  }
+
+  @Test
+  void wrongBlocksRemoveNothing() throws IOException {
+    Dataset<Row> df = npy("in.npy", "i4", "2,2", 4, 4);
+    Path store = dir.resolve("array");
+    save(df, store);
+    String hole = reasonOf(() -> save(df.where("row + col > 0"), store));
+    assertTrue(hole.contains("Nothing was written"), hole);
+    assertFalse(hole.contains("is gone"), hole);
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(store)));
+    String fresh = reasonOf(() -> save(df.where("row + col > 0"), dir.resolve("new")));
+    assertTrue(fresh.contains("Nothing was written"), fresh);
+    assertFalse(Files.exists(dir.resolve("new")));
+    String values =
+        reasonOf(
+            () ->
+                save(
+                    df.selectExpr(
+                        "row", "col", "rows", "cols", "slice(values, 1, size(values) - 1) AS values"),
+                    store));
+    assertTrue(values.contains("has 3 elements"), values);
+    assertTrue(values.contains("is gone"), values);
+    assertFalse(Files.exists(store.resolve("zarr.json")));
+  }
+
+  @Test
+  void wrongOptionsAreNamed() throws IOException {
+    Dataset<Row> df = npy("in.npy", "f4", "2,2", 4, 4);
+    Map<String, String> wrong =
+        new TreeMap<>(
+            Map.of(
+                "chunks=0,2", "1 or more",
+                "chunks=2", "2 whole numbers",
+                "shards=3,3&chunks=2,2", "shards of whole chunks",
+                "compressor=lz4", "expected zstd or gzip",
+                "compressionLevel=99", "level 99 of zstd; expected 0 to 22",
+                "version=2&shards=2,2", "no shards",
+                "version=2&checksum=true", "crc32c",
+                "fill_value=x", "an element of float32",
+                "attributes=[1]", "JSON object",
+                "dimension_names=a", "2 names"));
+    wrong.put("spacing=0,1", "finite numbers above 0");
+    wrong.put("shape=2,2", "no option shape");
+    wrong.put("chunks=100000,100000", "2 GiB");
+    wrong.forEach(
+        (text, expected) -> {
+          String[] options = text.split("[=&]");
+          String reason = reasonOf(() -> save(df, dir.resolve("array"), options));
+          assertTrue(reason.contains(expected), text + ": " + reason);
+        });
+    assertFalse(Files.exists(dir.resolve("array")));
+  }
+
+  @Test
+  void aTableIsWrittenInSql() throws IOException {
+    npy("in.npy", "u2", "3,3", 7, 5);
+    spark.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW zarr_in USING npy OPTIONS (path '%s', blockShape '3,3')"
+            .formatted(dir.resolve("in.npy")));
+    spark.sql(
+        "CREATE TABLE zarr_out USING zarr OPTIONS (chunks '2,2', shards '4,4') LOCATION '%s' AS SELECT * FROM zarr_in"
+            .formatted(dir.resolve("out")));
+    try {
+      spark.sql("INSERT OVERWRITE zarr_out SELECT * FROM zarr_in");
+      assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(spark.table("zarr_out")));
+      assertTrue(Files.readString(dir.resolve("out/zarr.json")).contains("sharding_indexed"));
+    } finally {
+      spark.sql("DROP TABLE zarr_out");
+    }
+  }
+
+  // ---- attempts that come late, and processes that are killed
+
+  private static List<Row> rows(Dataset<Row> df) {
+    return df.orderBy(df.columns()[0], df.columns()[1]).collectAsList();
+  }
+
+  /** The attempt writes all of its blocks again after the array was read. */
+  @ParameterizedTest
+  @ValueSource(strings = {"local", "objects"})
+  void aLateAttemptChangesNothing(String where) throws IOException {
+    Dataset<Row> df =
+        npy("in.npy", "f8", "2,2", 4, 4)
+            .selectExpr("row", "col", "rows", "cols", "if(row = 2, array(0D,0D,0D,0D), values) AS values");
+    String path =
+        where.equals("local") ? dir.resolve("array").toString() : "objects://bucket/array";
+    var options = Map.of("path", path, "chunks", "2,2");
+    var sink =
+        ZarrOptions.of(new CaseInsensitiveStringMap(options))
+            .sink(plan(df).sparkSession().sessionState().newHadoopConf());
+    BlockSchema blocks = BlockWrite.requireBlocks(df.schema(), sink.format());
+    ArrayMetadata known =
+        ArrayMetadata.of(df.schema().apply("values").metadata()).withFileType("<f8");
+    var rows = new ArrayList<>(plan(df).toRdd().toJavaRDD().map(row -> row.copy()).collect());
+    BlockSink.Target target;
+    List<Row> before;
+    try (RootAllocator allocator = new RootAllocator();
+        BlockSink.Pending pending =
+            sink.begin(blocks, known, new BlockSink.Extents(Shape.of(4, 4), "test"), true)) {
+      target = pending.target();
+      write(target, rows, allocator);
+      try (BlockSink.Writer late = target.open(allocator)) {
+        pending.commit(true);
+        before = rows(inPairs(path));
+        BlockCursor again = BlockCursor.overRows(rows.iterator());
+        while (again.advance()) {
+          late.write(again, new long[4], 0);
+          assertEquals(before, rows(inPairs(path)));
+        }
+        late.finish();
+      }
+    }
+    assertEquals(rows(df), before);
+    assertEquals(before, rows(inPairs(path)));
+  }
+
+  private static void write(
+      BlockSink.Target target,
+      List<org.apache.spark.sql.catalyst.InternalRow> rows,
+      RootAllocator allocator)
+      throws IOException {
+    try (BlockSink.Writer writer = target.open(allocator)) {
+      BlockCursor blocks = BlockCursor.overRows(rows.iterator());
+      while (blocks.advance()) {
+        writer.write(blocks, new long[4], 0);
+      }
+      writer.finish();
+    }
+  }
+
+  /** Kills the process before each of the changes that a write makes, one after the other. */
+  @ParameterizedTest
+  @ValueSource(strings = {"3", "2"})
+  void aKilledWriteLeavesTheNewArrayOrNone(String version) throws IOException {
+    String path = "objects://bucket/a/killed";
+    // Of the new array one chunk is left out, where the old one has one.
+    Dataset<Row> old = npy("old.npy", "i4", "2,2", 6, 4);
+    Dataset<Row> made =
+        npy("new.npy", "i4", "2,2", 4, 4)
+            .selectExpr("row", "col", "rows", "cols", "if(row = 2 and col = 0, array(0,0,0,0), values) AS values");
+    String[] options = {"chunks", "2,2", "version", version};
+    save(old, path, options);
+    List<Row> whole = rows(old);
+    ObjectStoreTestFileSystem.revive();
+    save(made, path, options);
+    int changes = ObjectStoreTestFileSystem.CHANGES.size();
+    assertTrue(changes > 10, ObjectStoreTestFileSystem.CHANGES::toString);
+    List<Row> right = rows(made);
+    assertEquals(right, rows(inPairs(path)));
+    boolean wasGone = false;
+    for (int k = 0; k < changes; k++) {
+      ObjectStoreTestFileSystem.reset();
+      save(old, path, options);
+      ObjectStoreTestFileSystem.revive();
+      ObjectStoreTestFileSystem.LEFT.set(k);
+      String reason =
+          assertThrows(TileSparkException.class, () -> save(made, path, options)).getMessage();
+      ObjectStoreTestFileSystem.revive();
+      if (k == 0) {
+        assertEquals(whole, rows(inPairs(path)));
+      } else {
+        String found =
+            assertThrows(TileSparkException.class, () -> load(path)).getMessage();
+        assertTrue(found.matches("(?s).*(no Zarr array|does not exist|is a group).*"), found);
+        assertTrue(reason.contains("is gone") || reason.contains("metadata are"), reason);
+        wasGone = true;
+      }
+      made.write().format("zarr").option("chunks", "2,2").option("version", version)
+          .mode(k == 0 ? "overwrite" : "errorifexists").save(path);
+      assertEquals(right, rows(inPairs(path)), "after a write that was killed at " + k);
+    }
+    assertTrue(wasGone);
+  }
+
+  @Test
+  void anImageIsWrittenInScales() throws IOException {
+    Dataset<Row> df = npy("in.npy", "i2", "4,4,4", 9, 8, 5);
+    String path = "objects://bucket/image";
+    save(df, path, "chunks", "4,4,4", "downsample", "2,2,1", "spacing", "3,1,1");
+    Dataset<Row> level =
+        spark.read().format("zarr").option("level", "1").option("blockShape", "9,9,9").load(path);
+    assertEquals("5,4,5", level.schema().apply("values").metadata().getString("tilespark.extents"));
+    List<Short> fine =
+        spark.read().format("zarr").option("blockShape", "9,9,9").load(path).head().getList(6);
+    List<Short> coarse = level.head().getList(6);
+    for (int i = 0; i < coarse.size(); i++) {
+      int x = i / 20;
+      int y = i / 5 % 4;
+      double sum = 0;
+      int count = 0;
+      for (int u = 2 * x; u < Math.min(9, 2 * x + 2); u++, count += 2) {
+        for (int v = 2 * y; v < 2 * y + 2; v++) {
+          sum += fine.get((u * 8 + v) * 5 + i % 5);
+        }
+      }
+      assertEquals(Math.rint(sum / count), coarse.get(i).doubleValue(), "element " + i);
+    }
+    double[] spacing = level.schema().apply("values").metadata().getDoubleArray("zarr.spacing");
+    assertArrayEquals(new double[] {6, 2, 1}, spacing);
+    save(df, path);
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(path)));
+    assertFalse(ObjectStoreTestFileSystem.OBJECTS.containsKey("/image/0/zarr.json"));
+  }
+
+  @Test
+  void storesWithoutRenameAndListsAreReadAndWritten() throws IOException {
+    Dataset<Row> df = npy("in.npy", "c8", "3,4", 10, 11);
+    String path = "objects://bucket/array";
+    save(df, path, "chunks", "2,2", "shards", "4,4");
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(path)));
+    save(MatrixBlocks.transpose(load(path)), "objects://bucket/turned");
+    save(df, path, "chunks", "3,3");
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(path)));
+    assertArrayEquals(
+        Files.readAllBytes(dir.resolve("in.npy")),
+        bytes(MatrixBlocks.transpose(load("objects://bucket/turned"))));
+    String npy = reasonOf(() -> df.write().format("npy").save("objects://bucket/a.npy"));
+    assertTrue(npy.contains("Write format zarr there"), npy);
+  }
+}
