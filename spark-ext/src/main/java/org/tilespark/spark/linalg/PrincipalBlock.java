@@ -18,6 +18,7 @@ import scala.collection.immutable.Seq;
  * <p>Of each component the element of the largest absolute value is positive.
  */
 public final class PrincipalBlock extends DenseExpression {
+  private static final double UNIT = Math.ulp(1.0) / 2;
   private final PrincipalSpec spec;
 
   /** A constructor for Catalyst and {@link PrincipalPlans}. */
@@ -56,7 +57,9 @@ public final class PrincipalBlock extends DenseExpression {
     Dense mean = Dense.zeros(1, centered.cols());
     for (int j = 0; j < centered.cols(); j++) {
       mean.values()[j] = centered.at(0, j) / r.at(0, 0);
+      double rounding = UNIT * (8 + Math.sqrt((double) spec.rows())) * Math.abs(centered.at(0, j));
       centered.values()[j] = 0;
+      clearUpTo(rounding, centered, j);
     }
     int all = Math.min(small, centered.cols());
     Dense u = Dense.zeros(small, all);
@@ -117,6 +120,17 @@ public final class PrincipalBlock extends DenseExpression {
     factors.add(new Factor(PrincipalSpec.VARIANCE, variance));
     factors.add(new Factor(PrincipalSpec.RATIO, ratio));
     return factors;
+  }
+
+  /** Makes a column zero that is no longer than the rounding of its mean: its values are equal. */
+  private static void clearUpTo(double rounding, Dense matrix, int column) {
+    double length = 0;
+    for (int i = 0; i < matrix.rows(); i++) {
+      length = Math.hypot(length, matrix.at(i, column));
+    }
+    for (int i = 0; i < matrix.rows() && length <= rounding; i++) {
+      matrix.values()[i * matrix.cols() + column] = 0;
+    }
   }
 
   private static void setLength(Dense matrix, int row) {

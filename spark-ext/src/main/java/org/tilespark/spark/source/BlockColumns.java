@@ -28,8 +28,7 @@ public final class BlockColumns implements Serializable {
    * @param extents extents of the array
    * @param extentsSource source of the extents, for messages
    */
-  public BlockColumns(
-      BlockSchema schema, NpyEncoder encoder, Shape extents, String extentsSource) {
+  public BlockColumns(BlockSchema schema, NpyEncoder encoder, Shape extents, String extentsSource) {
     this.encoder = encoder;
     this.extents = extents.toArray();
     this.extentsSource = extentsSource;

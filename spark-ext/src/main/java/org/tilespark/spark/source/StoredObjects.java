@@ -112,8 +112,8 @@ public final class StoredObjects {
     }
   }
 
-  private static void write(
-      java.nio.file.Path file, java.nio.file.Path directory, ByteBuffer bytes) throws IOException {
+  private static void write(java.nio.file.Path file, java.nio.file.Path directory, ByteBuffer bytes)
+      throws IOException {
     try {
       channelWrite(file, bytes);
     } catch (java.nio.file.NoSuchFileException e) {

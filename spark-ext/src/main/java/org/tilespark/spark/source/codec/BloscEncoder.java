@@ -66,7 +66,10 @@ final class BloscEncoder {
     }
     ByteBuffer shuffled = memory.bytes(CodecMemory.Use.SHUFFLED, block);
     boolean isLz4 = settings.blosc().inner().equals("lz4");
-    int most = isLz4 ? LZ4.maxCompressedLength(block) : (int) com.github.luben.zstd.Zstd.compressBound(block);
+    int most =
+        isLz4
+            ? LZ4.maxCompressedLength(block)
+            : (int) com.github.luben.zstd.Zstd.compressBound(block);
     ByteBuffer packed = memory.bytes(CodecMemory.Use.PLANES, most);
     for (int i = 0; i < count; i++) {
       int start = i * block;

@@ -47,8 +47,7 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
   }
 
   @Override
-  public Pending begin(
-      BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
+  public Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException {
     NpyType type = options.fileType(blocks, metadata);
     NpyHeader header = NpyHeader.forWriting(type, array.shape());
@@ -56,7 +55,8 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
     boolean restored = options.dtype().isEmpty();
     String hidden = pending.file().toString();
     return new PendingFile(
-        pending, new NpyTarget(hidden, header, restored, array.source(), options.durable(), blocks));
+        pending,
+        new NpyTarget(hidden, header, restored, array.source(), options.durable(), blocks));
   }
 
   /** Makes the hidden file of an array with this header. */

@@ -26,9 +26,9 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.block.BoxCopy;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.runtime.ExecutorRuntime;
@@ -74,12 +74,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       }
       ZarrArray of =
           new ZarrArray(
-              Shape.of(coarser),
-              array.type(),
-              array.keys(),
-              array.fill(),
-              array.layout(),
-              names);
+              Shape.of(coarser), array.type(), array.keys(), array.fill(), array.layout(), names);
       levels.add(
           new WrittenArray(of, last.encoders(), last.spacing().isEmpty() ? List.of() : spacing));
     }

@@ -70,10 +70,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     }
     ChunkLayout layout =
         new ChunkLayout.Leaf(
-            chunk,
-            Permutation.of(axes),
-            false,
-            encoders.stream().map(ByteEncoder::codec).toList());
+            chunk, Permutation.of(axes), false, encoders.stream().map(ByteEncoder::codec).toList());
     if (shards.isPresent()) {
       requireDivides(chunk, shards.get());
       layout =

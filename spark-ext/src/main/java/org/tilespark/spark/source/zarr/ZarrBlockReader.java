@@ -162,8 +162,9 @@ final class ZarrBlockReader implements BlockReader {
   private void readShard(
       Stored stored, ChunkLayout.Shard shard, long[] shardLow, Part part, BlockTarget target)
       throws IOException {
-    String name = stored.object + " from byte " + stored.start;
-    long[] index = indexes.of(stored.input, name, stored.start, stored.bytes, shard);
+    // A shard in a shard may begin where that does.
+    String key = "%s, %s bytes from %s".formatted(stored.object, stored.bytes, stored.start);
+    long[] index = indexes.of(stored.input, key, stored.start, stored.bytes, shard);
     long[] grid = shard.order().apply(shard.grid().toArray());
     List<Inner> wanted = new ArrayList<>();
     ChunkLayout inner = shard.inner();
@@ -185,9 +186,9 @@ final class ZarrBlockReader implements BlockReader {
                 missing("inner chunk " + entry, of, target);
               } else if (inner instanceof ChunkLayout.Leaf leaf) {
                 decoder.requireLength(leaf, bytes);
-                String key = stored.object + " from byte " + start;
-                if (!putKept(key, leaf, low, of, target)) {
-                  wanted.add(new Inner(new Named(key, low), of, start, (int) bytes));
+                String chunk = stored.object + " from byte " + start;
+                if (!putKept(chunk, leaf, low, of, target)) {
+                  wanted.add(new Inner(new Named(chunk, low), of, start, (int) bytes));
                 }
               } else {
                 Stored nested = new Stored(stored.input, stored.object, start, bytes);

@@ -6,8 +6,7 @@ import org.tilespark.spark.source.BlockFormat;
 
 /**
  * The data source {@code zarr}: one array of a Zarr store, of version 2 or 3, as a DataFrame of
- * blocks,
- * and back.
+ * blocks, and back.
  *
  * <pre>{@code
  * Dataset<Row> v = spark.read().format("zarr").option("level", "1").load("s3a://bucket/image.zarr");

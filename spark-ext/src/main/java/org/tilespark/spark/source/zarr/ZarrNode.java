@@ -184,8 +184,12 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     List<String> known = new ArrayList<>();
     for (String name : List.of(VERSION_3, CONSOLIDATED_2)) {
       read(store, new Path(root, name))
-          .map(document -> document.json.path("consolidated_metadata"))
-          .map(json -> json.isMissingNode() ? json : json.path("metadata"))
+          .map(
+              document ->
+                  name.equals(VERSION_3)
+                      ? document.json.path("consolidated_metadata")
+                      : document.json)
+          .map(json -> json.path("metadata"))
           .ifPresent(json -> json.fieldNames().forEachRemaining(known::add));
     }
     return new IllegalArgumentException(

@@ -111,8 +111,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
   }
 
   @Override
-  public Pending begin(
-      BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
+  public Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException {
     WrittenArray finest = WrittenArray.of(options.writing(), blocks, metadata, array.shape());
     Optional<Pyramid> image =
@@ -153,14 +152,19 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
               .formatted(directory));
     }
     StoredObjects objects = new StoredObjects(conf);
-    for (String name : documents) {
-      objects.remove(new Path(directory, name));
-    }
+    boolean isGone = false;
     try {
+      for (String name : documents) {
+        objects.remove(new Path(directory, name));
+        isGone = true;
+      }
       store.delete(directory, true);
     } catch (IOException e) {
+      if (!isGone) {
+        throw e;
+      }
       throw new IOException(
-          "the chunks of the array that was there cannot all be removed, its metadata are: "
+          "the array that was there is gone, but not all of its objects can be removed: "
               + IoReasons.reason(e),
           e);
     }
@@ -183,8 +187,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     private final boolean removed;
     private boolean committed;
 
-    private Unfinished(
-        ZarrSink sink, ZarrTarget target, Optional<Pyramid> image, boolean removed) {
+    private Unfinished(ZarrSink sink, ZarrTarget target, Optional<Pyramid> image, boolean removed) {
       this.sink = sink;
       this.target = target;
       this.image = image;
@@ -207,8 +210,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         committed = true; // somebody else's array: its objects stay
         throw meanwhile();
       }
-      image.ifPresent(
-          pyramid -> pyramid.write(sink.directory, target.isClean(), target.conf()));
+      image.ifPresent(pyramid -> pyramid.write(sink.directory, target.isClean(), target.conf()));
       StoredObjects objects = new StoredObjects(sink.conf);
       Map<Path, byte[]> documents = documents();
       int left = documents.size();

@@ -169,8 +169,7 @@ record ZarrWriteOptions(Map<String, String> given) {
         }
       }
     } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "Option " + COMPRESSION_LEVEL + ": " + e.getMessage(), e);
+      throw new IllegalArgumentException("Option " + COMPRESSION_LEVEL + ": " + e.getMessage(), e);
     }
     if (choice(CHECKSUM, "false", "true", "false").equals("true")) {
       if (version() == 2) {

@@ -89,7 +89,6 @@ class ByteEncoderTest {
                 IllegalArgumentException.class, () -> new ByteEncoder(ByteCodec.GZIP, 10, null))
             .getMessage();
     assertTrue(message.contains("level 10 of gzip; expected 0 to 9"), message);
-    assertThrows(
-        IllegalArgumentException.class, () -> new ByteEncoder(ByteCodec.LZ4, 0, null));
+    assertThrows(IllegalArgumentException.class, () -> new ByteEncoder(ByteCodec.LZ4, 0, null));
   }
 }

@@ -44,8 +44,7 @@ record RawSink(RawFormat format, PosixTarget file) implements BlockSink {
   }
 
   @Override
-  public Pending begin(
-      BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
+  public Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException {
     Shape extents = array.shape();
     long bytes = RawFormat.MARK.length + extents.elements() * RawFormat.WIDTH;

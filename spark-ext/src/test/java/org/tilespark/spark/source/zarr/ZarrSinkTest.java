@@ -151,7 +151,9 @@ class ZarrSinkTest extends SparkTest {
     assertEquals(List.of("c/0/0", "c/1/0", "c/2/0", "zarr.json"), names(store));
     assertEquals(6 * 4 + 4, shardIndex(store.resolve("c/0/0")));
     assertEquals(5 * 4 + 4, shardIndex(store.resolve("c/1/0")));
-    assertEquals(rows(zeros), rows(spark.read().format("zarr").option("blockShape", "2,3").load(store.toString())));
+    assertEquals(
+        rows(zeros),
+        rows(spark.read().format("zarr").option("blockShape", "2,3").load(store.toString())));
   }
 
   /** Sum of the lengths in the index of a shard of six chunks without a codec's own fields. */
@@ -177,7 +179,11 @@ class ZarrSinkTest extends SparkTest {
     assertEquals(before + 1, shuffles());
     save(MatrixBlocks.transpose(df), dir.resolve("b"), "chunks", "4,6");
     assertEquals(before + 2, shuffles());
-    save(MatrixBlocks.transpose(MatrixBlocks.transpose(df)).where("true"), dir.resolve("c"), "chunks", "5,7");
+    save(
+        MatrixBlocks.transpose(MatrixBlocks.transpose(df)).where("true"),
+        dir.resolve("c"),
+        "chunks",
+        "5,7");
     assertArrayEquals(expected, bytes(load(dir.resolve("a"))));
     assertArrayEquals(expected, bytes(MatrixBlocks.transpose(load(dir.resolve("b")))));
     assertArrayEquals(expected, bytes(load(dir.resolve("c"))));
@@ -208,7 +214,9 @@ class ZarrSinkTest extends SparkTest {
     assertEquals("\"NaN\"", json.get("fill_value").toString());
     save(VolumeBlocks.permute(load(store), "yzx"), dir.resolve("turned"));
     var turned = load(dir.resolve("turned")).schema().apply("values").metadata();
-    assertArrayEquals(new String[] {"y", "x", "z"}, sorted(turned.getStringArray("zarr.dimensionNames"), "y", "x", "z"));
+    assertArrayEquals(
+        new String[] {"y", "x", "z"},
+        sorted(turned.getStringArray("zarr.dimensionNames"), "y", "x", "z"));
     assertArrayEquals(new double[] {0.5, 0.25, 2}, turned.getDoubleArray("zarr.spacing"));
     save(VolumeBlocks.slice(load(store), ":, 1:, :"), dir.resolve("part"));
     assertFalse(
@@ -274,7 +282,11 @@ class ZarrSinkTest extends SparkTest {
             () ->
                 save(
                     df.selectExpr(
-                        "row", "col", "rows", "cols", "slice(values, 1, size(values) - 1) AS values"),
+                        "row",
+                        "col",
+                        "rows",
+                        "cols",
+                        "slice(values, 1, size(values) - 1) AS values"),
                     store));
     assertTrue(values.contains("has 3 elements"), values);
     assertTrue(values.contains("is gone"), values);
@@ -339,7 +351,8 @@ class ZarrSinkTest extends SparkTest {
   void aLateAttemptChangesNothing(String where) throws IOException {
     Dataset<Row> df =
         npy("in.npy", "f8", "2,2", 4, 4)
-            .selectExpr("row", "col", "rows", "cols", "if(row = 2, array(0D,0D,0D,0D), values) AS values");
+            .selectExpr(
+                "row", "col", "rows", "cols", "if(row = 2, array(0D,0D,0D,0D), values) AS values");
     String path =
         where.equals("local") ? dir.resolve("array").toString() : "objects://bucket/array";
     var options = Map.of("path", path, "chunks", "2,2");
@@ -395,7 +408,12 @@ class ZarrSinkTest extends SparkTest {
     Dataset<Row> old = npy("old.npy", "i4", "2,2", 6, 4);
     Dataset<Row> made =
         npy("new.npy", "i4", "2,2", 4, 4)
-            .selectExpr("row", "col", "rows", "cols", "if(row = 2 and col = 0, array(0,0,0,0), values) AS values");
+            .selectExpr(
+                "row",
+                "col",
+                "rows",
+                "cols",
+                "if(row = 2 and col = 0, array(0,0,0,0), values) AS values");
     String[] options = {"chunks", "2,2", "version", version};
     save(old, path, options);
     List<Row> whole = rows(old);
@@ -417,14 +435,17 @@ class ZarrSinkTest extends SparkTest {
       if (k == 0) {
         assertEquals(whole, rows(inPairs(path)));
       } else {
-        String found =
-            assertThrows(TileSparkException.class, () -> load(path)).getMessage();
+        String found = assertThrows(TileSparkException.class, () -> load(path)).getMessage();
         assertTrue(found.matches("(?s).*(no Zarr array|does not exist|is a group).*"), found);
         assertTrue(reason.contains("is gone") || reason.contains("metadata are"), reason);
         wasGone = true;
       }
-      made.write().format("zarr").option("chunks", "2,2").option("version", version)
-          .mode(k == 0 ? "overwrite" : "errorifexists").save(path);
+      made.write()
+          .format("zarr")
+          .option("chunks", "2,2")
+          .option("version", version)
+          .mode(k == 0 ? "overwrite" : "errorifexists")
+          .save(path);
       assertEquals(right, rows(inPairs(path)), "after a write that was killed at " + k);
     }
     assertTrue(wasGone);
