@@ -58,7 +58,7 @@ abstract class DenseExpression extends BlockExpression {
     return childList().get(arguments.count()).eval(input);
   }
 
-  /** The further argument, values of DOUBLE, as a matrix of so many columns. */
+  /** The further argument, values of DOUBLE, as a matrix of {@code cols} columns. */
   final Dense further(InternalRow input, int cols) {
     ArrayData values = (ArrayData) further(input);
     return Dense.of(

@@ -94,7 +94,7 @@ public final class BlockColumns implements Serializable {
   }
 
   /**
-   * Checks that a block lies inside an array.
+   * Checks that a block is inside an array.
    *
    * @param extentsSource source of the extents, for messages
    * @throws IllegalArgumentException if not; names the block

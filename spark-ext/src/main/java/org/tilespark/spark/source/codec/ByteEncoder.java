@@ -34,7 +34,7 @@ public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) imple
   /**
    * Checks the level.
    *
-   * @throws IllegalArgumentException if the codec has no such level, or it cannot be written
+   * @throws IllegalArgumentException if the codec does not have the level, or it cannot be written
    */
   public ByteEncoder {
     int most =

@@ -74,7 +74,7 @@ final class LeafEncoder implements Closeable {
    *
    * @param block elements of the array, as they are stored, of which the chunk's are a part
    * @param low the chunk's first element
-   * @param high the end of the chunk's part that lies in the array
+   * @param high the end of the chunk's part that is in the array
    * @param out receives the bytes from its position on; its position moves
    * @return count of bytes, or {@link #NOTHING}
    */

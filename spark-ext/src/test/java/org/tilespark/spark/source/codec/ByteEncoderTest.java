@@ -74,7 +74,7 @@ class ByteEncoderTest {
     ByteBuffer in = direct(bytes);
     ByteBuffer out =
         ByteBuffer.allocateDirect(3 + Math.toIntExact(encoder.mostEncoded(bytes.length)));
-    out.position(3); // as behind other chunks
+    out.position(3); // as after other chunks
     encoder.encode(in, out, memory);
     assertEquals(0, in.remaining());
     byte[] encoded = new byte[out.position() - 3];
