@@ -25,7 +25,7 @@ public final class LongLists {
   /**
    * The records with more than eight components, by name, and the methods and constructors with
    * more than seven parameters, as {@code Class.method}; those of canonical constructors count as
-   * components.
+   * components. Native methods mirror functions of C, and may be long.
    *
    * @param one any class of the module, whose class files are looked through
    */
@@ -64,7 +64,7 @@ public final class LongLists {
     Stream.<Executable>concat(
             Stream.of(type.getDeclaredMethods()),
             type.isRecord() ? Stream.empty() : Stream.of(type.getDeclaredConstructors()))
-        .filter(each -> !each.isSynthetic())
+        .filter(each -> !each.isSynthetic() && !Modifier.isNative(each.getModifiers()))
         .filter(each -> each.getParameterCount() - added(type, each) > MOST_PARAMETERS)
         .forEach(each -> found.add(type.getSimpleName() + "." + nameOf(each)));
   }

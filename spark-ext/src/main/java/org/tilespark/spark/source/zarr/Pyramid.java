@@ -49,7 +49,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
   /** Tasks for each core, so that none waits long for the last one. */
   private static final int TASKS_PER_CORE = 4;
 
-  /** The scales below an array. */
+  /** The scales below an array, until one fits a chunk along the axes that get coarser. */
   static Pyramid of(WrittenArray finest, Shape factors, boolean isFirst) {
     ZarrArray array = finest.array();
     int rank = factors.rank();
@@ -65,7 +65,8 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       boolean isLast = true;
       List<Double> spacing = new ArrayList<>();
       for (int axis = 0; axis < rank; axis++) {
-        isLast &= shape.extent(axis) <= array.layout().leaf().extent(axis);
+        isLast &=
+            factors.extent(axis) == 1 || shape.extent(axis) <= array.layout().leaf().extent(axis);
         coarser[axis] = ceilDiv(shape.extent(axis), factors.extent(axis));
         spacing.add(last.spacing().isEmpty() ? 1 : last.spacing().get(axis) * factors.extent(axis));
       }
