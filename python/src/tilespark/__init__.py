@@ -6,7 +6,7 @@ and scipy's names. All of it is calls of tilespark's SQL functions, so it works 
 
 from importlib import metadata as _metadata
 
-from . import fft, linalg
+from . import _functions, fft, linalg
 from ._array import BlockArray, concatenate, from_numpy, stack
 from ._filled import arange, eye, full, linspace, ones, zeros
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr

@@ -17,8 +17,8 @@ from . import _blocks, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
+from ._dispatch import call_function
 from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
-from ._functions import call_function
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing

@@ -1,17 +1,17 @@
-"""numpy's functions of arrays, which numpy gives to a BlockArray among their arguments (``__array_function__``, NEP 18)."""
+"""numpy's functions of arrays for BlockArrays."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from .errors import InvalidInputError, UnsupportedError
-
-if TYPE_CHECKING:
-    from ._array import BlockArray
+from . import fft, linalg
+from ._array import BlockArray, as_array, concatenate, stack
+from ._dispatch import OFFERED, Function, not_offered
+from .errors import InvalidInputError
 
 #: Functions whose first argument has a method that takes the others, and its name where that is another one.
 _METHODS: dict[str, str] = {
@@ -28,96 +28,13 @@ _METHODS: dict[str, str] = {
     "permute_dims": "transpose",
 }
 
-#: Functions of the modules :mod:`tilespark.linalg` and :mod:`tilespark.fft`, which have numpy's arguments.
-_IN_MODULES = {
-    "linalg": (
-        "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace"
-    ).split(),
-    "fft": "fftn ifftn irfftn rfftn".split(),
-}
-
-_Function = Callable[..., Any]
+#: Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft`, which have numpy's arguments.
+_OF_LINALG = "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace".split()
+_OF_FFT = "fftn ifftn irfftn rfftn".split()
 
 
-class NotOfferedError(UnsupportedError, TypeError):
-    """A function of numpy that is not there for a BlockArray. Nothing is collected in its place."""
-
-
-def not_offered(name: str, nearest: str = "") -> NotOfferedError:
-    """The error for a function of numpy, with what works."""
-    return NotOfferedError(
-        f"{name} of a BlockArray is not there yet, and nothing is collected without being asked for."
-        f" Nearest: {nearest}{'; ' if nearest else ''}x.compute() gives the whole array to numpy"
-    )
-
-
-def call_function(function: _Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What numpy's function gives for these arguments, of which at least one is a BlockArray.
-
-    Raises:
-        NotOfferedError: if it is not there.
-    """
-    module = function.__module__ or "numpy"
-    name = f"{module}.{function.__name__}"
-    offered = _offered().get(function)
-    if offered is None:
-        raise not_offered(name, _NEAREST.get(function.__name__, ""))
-    return offered(*args, **kwargs)
-
-
-def _offered() -> dict[_Function, _Function]:
-    if not _table:
-        from . import fft, linalg
-        from ._array import concatenate, stack
-
-        for name, method in _METHODS.items():
-            if hasattr(np, name):  # numpy 1.26 has no permute_dims
-                _table[getattr(np, name)] = _method(method)
-        for module, names in _IN_MODULES.items():
-            ours, numpys = {"linalg": (linalg, np.linalg), "fft": (fft, np.fft)}[module]
-            for name in names:
-                for there in (np, numpys):
-                    if hasattr(there, name):
-                        _table[getattr(there, name)] = getattr(ours, name)
-        own = (
-            [allclose, array_equal, dot, empty_like, expand_dims, full_like, hstack, imag, iscomplexobj, isclose, isrealobj]
-            + [moveaxis, ndim, ones_like, real, result_type, shape, size, vstack, where, zeros_like]
-            + [concatenate, stack]
-        )
-        _table.update({getattr(np, each.__name__): each for each in own})
-        _table[np.linalg.svd] = _svd
-    return _table
-
-
-_table: dict[_Function, _Function] = {}
-
-_NEAREST = {
-    "det": "numpy.linalg.slogdet(x)",
-    "diag": "tilespark.linalg.diagonal(x)",
-    "eig": "numpy.linalg.eigh(x) of a symmetric matrix",
-    "eigvals": "numpy.linalg.eigvalsh(x) of a symmetric matrix",
-    "einsum": "x @ y, x.transpose(axes), x.sum(axis)",
-    "fft": "numpy.fft.fftn(x, axes=(axis,)) of a volume",
-    "fft2": "numpy.fft.fftn(x, axes=(1, 2)) of a volume",
-    "inner": "x @ y.mT",
-    "inv": "numpy.linalg.solve(x, y)",
-    "median": "Spark's percentile over the elements of x.to_cells()",
-    "percentile": "Spark's percentile over the elements of x.to_cells()",
-    "prod": "x.df with Spark's aggregate(values, ...)",
-    "quantile": "Spark's percentile over the elements of x.to_cells()",
-    "save": "x.to_npy(path)",
-    "savez": "x.to_npy(path)",
-    "sort": "ORDER BY over x.to_cells()",
-    "take": "x[start:stop:step]",
-    "tensordot": "x @ y",
-    "unique": "DISTINCT over x.to_cells()",
-}
-
-
-def _method(name: str) -> _Function:
+def _method(name: str) -> Function:
     def method(first: Any, *args: Any, **kwargs: Any) -> Any:
-        from ._array import BlockArray
-
         if not isinstance(first, BlockArray):
             raise not_offered(f"numpy.{name} with a BlockArray among its options,")
         for numpys, ours in (("a_min", "min"), ("a_max", "max"), ("newshape", "shape")):
@@ -133,14 +50,10 @@ def _method(name: str) -> _Function:
 
 
 def _array(value: Any, like: Any = None) -> BlockArray:
-    from ._array import BlockArray, as_array
-
     return as_array(value, like if isinstance(like, BlockArray) else None)
 
 
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    from . import linalg
-
     if hermitian:
         raise not_offered("numpy.linalg.svd with hermitian=True", "numpy.linalg.eigh(x)")
     return linalg.svd(a, full_matrices=full_matrices and compute_uv, compute_uv=compute_uv)
@@ -148,8 +61,6 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
 
 def where(condition: Any, x: Any = None, y: Any = None) -> BlockArray:
     """``x`` where the condition holds, else ``y``: arrays of one shape, or numbers."""
-    from ._array import BlockArray
-
     if x is None or y is None:
         raise not_offered("numpy.where of a condition alone", "WHERE over x.to_cells()")
     first = next(each for each in (condition, x, y) if isinstance(each, BlockArray))
@@ -176,8 +87,6 @@ def dot(a: Any, b: Any) -> BlockArray:
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> BlockArray:
     """Where ``|a - b| <= atol + rtol |b|``; of infinities where they are equal."""
-    from ._array import BlockArray
-
     first = a if isinstance(a, BlockArray) else b
     if not isinstance(a, BlockArray | np.ndarray) or not isinstance(b, BlockArray | np.ndarray):
         number = b if first is a else a
@@ -262,8 +171,6 @@ def hstack(tup: Sequence[Any], **options: Any) -> BlockArray:
 
 
 def _joined(name: str, arrays: Sequence[Any], axis: int, options: Mapping[str, Any]) -> BlockArray:
-    from ._array import concatenate
-
     _refuse(name, options)
     if name == "vstack" and any(np.ndim(each) == 1 for each in arrays):
         raise not_offered("numpy.vstack of vectors", "x.reshape(1, -1) of each")
@@ -309,6 +216,23 @@ def isrealobj(x: Any) -> bool:
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The dtype of what these make together."""
-    from ._array import BlockArray
-
     return np.result_type(*(each.dtype if isinstance(each, BlockArray) else each for each in arrays_and_dtypes))
+
+
+def _offer() -> None:
+    """Puts all of them into the table."""
+    for name, method in _METHODS.items():
+        if hasattr(np, name):  # numpy 1.26 has no permute_dims
+            OFFERED[getattr(np, name)] = _method(method)
+    for ours, numpys, names in ((linalg, np.linalg, _OF_LINALG), (fft, np.fft, _OF_FFT)):
+        for name in names:
+            for there in (np, numpys):
+                if hasattr(there, name):
+                    OFFERED[getattr(there, name)] = getattr(ours, name)
+    own: list[Function] = [allclose, array_equal, concatenate, dot, empty_like, expand_dims, full_like, hstack, imag, iscomplexobj]
+    own += [isclose, isrealobj, moveaxis, ndim, ones_like, real, result_type, shape, size, stack, vstack, where, zeros_like]
+    OFFERED.update({getattr(np, each.__name__): each for each in own})
+    OFFERED[np.linalg.svd] = _svd
+
+
+_offer()

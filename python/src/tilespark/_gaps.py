@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._functions import not_offered
+from ._dispatch import not_offered
 from .errors import UnsupportedError
 
 _IN_NUMPY = "x.compute() gives the whole array to numpy"

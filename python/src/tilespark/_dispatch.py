@@ -1,0 +1,61 @@
+"""What numpy gives to a BlockArray among the arguments of its functions (``__array_function__``, NEP 18), and the errors for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .errors import UnsupportedError
+
+Function = Callable[..., Any]
+
+#: What runs in place of a function of numpy.
+OFFERED: dict[Function, Function] = {}
+
+_NEAREST = {
+    "det": "numpy.linalg.slogdet(x)",
+    "diag": "tilespark.linalg.diagonal(x)",
+    "eig": "numpy.linalg.eigh(x) of a symmetric matrix",
+    "eigvals": "numpy.linalg.eigvalsh(x) of a symmetric matrix",
+    "einsum": "x @ y, x.transpose(axes), x.sum(axis)",
+    "fft": "numpy.fft.fftn(x, axes=(axis,)) of a volume",
+    "fft2": "numpy.fft.fftn(x, axes=(1, 2)) of a volume",
+    "inner": "x @ y.mT",
+    "inv": "numpy.linalg.solve(x, y)",
+    "median": "Spark's percentile over the elements of x.to_cells()",
+    "percentile": "Spark's percentile over the elements of x.to_cells()",
+    "prod": "x.df with Spark's aggregate(values, ...)",
+    "quantile": "Spark's percentile over the elements of x.to_cells()",
+    "save": "x.to_npy(path)",
+    "savez": "x.to_npy(path)",
+    "sort": "ORDER BY over x.to_cells()",
+    "take": "x[start:stop:step]",
+    "tensordot": "x @ y",
+    "unique": "DISTINCT over x.to_cells()",
+}
+
+
+class NotOfferedError(UnsupportedError, TypeError):
+    """A function of numpy that is not there for a BlockArray. Nothing is collected in its place."""
+
+
+def not_offered(name: str, nearest: str = "") -> NotOfferedError:
+    """The error for a function of numpy, with what works."""
+    return NotOfferedError(
+        f"{name} of a BlockArray is not there yet, and nothing is collected without being asked for."
+        f" Nearest: {nearest}{'; ' if nearest else ''}x.compute() gives the whole array to numpy"
+    )
+
+
+def call_function(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What numpy's function gives for these arguments, of which at least one is a BlockArray.
+
+    Raises:
+        NotOfferedError: if it is not there.
+    """
+    module = function.__module__ or "numpy"
+    name = f"{module}.{function.__name__}"
+    offered = OFFERED.get(function)
+    if offered is None:
+        raise not_offered(name, _NEAREST.get(function.__name__, ""))
+    return offered(*args, **kwargs)
