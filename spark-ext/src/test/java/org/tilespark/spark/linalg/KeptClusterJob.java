@@ -42,7 +42,7 @@ public final class KeptClusterJob {
   private static final int ROWS = 120;
   private static final int COLS = 3;
   private static final double ERROR = 1e-11;
-  private static final StripSizes SMALL = new StripSizes(1, 1 << 12, 1 << 20);
+  private static final StripSizes SMALL = new StripSizes(1, 1, 1 << 20);
 
   private final SparkSession spark;
   private final Path directory;
@@ -102,7 +102,7 @@ public final class KeptClusterJob {
     double[][] b = random(ROWS, 2);
     Dataset<Row> right = blocks(spark, b, ElementType.FLOAT64, strips(ROWS, 2, 50));
     LogicalPlan lstsq =
-        new FactorPlans(mortal("lstsq", a), new StripSizes(1, 1, 1 << 20), this::frame, "test")
+        new FactorPlans(mortal("lstsq", a), SMALL, this::frame, "test")
             .lstsq(SparkTest.plan(right).analyzed(), Optional.empty());
     arm("lstsq");
     double[][] x = factor(lstsq, "x", COLS, 2);
