@@ -17,9 +17,9 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.testing.TestArray;
 
 /**
- * An application that writes a file of the npy sink, or an array of the Zarr sink, and stops in the
- * middle if it is told to, for its driver to be killed then. Arguments: the target, and if it is to
- * stop a file that it makes when it has.
+ * An application that writes a file of the npy sink, or an array of the Zarr sink. Arguments: the
+ * target; and, where the driver is to be killed during the write, the path of a file. A task makes
+ * that file in the middle of the write, and waits.
  */
 public final class KilledDriverJob {
   private KilledDriverJob() {}
