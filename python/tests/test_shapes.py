@@ -87,6 +87,31 @@ def test_a_stencil_on_blocks_with_a_halo():
         haloed.compute()
 
 
+def test_functions_of_numpy_on_blocks_with_a_halo():
+    a = np.random.default_rng(5).random((11, 13))
+
+    def spread(block):  # as scipy.ndimage.uniform_filter: beyond the array is its last element
+        wide = np.pad(block, 1, "edge")
+        return sum(wide[i : i + block.shape[0], j : j + block.shape[1]] for i in range(3) for j in range(3))
+
+    x = ts.from_numpy(a, (4, 5))
+    np.testing.assert_allclose(spread(a), x.map_overlap(spread, 1).compute(), rtol=1e-14)
+    wrapped = spread(np.pad(a, 1, "wrap"))[1:-1, 1:-1]
+    np.testing.assert_allclose(wrapped, x.map_overlap(spread, 1, edge="wrap").compute(), rtol=1e-14)
+    v = np.arange(12.0) ** 2
+    slope = ts.from_numpy(v, 5).map_overlap(np.gradient, ((1, 1),), dtype=float)
+    np.testing.assert_allclose(np.gradient(v), slope.compute())
+    c = np.random.default_rng(6).random((5, 4, 6))
+    y = ts.from_numpy(c, (3, 4, 3), batch=False)
+    moved = y.map_overlap(lambda b: np.cumsum(b, 0), ((2, 0), (0, 0), (0, 0)))
+    expected = c + np.pad(c, ((1, 0), (0, 0), (0, 0)))[:-1] + np.pad(c, ((2, 0), (0, 0), (0, 0)))[:-2]
+    np.testing.assert_allclose(expected[:3], moved.compute()[:3])
+    with pytest.raises(ts.TileSparkError, match="map_overlap: block at row 0, col 0"):
+        x.map_overlap(lambda b: b[0], 1, dtype=float).compute()
+    with pytest.raises(ts.InvalidInputError, match="depth is -1"):
+        x.map_overlap(spread, -1)
+
+
 def test_errors():
     x = ts.from_numpy(np.arange(20.0).reshape(4, 5), 2)
     for widths in (-1, 1.5, ((1, 2), (3, 4), (5, 6)), "x"):

@@ -12,6 +12,7 @@ from ._filled import arange, eye, full, linspace, ones, zeros
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
+from ._versions import show_versions
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
 from .linalg import corrcoef, cov
 
@@ -49,6 +50,7 @@ __all__ = [
     "read_npy",
     "read_zarr",
     "row_argmax",
+    "show_versions",
     "stack",
     "zeros",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _slices, _transfer
+from . import _blocks, _progress, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
@@ -754,21 +754,49 @@ class BlockArray:
         Raises:
             InvalidInputError: if the dtype is not stated and the function fails on one element.
         """
+        blocks = self._by_block("map_blocks", self._df, function, dtype)
+        with translated():
+            kept = _blocks.with_metadata_of(blocks, self._df.schema, _blocks.dtype_of(blocks.schema))
+        return self._of(kept, self._labels)
+
+    def map_overlap(
+        self, function: Callable[[NDArray], Any], depth: Any, *, edge: str = "none", dtype: Any = None
+    ) -> BlockArray:
+        """Applies a Python function to each block with elements of its neighbours around it, which are taken off the result:
+        ``x.map_overlap(lambda b: scipy.ndimage.gaussian_filter(b, 1, truncate=3), 3)``.
+
+        Args:
+            function: as of :meth:`map_blocks`. It gets a block with its halo, and returns an array of that shape.
+            depth: as ``pad_width`` of :meth:`pad`.
+            edge: what the halo has beyond the array: a mode of :meth:`pad`, or ``"none"``, so that blocks have no halo there
+                and the function's own rule for edges holds.
+            dtype: as of :meth:`map_blocks`.
+        """
+        before = [int(pair.split(",")[0]) for pair in self._stored_widths("depth", depth).split(";")]
+        haloed = self.halo(depth, edge)
+        # No block of another operator begins before the array, as the first ones do unless the edge is "none".
+        with translated():
+            own = _blocks.moved(haloed._df, self._kind, before, edge == "none")
+        df = haloed._by_block("map_overlap", own, function, dtype)
+        with translated():
+            back = _blocks.moved(df, self._kind, [-each for each in before], edge == "none")
+            kept = _blocks.with_metadata_of(back, haloed._df.schema, _blocks.dtype_of(df.schema))
+        return self._of(kept, self._labels).trim()
+
+    def _by_block(self, method: str, df: DataFrame, function: Callable[[NDArray], Any], dtype: Any) -> DataFrame:
+        """What a Python function makes of each of some blocks, with the type of its values stated and no more."""
         source = self.dtype
         if dtype is None:
             try:
                 dtype = np.asarray(function(np.ones((1,) * (self.ndim - self._is_batch), source))).dtype
             except Exception as error:
                 raise InvalidInputError(
-                    f"map_blocks: the function fails on an array of one element ({error}); state its dtype=..."
+                    f"{method}: the function fails on an array of one element ({error}); state its dtype=..."
                 ) from error
         target = _blocks.supported(dtype)
-        packed = call(self._kind.function("pack"), {"input": self._df}, dtype=source.name)
-        mapped = _transfer.mapped(packed, self._kind, self._dropped, function, source, target)
-        blocks = call(self._kind.function("unpack"), {"input": mapped}, dtype=target.name)
-        with translated():
-            kept = _blocks.with_metadata_of(blocks, self._df.schema, target)
-        return self._of(kept, self._labels)
+        packed = call(self._kind.function("pack"), {"input": df}, dtype=source.name)
+        mapped = _transfer.mapped(packed, self._kind, self._dropped, method, function, source, target)
+        return call(self._kind.function("unpack"), {"input": mapped}, dtype=target.name)
 
     def map(self, expression: str, **scalars: float) -> BlockArray:
         """Each element computed from itself, by Spark and without a Python worker: ``x.map("sqrt(v) * s", s=2.5)``.
@@ -867,7 +895,8 @@ class BlockArray:
                 " open that with numpy.load(path, mmap_mode='r')"
             )
         source = self._as_volume() if self._is_batch else self
-        stored = _transfer.receive(source._df, source._kind, source._extents, self.dtype)
+        with _progress.shown(self.spark):
+            stored = _transfer.receive(source._df, source._kind, source._extents, self.dtype)
         return stored.reshape(self.shape) if self._dropped else stored
 
     to_numpy = compute
@@ -900,7 +929,7 @@ class BlockArray:
             return self._save(file, dtype, overwrite)
         source = self._as_volume() if self._is_batch else self
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
-        with translated("to_npy"):
+        with translated("to_npy"), _progress.shown(self.spark):
             writer = source._df.write.format("npy").mode("overwrite" if overwrite else "error")
             writer = writer.option("dtype", name).option("extents", numbers(source._extents))
             try:
@@ -952,7 +981,7 @@ class BlockArray:
             "spacing": None if self._labels.spacing is None else ",".join(map(repr, map(float, self._labels.spacing))),
             **(options or {}),
         }
-        with translated("to_zarr"):
+        with translated("to_zarr"), _progress.shown(self.spark):
             writer = source._df.write.format("zarr").mode("overwrite" if overwrite else "error")
             for name, value in given.items():
                 writer = writer if value is None else writer.option(name, str(value))

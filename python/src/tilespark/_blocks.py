@@ -238,6 +238,26 @@ def with_metadata(df: DataFrame, metadata: dict[str, Any]) -> DataFrame:
     return df.withMetadata(column_of(df.schema.fieldNames(), "values") or "values", metadata)
 
 
+def moved(df: DataFrame, kind: Kind, by: Sequence[int], but_first: bool) -> DataFrame:
+    """The DataFrame with the places of blocks moved along each axis, and nothing stated of any column.
+
+    Args:
+        df: blocks.
+        kind: of the blocks.
+        by: steps along each axis.
+        but_first: whether places of 0 stay.
+    """
+    from pyspark.sql.functions import col, when
+
+    names = df.schema.fieldNames()
+    columns = {name: col(quoted(name)) for name in names}
+    for offset, step in zip(kind.offsets, by, strict=True):
+        name = column_of(names, offset) or offset
+        place = columns[name]
+        columns[name] = when(place != 0, place + step).otherwise(place) if but_first else place + step
+    return df.select(*(column.alias(name, metadata={}) for name, column in columns.items()))
+
+
 def with_dtype(df: DataFrame, dtype: np.dtype[Any]) -> DataFrame:
     """The DataFrame with the numpy type of its values stated, which their column must hold."""
     with translated():

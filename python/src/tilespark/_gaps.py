@@ -29,7 +29,6 @@ _NEAREST = {
     **dict.fromkeys(("chunks", "chunksize", "numblocks", "npartitions"), "x.blocks is the shape of a full block"),
     "dot": "a @ b",
     "visualize": "x.explain()",
-    "map_overlap": f"{_BY_BLOCK}; x.halo(depth).df with a function of Spark on the column values, and .trim() of the result",
 }
 
 _WHAT = {

@@ -398,6 +398,7 @@ def mapped(
     packed: DataFrame,
     kind: Kind,
     dropped: tuple[int, ...],
+    method: str,
     function: Callable[[NDArray], Any],
     source: np.dtype[Any],
     target: np.dtype[Any],
@@ -406,7 +407,7 @@ def mapped(
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
-    run = _worker.block_mapper(function, kind.offsets, kind.sizes, dropped, source.name, target.name)
+    run = _worker.block_mapper(method, function, kind.offsets, kind.sizes, dropped, source.name, target.name)
     with translated():
         return packed.mapInArrow(run, packed.schema)  # type: ignore[arg-type]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 
 def block_mapper(
+    method: str,
     function: Callable[[Any], Any],
     offsets: tuple[str, ...],
     sizes: tuple[str, ...],
@@ -19,6 +20,7 @@ def block_mapper(
     """A function for mapInArrow that applies ``function`` to the array in each row's column ``data``.
 
     Args:
+        method: that takes the function, for messages.
         function: takes an array, returns one of the same shape.
         offsets: the columns with the place of a block, for messages.
         sizes: the columns with its extents.
@@ -54,7 +56,7 @@ def block_mapper(
                 at = ", ".join(f"{name} {value}" for name, value in zip(offsets, place))
                 reason = f"{type(error).__name__}: {error}".replace("\n", "\n  ")
                 # errors.py finds this text, also where Spark quotes it.
-                raise RuntimeError(f"map_blocks: block at {at}: the function failed with {reason}") from error
+                raise RuntimeError(f"{method}: block at {at}: the function failed with {reason}") from error
         ends = np.zeros(len(results) + 1, np.int32)
         np.cumsum([result.nbytes for result in results], out=ends[1:])
         joined = results[0].reshape(-1) if len(results) == 1 else np.concatenate([r.reshape(-1) for r in results] or [np.empty(0, target)])

@@ -24,8 +24,8 @@ _CONDITION = re.compile(
     r"(?: SQLSTATE: ([0-9A-Z]{5})|\.\.\.(?=\s*\Z|\s*\n\nJVM stacktrace:))",
     re.DOTALL,
 )
-# What _worker.py raises where a function of map_blocks fails; all other errors in Python workers are those of the user's functions.
-_MAP_BLOCKS = re.compile(r"^RuntimeError: (map_blocks: block at .*(?:\n  .*)*)", re.MULTILINE)
+# What _worker.py raises where a function of map_blocks or map_overlap fails; all other errors in Python workers are those of the user's functions.
+_MAP_BLOCKS = re.compile(r"^RuntimeError: (map_(?:blocks|overlap): block at .*(?:\n  .*)*)", re.MULTILINE)
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(numpy|pyarrow)\b", re.MULTILINE)
 # Arrays pack their blocks before Python gets them: no user calls these.
 _PACK = re.compile(r"\(in (?:matrix|volume)_pack\)")
