@@ -1,12 +1,12 @@
 """Dense arrays on Spark: matrices and volumes as DataFrames of blocks, on CPUs and GPUs.
 
-A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.linalg` and :mod:`tilespark.fft` have numpy's
-and scipy's names. All of it is calls of tilespark's SQL functions, so it works on a classic session and over Spark Connect.
+A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.linalg`, :mod:`tilespark.fft` and
+:mod:`tilespark.signal` have numpy's and scipy's names. All of it is calls of tilespark's SQL functions, so it works on a classic session and over Spark Connect.
 """
 
 from importlib import metadata as _metadata
 
-from . import _functions, fft, linalg
+from . import _functions, fft, linalg, signal
 from ._array import BlockArray, concatenate, from_numpy, stack
 from ._filled import arange, eye, full, linspace, ones, zeros
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
@@ -51,6 +51,7 @@ __all__ = [
     "read_zarr",
     "row_argmax",
     "show_versions",
+    "signal",
     "stack",
     "zeros",
 ]

@@ -1074,6 +1074,13 @@ class BlockArray:
         df = self._df if self._numbered else _transfer.numbered(self._df, batch)
         return BlockArray(_transfer.stacked(df, batch, self.shape), keep=self._keep)
 
+    def _as_batch(self, labels: Labels) -> BlockArray:
+        """A volume as the batch of matrices along its first axis."""
+        blocks = _blocks.stated_block_shape(self._df.schema, VOLUME) or self._extents
+        slabs = self if blocks[0] == 1 else self.rechunk((1, *blocks[1:]))
+        df = _transfer.unstacked(slabs._df, _BATCH, self._extents, (1, *blocks[1:]))
+        return BlockArray(df, batch=_BATCH, count=self._extents[0], numbered=True, labels=labels, keep=self._keep)
+
     def _with_keys_of(self, other: BlockArray) -> BlockArray:
         """This numbered batch with the column that distinguishes another one's matrices."""
         batch = str(other._batch)

@@ -301,6 +301,18 @@ def without_axis(df: DataFrame, axis: int) -> DataFrame:
         return with_metadata(df.selectExpr(*columns), metadata)
 
 
+def with_first_axis(df: DataFrame, extents: tuple[int, ...]) -> DataFrame:
+    """Blocks of a matrix as those of a volume of extent 1 along its first axis: the inverse of :func:`without_axis`."""
+    names = df.schema.fieldNames()
+    block_shape = stated_block_shape(df.schema, MATRIX) or extents
+    columns = ["0L AS x", "1 AS nx"]
+    for of_matrix, of_volume in ((MATRIX.offsets, VOLUME.offsets), (MATRIX.sizes, VOLUME.sizes)):
+        columns += [f"{quoted(column_of(names, old) or old)} AS {new}" for old, new in zip(of_matrix, of_volume[1:], strict=True)]
+    columns += [quoted(name) for name in (column_of(names, "values"), column_of(names, "imag")) if name]
+    with translated():
+        return with_shapes(df.selectExpr(*columns), (1, *extents), (1, *block_shape))
+
+
 def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Blocks of about 8 MiB: of near equal extents in a matrix, whole along the last axes in a volume."""
     budget = max(1, (8 << 20) // itemsize)

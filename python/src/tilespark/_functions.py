@@ -30,7 +30,7 @@ _METHODS: dict[str, str] = {
 
 #: Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft`, which have numpy's arguments.
 _OF_LINALG = "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace".split()
-_OF_FFT = "fftn ifftn irfftn rfftn".split()
+_OF_FFT = "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn".split()
 
 
 def _method(name: str) -> Function:
@@ -227,7 +227,7 @@ def _offer() -> None:
     for ours, numpys, names in ((linalg, np.linalg, _OF_LINALG), (fft, np.fft, _OF_FFT)):
         for name in names:
             for there in (np, numpys):
-                if hasattr(there, name):
+                if callable(getattr(there, name, None)):
                     OFFERED[getattr(there, name)] = getattr(ours, name)
     own: list[Function] = [allclose, array_equal, concatenate, dot, empty_like, expand_dims, full_like, hstack, imag, iscomplexobj]
     own += [isclose, isrealobj, moveaxis, ndim, ones_like, real, result_type, shape, size, stack, vstack, where, zeros_like]

@@ -1,10 +1,10 @@
-"""Fourier transforms of volumes, with scipy's names and meaning."""
+"""Fourier transforms of vectors, matrices, batches of matrices and volumes, with numpy's and scipy's names and meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.fft import fftfreq, rfftfreq
@@ -16,17 +16,32 @@ from ._blocks import VOLUME
 from ._sql import call, numbers
 from .errors import InvalidInputError, UnsupportedError, translated
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 __all__ = [
     "RadialAverage",
     "band_pass",
+    "fft",
+    "fft2",
     "fftfreq",
     "fftn",
+    "fftshift",
     "frequencies",
+    "hfft",
+    "ifft",
+    "ifft2",
     "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
     "irfftn",
     "low_pass",
     "power_spectrum",
     "radial_average",
+    "rfft",
+    "rfft2",
     "rfftfreq",
     "rfftn",
 ]
@@ -34,6 +49,75 @@ __all__ = [
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
 _LETTERS = "xyz"
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+_Axes = int | str | Sequence[int | str]
+
+
+def fft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
+    """The discrete Fourier transform along one axis, as numpy.fft.fft.
+
+    Args:
+        x: any array; of a vector, one task transforms all of it.
+        n: the length that the axis is cropped or padded with zeros to.
+        axis: the axis that is transformed.
+        norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
+    """
+    return fftn(x, n, (axis,), norm)
+
+
+def ifft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
+    """The inverse of :func:`fft`."""
+    return ifftn(x, n, (axis,), norm)
+
+
+def rfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
+    """As :func:`fft` of real values, with the frequencies 0 to n // 2 only."""
+    return rfftn(x, n, (axis,), norm)
+
+
+def irfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
+    """The inverse of :func:`rfft`: real values, by default an even count ``n`` of them."""
+    return irfftn(x, n, (axis,), norm)
+
+
+def hfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
+    """The transform of what has a real spectrum, given by its first half, as numpy.fft.hfft."""
+    return irfft(as_array(x).conj(), n, axis, _swapped(norm))
+
+
+def ihfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
+    """The inverse of :func:`hfft`."""
+    return rfft(x, n, axis, _swapped(norm)).conj()
+
+
+def fft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
+    """As :func:`fftn` along two axes, by default the last ones: of an image, or of each image of a stack."""
+    return fftn(x, s, axes, norm)
+
+
+def ifft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
+    """The inverse of :func:`fft2`."""
+    return ifftn(x, s, axes, norm)
+
+
+def rfft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
+    """As :func:`fft2` of real values: the last axis has its frequencies 0 to n // 2 only."""
+    return rfftn(x, s, axes, norm)
+
+
+def irfft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
+    """The inverse of :func:`rfft2`."""
+    return irfftn(x, s, axes, norm)
+
+
+def fftshift(x: Any, axes: _Axes | None = None) -> BlockArray:
+    """The array with the zero frequency moved to the middle, as numpy.fft.fftshift; :func:`fftn` has an option for it."""
+    return _rolled(x, axes, lambda extent: extent // 2)
+
+
+def ifftshift(x: Any, axes: _Axes | None = None) -> BlockArray:
+    """The inverse of :func:`fftshift`."""
+    return _rolled(x, axes, lambda extent: -(extent // 2))
 
 
 def fftn(
@@ -49,16 +133,17 @@ def fftn(
     decomposition: str | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """The discrete Fourier transform of a volume.
+    """The discrete Fourier transform along all axes, or some.
 
-    Integers are promoted to float64 as by numpy; float32 gives complex64.
+    Integers are promoted to float64 as by numpy; float32 gives complex64. The result of a volume is a spectrum: it knows how it
+    was made, for :func:`ifftn`, :func:`low_pass` and others. That of other arrays is an array of complex numbers.
 
     Args:
-        x: a volume, or a numpy array of 3 axes.
-        s: extents to pad the transformed axes to with zeros; -1 leaves an axis as long as it is.
+        x: an array of ours or of numpy.
+        s: extents that the transformed axes are cropped or padded with zeros to; -1 leaves an axis as long as it is.
         axes: the axes to transform; by default all, or the last ones where ``s`` is given.
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
-        permuted: whether the axes of the result come in the order (1, 2, 0), which saves an exchange of all values;
+        permuted: whether the axes of the result, of a volume, come in the order (1, 2, 0), which saves an exchange of all values;
             :func:`ifftn`, :func:`low_pass` and :func:`radial_average` take either order.
         shift: whether the zero frequency is in the middle, as after ``fftshift`` of the result. ``"volume"`` means that the
             origin of ``x`` is in the middle, as if ``ifftshift`` of it were transformed; ``"both"`` means both.
@@ -68,8 +153,7 @@ def fftn(
         missing: what an element in no block is: ``"error"`` (default) or ``"zero"``.
 
     Raises:
-        InvalidInputError: if ``x`` is no volume or an argument does not fit it.
-        UnsupportedError: if ``s`` would crop.
+        InvalidInputError: if an argument does not fit ``x``.
     """
     return _forward(x, s, axes, norm, permuted, shift, window, detrend, decomposition, missing, real=False)
 
@@ -107,8 +191,8 @@ def ifftn(
     ``ifftn(fftn(x).T)`` is ``x.T``. ``axes`` are always those of ``x``.
 
     Args:
-        x: a spectrum, or any complex volume, which is transformed as scipy does.
-        s: the extents of the result along ``axes``, which are those of ``x``.
+        x: a spectrum, or any complex array, which is transformed as scipy does.
+        s: the extents of the result along ``axes``; those of ``x``, if that is a spectrum.
         axes: those that were transformed; of a volume that is no spectrum of ours by default all.
         norm: as of :func:`fftn`.
         shift: as of :func:`fftn`; of a spectrum by default as it was made.
@@ -116,7 +200,7 @@ def ifftn(
         missing: as of :func:`fftn`.
 
     Raises:
-        UnsupportedError: if ``s`` would pad or crop, or ``axes`` are not those that made the spectrum.
+        UnsupportedError: of a spectrum, if ``s`` would pad or crop, or ``axes`` are not those that made it.
     """
     return _inverse(x, s, axes, norm, shift, decomposition, missing, real=False)
 
@@ -242,19 +326,24 @@ def _forward(
     *,
     real: bool,
 ) -> BlockArray:
-    array = _volume("rfftn" if real else "fftn", x)._floating()
+    name = "rfftn" if real else "fftn"
+    array = as_array(x)._floating()
     if real and array.dtype.kind == "c":
         raise InvalidInputError(f"rfftn of {array.dtype} values; expected real ones: fftn takes complex ones")
     along, lengths = _axes(array, axes, s)
-    pad = None if lengths is None else _padding(array, along, lengths)
+    array = _cropped(array, along, lengths)
+    pad = None if lengths is None else numbers(lengths)
     spacing = array._labels.spacing
+    raised = _Raised.of(array)
+    if flag("permuted", permuted) and not raised.is_volume:
+        raise UnsupportedError(f"{name} of {array._what} with permuted=True; expected a volume")
     df = call(
         "volume_fft",
-        {"input": array._df},
-        axes=None if axes is None and s is None else "".join(_LETTERS[axis] for axis in along),
+        {"input": raised.df},
+        axes=None if raised.is_volume and axes is None and s is None else raised.letters(along),
         norm=norm,
         real=True if real else None,
-        output="permuted" if flag("permuted", permuted) else "natural",
+        output="permuted" if permuted else "natural",
         shift=_shift(shift),
         decomposition=decomposition,
         missing=missing,
@@ -263,9 +352,7 @@ def _forward(
         padTo=pad,
         spacing=None if spacing is None else numbers(tuple(spacing[axis] for axis in along)),
     )
-    with translated():
-        order = _blocks.axis_order(array._df.schema, df.schema)
-    return BlockArray(df, labels=array._labels.of_axes().transposed(order), keep=array._keep)
+    return raised.lowered(df)
 
 
 def _shift(shift: bool | str | None) -> str | None:
@@ -284,7 +371,7 @@ def _inverse(
     real: bool,
 ) -> BlockArray:
     name = "irfftn" if real else "ifftn"
-    array = _volume(name, x)._floating()
+    array = as_array(x)._floating()
     options = {"shift": _shift(shift), "decomposition": decomposition, "missing": missing}
     is_mixed = _blocks.is_mixed(array._df.schema)
     if is_mixed and axes is None:
@@ -297,10 +384,7 @@ def _inverse(
         if (transform.half is not None) != real:
             raise _not_inverse(name, real)
         _require_made(name, array, transform, s, axes)
-        df = call("volume_ifft", {"input": array._df}, norm=norm, **options)
-        with translated():
-            order = _blocks.axis_order(array._df.schema, df.schema)
-        return BlockArray(df, labels=array._labels.of_axes().transposed(order), keep=array._keep)
+        return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options))
     along, lengths = _axes(array, axes, s)
     if len(along) == 3 and along != (0, 1, 2):  # the last one is halved, in a volume the axis z
         turned = _inverse(array.transpose(along), s, None, norm, shift, decomposition, missing, real=real)
@@ -310,17 +394,90 @@ def _inverse(
     half = None
     if real:
         half = 2 * (array.shape[along[-1]] - 1) if lengths is None else lengths[-1]
-    _require_extents(name, array, _blocks.Transform(along, half), along, lengths)
+        lengths = None if lengths is None else (*lengths[:-1], half // 2 + 1)
+    array = _padded(_cropped(array, along, lengths), along, lengths)
+    raised = _Raised.of(array)
     df = call(
         "volume_ifft",
-        {"input": array._df},
-        axes="".join(_LETTERS[axis] for axis in along),
+        {"input": raised.df},
+        axes=raised.letters(along),
         norm="backward" if norm is None else norm,
         real=True if real else None,
         realExtent=half,
         **options,
     )
-    return BlockArray(df, labels=array._labels.of_axes(), keep=array._keep)
+    return raised.lowered(df)
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """An array as a volume, which is what Spark transforms.
+
+    Attributes:
+        array: of any rank.
+        df: blocks of the volume.
+        axes: the volume's axis for each axis of the array.
+    """
+
+    array: BlockArray
+    df: DataFrame
+    axes: tuple[int, ...]
+
+    @staticmethod
+    def of(array: BlockArray) -> _Raised:
+        if array._kind is VOLUME:
+            return _Raised(array, array._df, (0, 1, 2))
+        if array._is_batch:
+            return _Raised(array, array._as_volume()._df, (0, 1, 2))
+        kept = tuple(axis + 1 for axis in range(2) if axis not in array._dropped)
+        return _Raised(array, _blocks.with_first_axis(array._df, array._extents), kept)
+
+    @property
+    def is_volume(self) -> bool:
+        return self.array._kind is VOLUME
+
+    def letters(self, along: tuple[int, ...]) -> str:
+        return "".join(_LETTERS[self.axes[axis]] for axis in along)
+
+    def lowered(self, df: DataFrame) -> BlockArray:
+        """The array of this one's rank that a volume holds."""
+        array, labels = self.array, self.array._labels.of_axes()
+        if self.is_volume:
+            with translated():
+                labels = labels.transposed(_blocks.axis_order(array._df.schema, df.schema))
+            return BlockArray(df, labels=labels, keep=array._keep)
+        if array._is_batch:
+            return BlockArray(df, keep=array._keep)._as_batch(labels)
+        return BlockArray(_blocks.without_axis(df, 0), dropped=array._dropped, labels=labels, keep=array._keep)
+
+
+def _cropped(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None) -> BlockArray:
+    """The array without what is beyond some lengths along some axes."""
+    ends = dict(zip(along, lengths or (), strict=False))
+    if all(length >= array.shape[axis] for axis, length in ends.items()):
+        return array
+    return array[tuple(slice(ends.get(axis)) for axis in range(array.ndim))]
+
+
+def _padded(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None) -> BlockArray:
+    """The array with zeros up to some lengths along some axes."""
+    widths = [(0, 0)] * array.ndim
+    for axis, length in zip(along, lengths or (), strict=False):
+        widths[axis] = (0, length - array.shape[axis])
+    return array.pad(widths) if any(after for _, after in widths) else array
+
+
+def _rolled(x: Any, axes: _Axes | None, step: Callable[[int], int]) -> BlockArray:
+    array = as_array(x)
+    chosen: Any = range(array.ndim) if axes is None else axes if isinstance(axes, str) else many(axes)
+    along = [array._axis(axis) for axis in chosen]
+    return array.roll(tuple(step(array.shape[axis]) for axis in along), tuple(along))
+
+
+def _swapped(norm: str | None) -> str:
+    if norm not in _SWAPPED:
+        raise InvalidInputError(f"norm is {norm!r}; expected backward, ortho or forward")
+    return _SWAPPED[norm]
 
 
 def _require_made(
@@ -364,8 +521,7 @@ def _volume(operator: str, x: Any) -> BlockArray:
     array = as_array(x)
     if array._kind is not VOLUME:
         raise UnsupportedError(
-            f"{operator} of {array._what}; transforms take volumes: a.reshape(1, *a.shape) in numpy, with"
-            " axes=(1, 2) for a matrix"
+            f"{operator} of {array._what}; expected a volume: a.reshape(1, *a.shape) in numpy, with axes=(1, 2) of its transform"
         )
     return array
 
@@ -392,12 +548,6 @@ def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[
     if any(length < 1 and length != -1 for length in lengths):
         raise InvalidInputError(f"s is {s}; expected lengths of 1 or more, or -1 for an axis as long as it is")
     return along, tuple(array.shape[axis] if length == -1 else length for axis, length in zip(along, lengths, strict=True))
-
-
-def _padding(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...]) -> str:
-    if any(length < array.shape[axis] for axis, length in zip(along, lengths, strict=True)):
-        raise UnsupportedError(f"s {lengths} of an array of shape {array.shape} crops it; expected extents not below its own")
-    return numbers(lengths)
 
 
 def _windows(window: Any) -> str | None:
