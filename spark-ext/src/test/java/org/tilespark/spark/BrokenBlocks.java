@@ -25,6 +25,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.fourier.Spectrum;
 import org.tilespark.spark.options.Norm;
 import org.tilespark.spark.options.Shift;
+import org.tilespark.spark.testing.SpreadRows;
 
 /**
  * Blocks of an array of 12 elements along each axis, of which one (the victim) or two are broken in
@@ -364,7 +365,7 @@ record BrokenBlocks(Content content, Defect defect, List<Row> blocks, String vic
   }
 
   static Dataset<Row> frame(SparkSession spark, Content content, List<Row> blocks, boolean stated) {
-    return spark.createDataFrame(blocks, schema(content, stated)).repartition(2);
+    return SpreadRows.of(spark, blocks, schema(content, stated), 2);
   }
 
   /** The broken blocks as a DataFrame, with the right extents stated or none. */

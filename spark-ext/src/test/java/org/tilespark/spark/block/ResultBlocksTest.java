@@ -34,7 +34,7 @@ class ResultBlocksTest extends SparkTest {
   @Test
   void productsOfSingleRowsHaveLargeBlocks() {
     MultiplyOptions options = MultiplyOptions.defaults().withTransposeB(true);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -127,7 +127,7 @@ class QueryErrorsTest extends SparkTest {
     volumes.put("fft", VolumeBlocks.fft(volume, FftOptions.defaults()));
     Dataset<Row> complex = volume.selectExpr("*", "values AS imag");
     volumes.put("pointwise", VolumeBlocks.multiplyPointwise(complex, complex));
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -168,7 +168,7 @@ class QueryErrorsTest extends SparkTest {
                 "SELECT 0L AS x, 0L AS y, 0L AS z, 2 AS nx, 2 AS ny, 2 AS nz,"
                     + " array(1f, 2f, 3f, 4f, 5f, 6f, 7f, 8f) AS values"),
             FftOptions.defaults());
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

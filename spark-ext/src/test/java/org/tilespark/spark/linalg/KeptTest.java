@@ -57,7 +57,7 @@ class KeptTest extends SparkTest {
 
   @Test
   void isComputedOnceForAllThatReadIt() {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -82,7 +82,7 @@ class KeptTest extends SparkTest {
 
   @Test
   void isComputedOnceWhereOneQueryReadsItTwiceAtFirst() {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -139,7 +139,7 @@ class KeptTest extends SparkTest {
 
   @Test
   void aLostPartitionIsComputedAgain() {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -47,7 +47,7 @@ class InPlaceProductsTest extends SparkTest {
     Dataset<Row> left = a.onGrid(spark, 96, 16);
     Dataset<Row> right = b.onGrid(spark, 40, 48);
     Dataset<Row> leftByCol = left.repartition(4, new Column("col"));
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -204,7 +204,7 @@ class InPlaceProductsTest extends SparkTest {
     Dataset<Row> unit = identity.frame(spark, 20, 40);
     Dataset<Row> right = b.frame(spark, 8, 8);
     for (Dataset<Row> left : List.of(places, places.repartition(4, new Column("row")))) {
-      for (Map<String, String> mode : executionModes()) {
+      for (Map<String, String> mode : sampledModes()) {
         with(
             withoutBroadcasts(mode),
             () -> {

@@ -110,7 +110,7 @@ class MultiplyPlanTest extends SparkTest {
     TestProduct b = random(17, 11, 21);
     double[] doubled = Arrays.stream(a.values()).map(value -> 2 * value).toArray();
     TestProduct twice = new TestProduct(a.type(), a.rows(), a.cols(), doubled);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -357,7 +357,7 @@ class MultiplyPlanTest extends SparkTest {
   void aBroadcastShufflesNothing() {
     TestProduct a = random(50, 8, 19);
     TestProduct b = random(8, 6, 20);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -461,7 +461,7 @@ class MultiplyPlanTest extends SparkTest {
   void metricsCountTheWork() {
     TestProduct a = random(40, 30, 17);
     TestProduct b = random(30, 20, 18);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

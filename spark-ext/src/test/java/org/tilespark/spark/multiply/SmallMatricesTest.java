@@ -26,6 +26,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
 import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.SpreadRows;
 import org.tilespark.spark.testing.TestProduct;
 
 /**
@@ -102,8 +103,7 @@ class SmallMatricesTest extends SparkTest {
                   DataTypes.createArrayType(
                       type == ElementType.FLOAT32 ? DataTypes.FloatType : DataTypes.DoubleType,
                       false));
-      return MatrixBlocks.withExtents(
-          spark.createDataFrame(shuffled, schema).repartition(3), rows, cols);
+      return MatrixBlocks.withExtents(SpreadRows.of(spark, shuffled, schema, 3), rows, cols);
     }
   }
 

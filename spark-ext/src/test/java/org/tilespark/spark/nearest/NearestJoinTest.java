@@ -124,7 +124,7 @@ class NearestJoinTest extends SparkTest {
     String by = ranked.substring(0, ranked.indexOf(' '));
     String score = ranked.substring(ranked.indexOf(' ') + 1);
     long seed = 0;
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       for (Kind kind : Kind.values()) {
         views(kind, 11, 23, 9, ++seed);
         with(
@@ -308,7 +308,8 @@ class NearestJoinTest extends SparkTest {
     with(OFF, () -> assertFails(() -> join.get().collect(), "VECTOR_DIMENSION_MISMATCH"));
     assertFails(
         () ->
-            sql("SELECT * FROM l JOIN r EXACT NEAREST 100001 BY DISTANCE vector_l2_distance(av, bv)")
+            sql("SELECT * FROM l JOIN r EXACT NEAREST 100001 BY DISTANCE vector_l2_distance(av,"
+                    + " bv)")
                 .collect(),
         "100000");
     with(

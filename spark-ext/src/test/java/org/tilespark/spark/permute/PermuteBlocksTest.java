@@ -41,7 +41,7 @@ class PermuteBlocksTest extends SparkTest {
   void permutesAllAxisOrdersInEveryMode(String axes) {
     TestArray array = TestArray.volume(ElementType.FLOAT32, 9, 7, 11, 4, 3, 5).withImag();
     Dataset<Row> df = array.toDataFrame(spark, 3);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> array.assertPermuted(Permutation.parse(axes), VolumeBlocks.permute(df, axes)));
@@ -91,7 +91,7 @@ class PermuteBlocksTest extends SparkTest {
   void cachedUnionedJoinedAndLimited() {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 40, 30, 7, 8);
     Dataset<Row> df = array.toDataFrame(spark, 3);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -145,7 +145,7 @@ class PermutePlanTest extends SparkTest {
 
   @Test
   void metricsCountBlocks() {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -243,7 +243,7 @@ class PermutePlanTest extends SparkTest {
   @Test
   void oursReadAndMakeRowsThemselves() {
     Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -38,6 +38,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.BlockStageExec;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.SpreadRows;
 import org.tilespark.spark.testing.TestField;
 
 /** Expressions on frames of blocks: what the operators do around the language. */
@@ -175,7 +176,7 @@ class MapAndZipTest extends SparkTest {
     var values = DataTypes.createArrayType(BlockSchema.sparkType(type.element()));
     schema = schema.add("values", values);
     schema = type.isComplex() ? schema.add("imag", values) : schema;
-    Dataset<Row> df = spark.createDataFrame(rows, schema).repartition(1 + cut);
+    Dataset<Row> df = SpreadRows.of(spark, rows, schema, 1 + cut);
     assertEquals(rank, array.shape().rank());
     return type.isBool()
         ? df.withMetadata(
@@ -289,7 +290,7 @@ class MapAndZipTest extends SparkTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void extentsOfOneAreRepeated(boolean stated) {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -395,7 +396,7 @@ class MapAndZipTest extends SparkTest {
       Dataset<Row> a = batch(numbers(shape[0], shape[1], 1), "x");
       Dataset<Row> b = batch(numbers(shape[2], shape[3], 2), "x");
       Dataset<Row> more = b.union(batch(numbers(shape[2], shape[3], 3), null));
-      for (Map<String, String> mode : executionModes()) {
+      for (Map<String, String> mode : sampledModes()) {
         with(
             mode,
             () -> {
@@ -650,7 +651,7 @@ class MapAndZipTest extends SparkTest {
 
   @Test
   void severalArraysAreOneStage() {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.testing.SpreadRows;
 
 /**
  * A matrix of DOUBLE, and the blocks it is cut into: at given rows and columns, or anywhere.
@@ -84,7 +85,7 @@ record TestMatrix(double[][] values, List<int[]> boxes) {
   }
 
   Dataset<Row> toDataFrame(SparkSession spark, DataType type, int partitions) {
-    return spark.createDataFrame(rows(type), schema(type)).repartition(partitions);
+    return SpreadRows.of(spark, rows(type), schema(type), partitions);
   }
 
   /** The blocks with a further column, which has the same value in all. */

@@ -34,7 +34,7 @@ class VolumeElementwiseTest extends SparkTest {
     a.re()[4] = Double.POSITIVE_INFINITY;
     b.re()[4] = Double.NEGATIVE_INFINITY;
     b.im()[5] = -0.0;
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -93,7 +93,7 @@ class ReblockTest extends SparkTest {
   void everyModeOfExecution() {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 23, 29, 6, 7);
     Dataset<Row> df = MatrixBlocks.withExtents(plain(array), 23, 29);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -179,7 +179,7 @@ class ReblockTest extends SparkTest {
   void furtherColumnsTellArraysApart() {
     TestArray a = TestArray.matrix(ElementType.FLOAT64, 20, 14, 6, 7);
     TestArray b = TestArray.matrix(ElementType.FLOAT64, 9, 31, 4, 10);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -357,7 +357,7 @@ class ReblockTest extends SparkTest {
     assertReblocked(array, MatrixBlocks.reblock(read, 5, 6), 5, 6);
     for (boolean grouped : new boolean[] {false, true}) {
       Dataset<Row> whole = grouped ? read.withColumn("sample", lit(1)) : read;
-      for (Map<String, String> mode : executionModes()) {
+      for (Map<String, String> mode : sampledModes()) {
         with(
             mode,
             () -> {
@@ -401,7 +401,7 @@ class ReblockTest extends SparkTest {
     Dataset<Row> df = stated(plain.union(bad), "8,12", "4,6");
     Dataset<Row> keys = spark.sql("SELECT * FROM VALUES 0L, 4L AS k (row)");
     Dataset<Row> joined = df.join(keys, "row").select(plain.columns()[0], tail(plain.columns()));
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(mode, () -> assertReblocked(array, MatrixBlocks.reblock(joined, 4, 6), 4, 6));
     }
     keys.createOrReplaceTempView("keys_of_blocks");
@@ -489,7 +489,7 @@ class ReblockTest extends SparkTest {
     Dataset<Row> df = plain(array).withColumn("sample", lit(1)).localCheckpoint();
     Dataset<Row> other = MatrixBlocks.reblock(df, 4, 6);
     Dataset<Row> counted = other.groupBy("sample", "row", "col").count();
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

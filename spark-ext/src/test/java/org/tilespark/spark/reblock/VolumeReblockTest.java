@@ -192,7 +192,7 @@ class VolumeReblockTest extends SparkTest {
             .withColumn("sample", lit("a"))
             .unionByName(plain(b).withColumn("sample", lit(null).cast("string")))
             .cache();
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

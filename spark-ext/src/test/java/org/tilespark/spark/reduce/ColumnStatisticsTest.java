@@ -134,7 +134,7 @@ class ColumnStatisticsTest extends SparkTest {
   }
 
   static List<Map<String, String>> modes() {
-    return executionModes();
+    return sampledModes();
   }
 
   /**

@@ -99,7 +99,7 @@ class ReductionsTest extends SparkTest {
             11);
     blocks.cache();
     List<Row> first = null;
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       for (int partitions : new int[] {1, 2, 5}) {
         Dataset<Row> moved = saying(blocks.repartition(partitions).orderBy("rows", "cols"), blocks);
         List<Row> found =

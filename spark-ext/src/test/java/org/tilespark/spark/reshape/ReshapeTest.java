@@ -200,7 +200,7 @@ class ReshapeTest extends SparkTest {
   @Test
   void everyModeOfExecution() {
     TestArray array = TestArray.volume(ElementType.FLOAT32, 6, 8, 5, 4, 3, 5);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.kernels.Sampling;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
@@ -64,6 +65,9 @@ class ConcatBlocksTest extends SparkTest {
     assertWhole(matrix, cutAndJoined(matrix, 1, 1, 16));
     TestArray volume = TestArray.volume(type, 6, 5, 7, 4, 3, 5).withImag();
     for (int axis = 0; axis < 3; axis++) {
+      if (Sampling.skips(type.ordinal() + axis, 3)) {
+        continue;
+      }
       assertWhole(volume, cutAndJoined(volume, axis, 2, 3));
     }
   }
@@ -72,7 +76,7 @@ class ConcatBlocksTest extends SparkTest {
   void randomPartsInEveryMode() {
     long seed = System.nanoTime();
     Random random = new Random(seed);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       for (int n = 0; n < 3; n++) {
         TestArray array =
             TestArray.volume(
@@ -173,7 +177,7 @@ class ConcatBlocksTest extends SparkTest {
     Dataset<Row> array = blocks(TestArray.matrix(ElementType.INT16, 10, 6, 4, 4));
     Dataset<Row> one = array.withColumn("sample", functions.lit(1));
     Dataset<Row> both = one.union(array.withColumn("sample", functions.lit(2)));
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -297,7 +297,7 @@ class SliceBlocksTest extends SparkTest {
     TestArray array = TestArray.matrix(ElementType.FLOAT64, 40, 36, 8, 9);
     Dataset<Row> a = npy(array, dir);
     String text = "9:15, 20::3";
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -333,7 +333,7 @@ class SliceBlocksTest extends SparkTest {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 40, 30, 7, 8);
     Dataset<Row> df = array.toDataFrame(spark, 3).drop("tag");
     String text = "33:5:-4, 3:22";
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

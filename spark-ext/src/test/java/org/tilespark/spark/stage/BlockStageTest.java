@@ -60,7 +60,7 @@ class BlockStageTest extends SparkTest {
     for (String axes : ORDERS.subList(0, operators)) {
       all = all.then(Permutation.parse(axes));
     }
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       Permutation expected = all;
       uncomposed(
           mode,
@@ -328,7 +328,7 @@ class BlockStageTest extends SparkTest {
 
   @Test
   void cachedJoinedReusedAndInSubqueries() {
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       uncomposed(
           mode,
           () -> {

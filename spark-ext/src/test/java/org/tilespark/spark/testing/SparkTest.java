@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkEnv;
@@ -38,6 +39,9 @@ import scala.Option;
  * every class that no Arrow, pinned or device byte is alive.
  */
 public abstract class SparkTest {
+  /** How often each test method asked for {@link #sampledModes}. */
+  private static final Map<String, Integer> CALLS = new ConcurrentHashMap<>();
+
   protected static SparkSession spark;
 
   @BeforeAll
@@ -138,6 +142,9 @@ public abstract class SparkTest {
     try {
       settings.forEach((key, value) -> spark.conf().set(key, value));
       body.run();
+    } catch (Error | RuntimeException e) {
+      e.addSuppressed(new IllegalStateException("failed under " + settings));
+      throw e;
     } finally {
       before.forEach(
           (key, value) -> {
@@ -158,6 +165,24 @@ public abstract class SparkTest {
     return Sampling.FULL
         ? List.of(mode(true, true), mode(true, false), mode(false, true), mode(false, false))
         : List.of(mode(true, true), mode(false, false));
+  }
+
+  /**
+   * One of {@link #executionModes}: each call of a test method gets the next, whatever ran before
+   * it; with {@code -Pfull} all.
+   */
+  protected static List<Map<String, String>> sampledModes() {
+    List<Map<String, String>> modes = executionModes();
+    if (Sampling.FULL) {
+      return modes;
+    }
+    String caller =
+        StackWalker.getInstance()
+            .walk(frames -> frames.skip(1).findFirst())
+            .map(frame -> frame.getClassName() + '.' + frame.getMethodName())
+            .orElseThrow();
+    int call = CALLS.merge(caller, 1, Integer::sum);
+    return List.of(modes.get(Math.floorMod(caller.hashCode() + call, modes.size())));
   }
 
   private static Map<String, String> mode(boolean adaptive, boolean codegen) {

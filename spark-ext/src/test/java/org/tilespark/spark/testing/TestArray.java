@@ -76,9 +76,7 @@ public record TestArray(
       cells.add(rows.size() % 5 == 4 ? null : tag(offset));
       rows.add(RowFactory.create(cells.toArray()));
     }
-    return spark
-        .createDataFrame(rows, schema().add("tag", DataTypes.StringType))
-        .repartition(partitions);
+    return SpreadRows.of(spark, rows, schema().add("tag", DataTypes.StringType), partitions);
   }
 
   /** The parts of this array in the given boxes as blocks, in this order, without {@code tag}. */
@@ -98,7 +96,7 @@ public record TestArray(
       }
       rows.add(RowFactory.create(cells.toArray()));
     }
-    return spark.createDataFrame(rows, schema()).repartition(partitions);
+    return SpreadRows.of(spark, rows, schema(), partitions);
   }
 
   /** Boxes of many sizes that tile this array, cut at random. */

@@ -259,7 +259,7 @@ public record TestField(int[] shape, double[] re, double[] im) {
       }
       rows.add(RowFactory.create(cells.toArray()));
     }
-    return spark.createDataFrame(rows, schema(type, isComplex)).repartition(3);
+    return SpreadRows.of(spark, rows, schema(type, isComplex), 3);
   }
 
   /** The volume that blocks hold, each element in one of them. */

@@ -154,7 +154,7 @@ public record TestProduct(ElementType type, int rows, int cols, double[] values)
   }
 
   public Dataset<Row> frame(SparkSession spark, List<Row> blocks, int partitions) {
-    return spark.createDataFrame(blocks, schema(type)).repartition(partitions);
+    return SpreadRows.of(spark, blocks, schema(type), partitions);
   }
 
   public Dataset<Row> frame(SparkSession spark, int blockRows, int blockCols) {

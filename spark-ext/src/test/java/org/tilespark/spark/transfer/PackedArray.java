@@ -17,6 +17,7 @@ import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.testing.SpreadRows;
 
 /**
  * An array of random bytes as packed blocks, ragged at the far edges, with further columns before,
@@ -104,7 +105,7 @@ record PackedArray(BlockKind kind, NpyType type, Shape extents, Shape blockShape
   }
 
   Dataset<Row> frame(SparkSession spark) {
-    return spark.createDataFrame(rows, schema()).repartition(3);
+    return SpreadRows.of(spark, rows, schema(), 3);
   }
 
   /** The cells of each block by its place; bytes as text. */

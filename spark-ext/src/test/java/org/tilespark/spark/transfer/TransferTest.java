@@ -179,7 +179,7 @@ class TransferTest extends SparkTest {
   void inEveryModeAndFromTheCache() {
     for (NpyType type : List.of(NpyType.COMPLEX64, NpyType.UINT8, NpyType.FLOAT64)) {
       for (PackedArray array : both(type)) {
-        for (Map<String, String> mode : executionModes()) {
+        for (Map<String, String> mode : sampledModes()) {
           with(mode, () -> assertComesBack(array, array.frame(spark)));
         }
         for (boolean offHeap : new boolean[] {false, true}) {
@@ -309,7 +309,7 @@ class TransferTest extends SparkTest {
   @Test
   void chainsWithOtherOperators() {
     Random random = new Random(5);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

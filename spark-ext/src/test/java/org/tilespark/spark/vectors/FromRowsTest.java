@@ -37,7 +37,7 @@ class FromRowsTest extends VectorTestBase {
   @TempDir static Path dir;
 
   static List<Map<String, String>> modes() {
-    return executionModes();
+    return sampledModes();
   }
 
   @ParameterizedTest
@@ -344,7 +344,8 @@ class FromRowsTest extends VectorTestBase {
             "WITH t AS (SELECT features AS f, id FROM vectors) SELECT * FROM"
                 + " matrix_from_rows(TABLE(t), columns => 'f', orderBy => 'id', cols => '5')",
             "SELECT * FROM matrix_from_rows(TABLE(SELECT * FROM matrix_to_rows(TABLE(SELECT * FROM"
-                + " matrix_from_rows(TABLE(vectors), 'features')), 'w')), 'w', orderBy => 'row')")) {
+                + " matrix_from_rows(TABLE(vectors), 'features')), 'w')), 'w', orderBy =>"
+                + " 'row')")) {
       assertEquals(expected, rows(spark.sql(call)), call);
     }
     assertTrue(
@@ -505,8 +506,8 @@ class FromRowsTest extends VectorTestBase {
     Dataset<Row> table =
         spark
             .sql(
-                "SELECT * FROM VALUES (0, 1F, 2F), (1, NULL, 4F), (2, 5F, FLOAT('NaN')), (3, 7F, 8F)"
-                    + " AS t(id, a, b)")
+                "SELECT * FROM VALUES (0, 1F, 2F), (1, NULL, 4F), (2, 5F, FLOAT('NaN')), (3, 7F,"
+                    + " 8F) AS t(id, a, b)")
             .coalesce(1);
     for (Dataset<Row> each : List.of(table, table.persist())) {
       List<String> names = List.of("a", "b");

@@ -30,7 +30,7 @@ class RaggedStripsTest extends VectorTestBase {
   private static final double MOST = 1e5; // of an element that is multiplied further
 
   static List<Map<String, String>> modes() {
-    return executionModes();
+    return sampledModes();
   }
 
   /** A matrix, and what its elements should be. */

@@ -29,7 +29,7 @@ class RowJobsTest extends VectorTestBase {
   private static volatile int kept; // rows below this id, of a table that changes
 
   static List<Map<String, String>> modes() {
-    return executionModes();
+    return sampledModes();
   }
 
   /** The jobs of a query that is planned anew. */

@@ -26,7 +26,7 @@ class ToRowsTest extends VectorTestBase {
   private static final RowOptions SMALL = RowOptions.defaults().withBlockRows(3);
 
   static List<Map<String, String>> modes() {
-    return executionModes();
+    return sampledModes();
   }
 
   private static List<String> vectors(Dataset<Row> rows) {

@@ -77,7 +77,7 @@ class VectorsOfMlTest extends VectorTestBase {
   }
 
   static List<Map<String, String>> modes() {
-    return executionModes();
+    return sampledModes();
   }
 
   private static Dataset<Row> table(Metadata metadata, Vector... vectors) {

@@ -50,7 +50,7 @@ class NpyReblockTest extends SparkTest {
     int rows = fortran ? ROWS : 7;
     int cols = fortran ? 70 : COLS;
     String filter = "row >= 7 or col >= 70";
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {
@@ -184,7 +184,7 @@ class NpyReblockTest extends SparkTest {
   @Test
   void aReblockBelowAFileIsLeftOut() {
     Path file = file("i4", ROWS, COLS);
-    for (Map<String, String> mode : executionModes()) {
+    for (Map<String, String> mode : sampledModes()) {
       with(
           mode,
           () -> {

@@ -1,0 +1,27 @@
+package org.tilespark.spark.testing;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/** Rows of tests in several partitions. */
+public final class SpreadRows {
+  private SpreadRows() {}
+
+  /**
+   * The rows in some order, in as many partitions as are asked for, but no more than the session
+   * has cores. No exchange makes the partitions: one for each query of each test would take half of
+   * their time.
+   */
+  public static Dataset<Row> of(
+      SparkSession spark, List<Row> rows, StructType schema, int partitions) {
+    List<Row> mixed = new ArrayList<>(rows);
+    Collections.shuffle(mixed, new Random(rows.size()));
+    return spark.createDataFrame(mixed, schema).coalesce(partitions);
+  }
+}
