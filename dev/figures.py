@@ -1,7 +1,4 @@
-"""Draws the pictures of README; dev/figures describes it.
-
-Backgrounds are transparent and texts of a middle grey, so that one file can be read on white and on black.
-"""
+"""Draws the pictures of README; dev/figures describes it."""
 
 import csv
 import sys
@@ -14,10 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
+from chart_colours import BACKGROUND, OTHERS, OURS, TEXT, save
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-GREY = "#7a828b"
-OURS = "#2f81f7"
-OTHERS = "#a8b0b8"
 
 plt.rcParams.update(
     {
@@ -25,13 +21,13 @@ plt.rcParams.update(
         "font.size": 11,
         "svg.fonttype": "none",
         "svg.hashsalt": "tilespark",
-        "text.color": GREY,
-        "axes.edgecolor": GREY,
-        "axes.labelcolor": GREY,
-        "axes.titlecolor": GREY,
-        "xtick.color": GREY,
-        "ytick.color": GREY,
-        "savefig.transparent": True,
+        "text.color": TEXT,
+        "axes.edgecolor": TEXT,
+        "axes.labelcolor": TEXT,
+        "axes.titlecolor": TEXT,
+        "xtick.color": TEXT,
+        "ytick.color": TEXT,
+        "savefig.facecolor": BACKGROUND,
     }
 )
 
@@ -102,7 +98,7 @@ def chart() -> Path:
     panels[-1, 0].set_xlabel("seconds, logarithmic scale; less is better")
     figure.tight_layout()
     file = DOCS / "images" / "times.svg"
-    figure.savefig(file, metadata={"Date": None})
+    save(figure, file)
     return file
 
 
@@ -130,7 +126,7 @@ def volume(directory: Path) -> Path:
             axes.set_xticks([-0.5, 0, 0.5])
         axes.set_ylabel("y, voxels" if extent is None else "cycles per voxel along y")
         bar = figure.colorbar(shown, ax=axes, orientation="horizontal", pad=0.2, fraction=0.05)
-        bar.outline.set_edgecolor(GREY)
+        bar.outline.set_edgecolor(TEXT)
     figure.tight_layout()
     file = DOCS / "images" / "volume.png"
     figure.savefig(file, dpi=100, metadata={"Software": None})

@@ -10,6 +10,8 @@ import sys
 import textwrap
 import tomllib
 
+import chart_colours
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "benchmarks"
 MOST_CLAIMS = 12  # of a page
@@ -128,19 +130,19 @@ class Claim:
         return "\n".join(lines) + "\n"
 
     def draw(self):
-        """Horizontal bars, readable on light and on dark pages."""
+        """Horizontal bars."""
         import matplotlib
 
         matplotlib.use("svg")
         from matplotlib import pyplot
 
-        grey = "#808080"
+        grey = chart_colours.TEXT
         pyplot.rcParams.update({"svg.hashsalt": self.name, "svg.fonttype": "none", "font.size": 11})
         pyplot.rcParams.update(dict.fromkeys(["text.color", "axes.labelcolor", "xtick.color", "ytick.color"], grey))
         cases = list(self.rows)[::-1]
         figure, axes = pyplot.subplots(figsize=(7.5, 0.7 + 0.42 * len(cases)), layout="constrained")
         ours = [not re.match(PEERS, case) for case in cases]
-        colors = ["#2a7fd4" if mine else "#b0b0b0" for mine in ours]
+        colors = [chart_colours.OURS if mine else chart_colours.OTHERS for mine in ours]
         values = [self._number(case) for case in cases]
         axes.barh(cases, values, color=colors, height=0.62)
         ends = []
@@ -157,7 +159,7 @@ class Claim:
         axes.set_xlabel(self.unit)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(grey)
-        figure.savefig(FIGURES / f"{self.name}.svg", transparent=True, metadata={"Date": None})
+        chart_colours.save(figure, FIGURES / f"{self.name}.svg")
         pyplot.close(figure)
 
 
@@ -187,7 +189,7 @@ def pages(all_claims):
 
 
 def check(all_claims):
-    """Fails if a figure has no case, a chart or a command is missing, or the page is another one."""
+    """Fails if a figure has no case, a chart or a command is missing, a chart is hard to read, or the page is another one."""
     script = (ROOT / "dev" / "bench").read_text(encoding="utf-8")
     benchmarks = re.findall(r"(?m)^(\S+) +(?:kernels|arrow|spark|soak)\.", script)
     for claim in all_claims.values():
@@ -203,6 +205,9 @@ def check(all_claims):
             sys.exit(f"dev/reproduce: {claim.file} has {list(claim.rows)}; expected {list(claim.patterns)}")
         if not (FIGURES / f"{claim.name}.svg").exists():
             sys.exit(f"dev/reproduce: {claim.name} has no picture; dev/reproduce --page draws it")
+    for chart in (ROOT / "docs" / "images" / "times.svg", *(FIGURES / f"{name}.svg" for name in all_claims)):
+        for fault in chart_colours.faults(chart):
+            sys.exit(f"dev/reproduce: {chart} {fault}")
     for file, text in pages(all_claims).items():
         if file.read_text(encoding="utf-8") != text:
             sys.exit(f"dev/reproduce: {file} is not what docs/benchmarks/*.csv say; dev/reproduce --page writes it")

@@ -22,6 +22,7 @@ import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.spark.cache.BlockCacheSerializer;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.runtime.ExecutorReport;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
@@ -74,7 +75,8 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
-      TileSparkConf.check(TileSparkConf.settings(context.conf()));
+      // Spark logs the trace and clients print it again: it is short.
+      ErrorBoundary.CALLS.run(() -> TileSparkConf.check(TileSparkConf.settings(context.conf())));
       isLocal = context.isLocal();
       if (isLocal) {
         LocalExecutor.start();
