@@ -82,13 +82,14 @@ class PublicApiTest {
     List<String> recorded = Files.readAllLines(RECORD);
     List<String> found = api();
     Path written = Files.write(Path.of("target/api.txt"), found);
+    String change =
+        "The public API is not as recorded. Gone, so that users' code breaks: %s. New: %s. If this"
+            + " is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s";
     assertEquals(
         recorded,
         found,
         () ->
-            ("The public API is not as recorded. Gone, so that users' code breaks: %s. New: %s. If"
-                 + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
-                .formatted(without(recorded, found), without(found, recorded), written, RECORD));
+            change.formatted(without(recorded, found), without(found, recorded), written, RECORD));
   }
 
   /** A member, a nested type's member, an argument of SQL: none of these goes unseen. */
