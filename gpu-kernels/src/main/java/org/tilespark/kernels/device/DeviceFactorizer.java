@@ -115,6 +115,17 @@ public final class DeviceFactorizer implements Factorizer {
                     (bytes, work) -> work.run()));
   }
 
+  /**
+   * The file of cuSOLVER on this machine, or why there is none, or no cuBLAS; and what helps. Opens
+   * no device, but a driver must be there, as {@link DeviceProbe} finds it.
+   *
+   * @param libraryPath as for {@link #find}
+   */
+  public static Availability<String> library(List<Path> libraryPath) {
+    Availability<String> cublas = LibCublas.load(libraryPath);
+    return cublas.isPresent() ? LibCusolver.load(libraryPath) : cublas;
+  }
+
   /** This one, whose calls use memory as {@code newRoom} lets them; closed with this. */
   public DeviceFactorizer within(Room newRoom) {
     return new DeviceFactorizer(engine, newRoom);

@@ -31,6 +31,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.runtime.BackendChoice;
 
 /**
  * The QR factorization of a tall matrix A by those of its strips: the algorithm TSQR of Demmel,
@@ -200,6 +201,7 @@ final class TallQr {
                 Math.toIntExact(k),
                 withStrips,
                 type,
+                BackendChoice.NOT_YET,
                 ScalaInterop.<Expression>seq(children)),
             BlockKind.VALUES,
             known.toMetadata()));
@@ -224,7 +226,12 @@ final class TallQr {
     block.add(Attributes.alias(size(width()), BlockKind.MATRIX.sizeColumns().get(1)));
     block.add(
         Attributes.alias(
-            new StripTriangle(own, ones, arguments(), ScalaInterop.<Expression>seq(strips.block())),
+            new StripTriangle(
+                own,
+                ones,
+                arguments(),
+                BackendChoice.NOT_YET,
+                ScalaInterop.<Expression>seq(strips.block())),
             BlockKind.VALUES,
             known.toMetadata()));
     strips.further().forEach(column -> block.add(Attributes.alias(column, column.name())));
