@@ -44,8 +44,7 @@ public final class FactorBlock extends FactorExpression {
   Object of(Block block, Dense matrix, InternalRow input) {
     FiniteCheck.check(block, matrix, spec, operator());
     return rows(
-        factorized(block, lapack -> new DenseFactors(lapack).of(spec, matrix)),
-        spec.result());
+        factorized(block, lapack -> new DenseFactors(lapack).of(spec, matrix)), spec.result());
   }
 
   /** The structs of factors. */

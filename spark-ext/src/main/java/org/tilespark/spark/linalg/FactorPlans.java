@@ -279,13 +279,7 @@ public final class FactorPlans {
 
   private StripSizes sizes() {
     return sizes.orElseGet(
-        () ->
-            StripSizes.of(
-                asDataset
-                    .apply(new OneRowRelation())
-                    .sparkSession()
-                    .sparkContext()
-                    .defaultParallelism()));
+        () -> StripSizes.of(asDataset.apply(new OneRowRelation()).sparkSession().sparkContext()));
   }
 
   /** This matrix, as FLOAT or DOUBLE. */
@@ -627,10 +621,7 @@ public final class FactorPlans {
         BlockArguments.of(whole.blocks(), whole.operator(), whole.extents(), Missing.ERROR);
     FactorBlock factors =
         new FactorBlock(
-            spec,
-            arguments,
-            BackendChoice.NOT_YET,
-            ScalaInterop.<Expression>seq(whole.block()));
+            spec, arguments, BackendChoice.NOT_YET, ScalaInterop.<Expression>seq(whole.block()));
     return generated(
         whole.plan(), whole.further(), factors, spec.result(), known, named, whole.operator());
   }

@@ -40,8 +40,7 @@ public final class PrincipalBlock extends FactorExpression {
   Object of(Block block, Dense matrix, InternalRow input) {
     double divisor = (Double) further(input);
     return FactorBlock.rows(
-        factorized(block, lapack -> factors(lapack, matrix, divisor)),
-        spec.result());
+        factorized(block, lapack -> factors(lapack, matrix, divisor)), spec.result());
   }
 
   private List<Factor> factors(Factorizer lapack, Dense matrix, double divisor) {

@@ -66,10 +66,7 @@ record StripSolve(String operator, LogicalPlan factor, BlockFrame a) {
     result.add(
         Attributes.alias(
             new SolvedBlock(
-                spec,
-                arguments,
-                BackendChoice.NOT_YET,
-                ScalaInterop.<Expression>seq(children)),
+                spec, arguments, BackendChoice.NOT_YET, ScalaInterop.<Expression>seq(children)),
             BlockKind.VALUES,
             metadata.toMetadata()));
     result.addAll(b.further().isEmpty() ? further : b.further());

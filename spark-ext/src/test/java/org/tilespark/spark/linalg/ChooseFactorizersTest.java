@@ -53,12 +53,13 @@ class ChooseFactorizersTest extends SparkTest {
     spark.conf().set(TileSparkConf.BACKEND.name(), "cpu");
     String onCpu = explained(lower.select("*"));
     assertTrue(onCpu.contains("backend=cpu -> " + host), onCpu);
-    assertFalse(onCpu.contains("backend=auto"), onCpu);
+    String optimized = optimized(lower.select("*"));
+    assertFalse(optimized.contains("backend=auto"), optimized);
   }
 
   @Test
   void explainTellsWhoFactorizesStrips() {
-    StripSizes small = new StripSizes(1, 1, 1 << 20);
+    StripSizes small = new StripSizes(1, 1, 1 << 20, 1 << 20);
     FactorPlans plans =
         new FactorPlans(
             plan(identity(40, 2)).analyzed(), small, ChooseFactorizersTest::frame, "test");
