@@ -86,6 +86,22 @@ def test_pca_by_products_and_by_triangles():
         np.testing.assert_allclose(found.scores.compute(), centered @ found.components.T, atol=1e-9)
 
 
+def test_pca_with_nan_gives_the_figures_of_java():
+    """The figures of numpy, which PrincipalPlansTest expects of Java's and SQL's pca of this matrix, too."""
+    i, j = np.indices((12, 3))
+    a = (i * 7 + j * 13 + i * j) % 11 - 4 + 0.25 * j
+    a[7, 1] = a[2, 2] = np.nan
+    found = ts.linalg.pca(ts.from_numpy(a, (5, 3)), 3, nan="mean")
+    values = np.array([13.286049976935665, 10.52239725518028, 6.7179791705359095])
+    np.testing.assert_allclose(found.explained_variance, values**2 / 11, rtol=1e-13)
+    components = [
+        [0.7019161878340161, 0.6768033596457286, -0.22192538752656632],
+        [0.5928443330900234, -0.38245575067681664, 0.7087052952372221],
+        [-0.3947774841345536, 0.6290189274946238, 0.6696909189125275],
+    ]
+    np.testing.assert_allclose(found.components, components, atol=1e-13)
+
+
 def test_pca_with_nan_and_whitened():
     a = np.random.default_rng(6).standard_normal((50, 4))
     a[3, 1] = np.nan

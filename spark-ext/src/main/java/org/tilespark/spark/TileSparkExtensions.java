@@ -10,6 +10,7 @@ import org.tilespark.spark.conf.SessionSettings;
 import org.tilespark.spark.exchange.PlannedExchanges;
 import org.tilespark.spark.functions.CommonTables;
 import org.tilespark.spark.functions.TableFunctions;
+import org.tilespark.spark.linalg.ChooseFactorizers;
 import org.tilespark.spark.multiply.rules.MapProducts;
 import org.tilespark.spark.multiply.rules.SimplifyMultiply;
 import org.tilespark.spark.multiply.rules.WatchPlaces;
@@ -63,6 +64,7 @@ public final class TileSparkExtensions
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ParquetBatches()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));
+    extensions.injectPreCBORule(ScalaInterop.function(ChooseFactorizers::new));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
     extensions.injectQueryStagePrepRule(

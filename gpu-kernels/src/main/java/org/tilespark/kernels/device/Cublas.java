@@ -7,10 +7,11 @@ import com.sun.jna.ptr.PointerByReference;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.IntSupplier;
-import jcuda.driver.JCudaDriver;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.device.library.CublasCall;
 import org.tilespark.kernels.device.library.CublasEnvironment;
 import org.tilespark.kernels.device.library.LibCublas;
 import org.tilespark.kernels.launch.Availability;
@@ -33,7 +34,7 @@ final class Cublas implements AutoCloseable {
   private static final int MOST_IDLE_HANDLES = 16;
 
   /**
-   * Workspace of a {@link DoubleCall}: NVIDIA's default for Hopper, the largest ("cuBLAS" 13.0,
+   * Workspace of a {@link CublasCall}: NVIDIA's default for Hopper, the largest ("cuBLAS" 13.0,
    * cublasSetWorkspace).
    */
   static final long WORKSPACE_BYTES = 32L << 20;
@@ -96,69 +97,61 @@ final class Cublas implements AutoCloseable {
       long c,
       DeviceBuffer workspace,
       CudaStream stream) {
-    device.enter();
-    long scratch = workspace.address(device, 0, strategy.workspaceBytes());
-    Handle handle = take();
-    boolean sound = false;
-    try {
-      begin(handle, stream, scratch, strategy.workspaceBytes());
-      int width = problem.type().bytes();
-      for (long p = 0; p < problem.k(); p += strategy.chunk()) {
-        long steps = Math.min(strategy.chunk(), problem.k() - p);
-        long fromA = a + (problem.a().transposed() ? p * problem.a().lead() : p) * width;
-        long fromB = b + (problem.b().transposed() ? p : p * problem.b().lead()) * width;
-        MultiplyProblem.Factors factors = problem.factorsFrom(p);
-        check(
-            stream.callByAddress(
-                address -> multiply(problem, handle, steps, fromA, fromB, c, factors)),
-            problem.batch().count() == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
-            problem::toString);
-      }
-      sound = true;
-    } finally {
-      if (sound) {
-        giveBack(handle);
-      } else {
-        LibCublas.cublasDestroy_v2(handle.library());
-      }
-    }
-  }
-
-  /** A call on column-major matrices of type double in device memory. */
-  @FunctionalInterface
-  interface DoubleCall {
-    /**
-     * Makes it.
-     *
-     * @param one the number 1, as a factor
-     * @param zero the number 0, likewise
-     * @return its status
-     */
-    int on(Pointer handle, Pointer one, Pointer zero);
+    int width = problem.type().bytes();
+    queue(
+        stream,
+        workspace.address(device, 0, strategy.workspaceBytes()),
+        strategy.workspaceBytes(),
+        handle -> {
+          for (long p = 0; p < problem.k(); p += strategy.chunk()) {
+            long steps = Math.min(strategy.chunk(), problem.k() - p);
+            long fromA = a + (problem.a().transposed() ? p * problem.a().lead() : p) * width;
+            long fromB = b + (problem.b().transposed() ? p : p * problem.b().lead()) * width;
+            MultiplyProblem.Factors factors = problem.factorsFrom(p);
+            check(
+                stream.callByAddress(
+                    address -> multiply(problem, handle, steps, fromA, fromB, c, factors)),
+                problem.batch().count() == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
+                problem::toString);
+          }
+        });
   }
 
   /**
    * Queues a call; returns before it is done.
    *
-   * @param name its name, for messages
    * @param workspace work area of at least {@link #WORKSPACE_BYTES} for work on {@code stream}
    */
-  void enqueue(String name, DoubleCall call, DeviceBuffer workspace, CudaStream stream) {
+  void enqueue(CublasCall call, DeviceBuffer workspace, CudaStream stream) {
+    queue(
+        stream,
+        workspace.address(device, 0, WORKSPACE_BYTES),
+        WORKSPACE_BYTES,
+        handle -> {
+          Memory words = handle.factors();
+          words.setDouble(Handle.ALPHA, 1);
+          words.setDouble(Handle.BETA, 0);
+          check(
+              stream.callByAddress(
+                  address ->
+                      call.calls()
+                          .on(
+                              handle.library(),
+                              words.share(Handle.ALPHA),
+                              words.share(Handle.BETA))),
+              call.name(),
+              () -> "");
+        });
+  }
+
+  /** Queues work with a handle, which is kept for others unless the work fails. */
+  private void queue(CudaStream stream, long scratch, long bytes, Consumer<Handle> work) {
     device.enter();
-    long scratch = workspace.address(device, 0, WORKSPACE_BYTES);
     Handle handle = take();
     boolean sound = false;
     try {
-      begin(handle, stream, scratch, WORKSPACE_BYTES);
-      Memory words = handle.factors();
-      words.setDouble(Handle.ALPHA, 1);
-      words.setDouble(Handle.BETA, 0);
-      check(
-          stream.callByAddress(
-              address ->
-                  call.on(handle.library(), words.share(Handle.ALPHA), words.share(Handle.BETA))),
-          name,
-          () -> "");
+      begin(handle, stream, scratch, bytes);
+      work.accept(handle);
       sound = true;
     } finally {
       if (sound) {
@@ -282,29 +275,8 @@ final class Cublas implements AutoCloseable {
     }
   }
 
-  /** Describes a call for the message of its failure. */
-  private interface Description {
-    String text();
-  }
-
-  private void check(int status, String call, Description description) {
-    if (status == LibCublas.CUBLAS_STATUS_SUCCESS) {
-      return;
-    }
-    if (status == LibCublas.CUBLAS_STATUS_ALLOC_FAILED) {
-      MemoryInfo memory = device.memoryInfo();
-      throw new DeviceOutOfMemoryException(
-          ("%s failed with CUBLAS_STATUS_ALLOC_FAILED: cuBLAS got no memory for itself,"
-                  + " %s of %s bytes free on %s")
-              .formatted(call, memory.freeBytes(), memory.totalBytes(), device.where()),
-          0,
-          memory.freeBytes());
-    }
-    // If the device itself is at fault, that is what the caller must know.
-    IntSupplier waited = JCudaDriver::cuCtxSynchronize;
-    device.check(waited.getAsInt(), "cuCtxSynchronize", "after " + call);
-    throw CudaFailure.ofLibrary(
-        call, status, LibCublas.statusName(status), description.text(), device.where());
+  private void check(int status, String call, Supplier<String> detail) {
+    device.check(LibCublas.STATUSES, status, call, detail);
   }
 
   /** Destroys the handles; nothing may be queued any more. */

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -16,6 +17,7 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.device.library.LibraryStatuses;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
@@ -226,6 +228,14 @@ public final class CudaDevice implements AutoCloseable {
     return counts;
   }
 
+  /**
+   * Device memory as the driver sees it, over all processes.
+   *
+   * @param freeBytes unused; memory that our pool holds for reuse does not count as free
+   * @param totalBytes all of the device's memory
+   */
+  public record MemoryInfo(long freeBytes, long totalBytes) {}
+
   /** Free and total memory of the device now. */
   public MemoryInfo memoryInfo() {
     enter();
@@ -371,6 +381,37 @@ public final class CudaDevice implements AutoCloseable {
     if (code != CUresult.CUDA_SUCCESS) {
       throw CudaFailure.of(call, code, launch, where());
     }
+  }
+
+  /**
+   * Throws the failure of a library's call unless {@code status} is success; that of the device, if
+   * the device itself is at fault.
+   *
+   * @param detail details of the request, or empty
+   */
+  void check(LibraryStatuses library, int status, String call, Supplier<String> detail) {
+    if (status == LibraryStatuses.SUCCESS) {
+      return;
+    }
+    String name = library.names().apply(status);
+    if (status == library.allocFailed()) {
+      MemoryInfo memory = memoryInfo();
+      String of = detail.get();
+      throw new DeviceOutOfMemoryException(
+          "%s failed with %s%s: %s got no memory for itself, %s of %s bytes free on %s"
+              .formatted(
+                  call,
+                  name,
+                  of.isEmpty() ? "" : " for " + of,
+                  library.library(),
+                  memory.freeBytes,
+                  memory.totalBytes,
+                  where()),
+          0,
+          memory.freeBytes);
+    }
+    check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize", "after " + call);
+    throw CudaFailure.ofLibrary(call, status, name, detail.get(), where());
   }
 
   /** The device, for messages. */

@@ -238,21 +238,7 @@ final class Cufft implements AutoCloseable {
   }
 
   private void check(int status, String call, String detail) {
-    if (status == LibCufft.CUFFT_SUCCESS) {
-      return;
-    }
-    if (status == LibCufft.CUFFT_ALLOC_FAILED) {
-      MemoryInfo memory = device.memoryInfo();
-      throw new DeviceOutOfMemoryException(
-          ("%s failed with CUFFT_ALLOC_FAILED: cuFFT got no memory for the tables of %s,"
-                  + " %s of %s bytes free on %s")
-              .formatted(call, detail, memory.freeBytes(), memory.totalBytes(), device.where()),
-          0,
-          memory.freeBytes());
-    }
-    // If the device itself is at fault, that is what the caller must know.
-    device.check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize", "after " + call);
-    throw CudaFailure.ofLibrary(call, status, LibCufft.statusName(status), detail, device.where());
+    device.check(LibCufft.STATUSES, status, call, () -> detail);
   }
 
   /** Destroys the plans; nothing may be queued any more. */

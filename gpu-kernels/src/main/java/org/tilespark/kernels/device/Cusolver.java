@@ -6,12 +6,13 @@ import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntSupplier;
 import java.util.function.LongToIntFunction;
-import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.ResourceException;
-import org.tilespark.kernels.device.library.LibCublas;
+import org.tilespark.kernels.device.library.CusolverRoutine;
+import org.tilespark.kernels.device.library.CusolverRoutine.Handle;
+import org.tilespark.kernels.device.library.CusolverRoutine.Work;
 import org.tilespark.kernels.device.library.LibCusolver;
 import org.tilespark.kernels.launch.Availability;
 
@@ -25,17 +26,8 @@ final class Cusolver implements AutoCloseable {
   /** Most handles kept for reuse: few tasks factorise large matrices at one moment. */
   private static final int MOST_IDLE_HANDLES = 4;
 
-  private static final int TYPE = LibCusolver.CUDA_R_64F;
-
   private final CudaDevice device;
   private final IdleHandles<Handle> idle = new IdleHandles<>(MOST_IDLE_HANDLES);
-
-  private record Handle(Pointer library, Pointer params) {
-    void destroy() {
-      LibCusolver.cusolverDnDestroyParams(params);
-      LibCusolver.cusolverDnDestroy(library);
-    }
-  }
 
   private Cusolver(CudaDevice device) {
     this.device = device;
@@ -108,8 +100,8 @@ final class Cusolver implements AutoCloseable {
   }
 
   /**
-   * Routines on column-major matrices of type double without gaps between columns, by one thread.
-   * First it is asked for the bytes of work areas, then {@link #begin} gives it what it works with.
+   * Routines by one thread. First it is asked for the bytes of work areas, then {@link #begin}
+   * gives it what it works with.
    */
   final class Session implements AutoCloseable {
     private final Handle handle;
@@ -166,408 +158,35 @@ final class Cusolver implements AutoCloseable {
       return infoPlace(given);
     }
 
-    private long infoAddress() {
-      return area.address(device, infoPlace(), Integer.BYTES);
-    }
-
-    private long areaAddress() {
-      return area.address(device, 0, given.device());
-    }
-
-    /** geqrf of (m, n). */
-    Areas geqrf(int m, int n) {
-      return asked(
-          "cusolverDnXgeqrf_bufferSize",
-          m,
-          n,
-          (onDevice, onHost) ->
-              LibCusolver.cusolverDnXgeqrf_bufferSize(
-                  handle.library(),
-                  handle.params(),
-                  m,
-                  n,
-                  TYPE,
-                  0,
-                  m,
-                  TYPE,
-                  0,
-                  TYPE,
-                  onDevice,
-                  onHost));
-    }
-
-    /**
-     * Queues geqrf.
-     *
-     * @param a (m, n)
-     * @param tau min(m, n) doubles
-     */
-    void geqrf(int m, int n, DeviceBuffer a, DeviceBuffer tau) {
-      long matrix = address(a, m, n);
-      long scales = address(tau, Math.min(m, n), 1);
-      queue(
-          "cusolverDnXgeqrf",
-          of(m, n),
-          ignored ->
-              LibCusolver.cusolverDnXgeqrf(
-                  handle.library(),
-                  handle.params(),
-                  m,
-                  n,
-                  TYPE,
-                  matrix,
-                  m,
-                  TYPE,
-                  scales,
-                  TYPE,
-                  areaAddress(),
-                  given.device(),
-                  hostArea,
-                  given.host(),
-                  infoAddress()));
-    }
-
-    /** orgqr of the first k columns of m rows. */
-    Areas orgqr(int m, int k) {
-      IntByReference doubles = new IntByReference();
-      check(
-          LibCusolver.cusolverDnDorgqr_bufferSize(handle.library(), m, k, k, 0, m, 0, doubles),
-          "cusolverDnDorgqr_bufferSize",
-          of(m, k));
-      return new Areas((long) doubles.getValue() * Double.BYTES, 0);
-    }
-
-    /** Queues orgqr: the first k columns of {@code a} (m, k or more) become those of Q. */
-    void orgqr(int m, int k, DeviceBuffer a, DeviceBuffer tau) {
-      long matrix = address(a, m, k);
-      long scales = address(tau, k, 1);
-      int doubles = (int) Math.min(Integer.MAX_VALUE, given.device() / Double.BYTES);
-      queue(
-          "cusolverDnDorgqr",
-          of(m, k),
-          ignored ->
-              LibCusolver.cusolverDnDorgqr(
-                  handle.library(),
-                  m,
-                  k,
-                  k,
-                  matrix,
-                  m,
-                  scales,
-                  areaAddress(),
-                  doubles,
-                  infoAddress()));
-    }
-
-    /**
-     * gesvd of (m, n), where m is at least n.
-     *
-     * @param job 'S' or 'N'
-     */
-    Areas gesvd(char job, int m, int n) {
-      requireTall(m, n);
-      return asked(
-          "cusolverDnXgesvd_bufferSize",
-          m,
-          n,
-          (onDevice, onHost) ->
-              LibCusolver.cusolverDnXgesvd_bufferSize(
-                  handle.library(),
-                  handle.params(),
-                  (byte) job,
-                  (byte) job,
-                  m,
-                  n,
-                  TYPE,
-                  0,
-                  m,
-                  TYPE,
-                  0,
-                  TYPE,
-                  0,
-                  m,
-                  TYPE,
-                  0,
-                  n,
-                  TYPE,
-                  onDevice,
-                  onHost));
-    }
-
-    /**
-     * Queues gesvd, which overwrites {@code a}.
-     *
-     * @param a (m, n)
-     * @param s n doubles
-     * @param u gets (m, n), if the job is 'S'
-     * @param vt gets (n, n), likewise
-     */
-    void gesvd(
-        char job, int m, int n, DeviceBuffer a, DeviceBuffer s, DeviceBuffer u, DeviceBuffer vt) {
-      requireTall(m, n);
-      boolean vectors = job == 'S';
-      long matrix = address(a, m, n);
-      long values = address(s, n, 1);
-      long left = vectors ? address(u, m, n) : 0;
-      long right = vectors ? address(vt, n, n) : 0;
-      queue(
-          "cusolverDnXgesvd",
-          of(m, n),
-          ignored ->
-              LibCusolver.cusolverDnXgesvd(
-                  handle.library(),
-                  handle.params(),
-                  (byte) job,
-                  (byte) job,
-                  m,
-                  n,
-                  TYPE,
-                  matrix,
-                  m,
-                  TYPE,
-                  values,
-                  TYPE,
-                  left,
-                  m,
-                  TYPE,
-                  right,
-                  n,
-                  TYPE,
-                  areaAddress(),
-                  given.device(),
-                  hostArea,
-                  given.host(),
-                  infoAddress()));
-    }
-
-    private void requireTall(int m, int n) {
-      if (m < n) {
-        throw new IllegalArgumentException("gesvd of %s x %s; expected m >= n".formatted(m, n));
-      }
-    }
-
-    /** syevd of the upper triangle of (n, n). */
-    Areas syevd(int job, int n) {
-      return asked(
-          "cusolverDnXsyevd_bufferSize",
-          n,
-          n,
-          (onDevice, onHost) ->
-              LibCusolver.cusolverDnXsyevd_bufferSize(
-                  handle.library(),
-                  handle.params(),
-                  job,
-                  LibCublas.CUBLAS_FILL_MODE_UPPER,
-                  n,
-                  TYPE,
-                  0,
-                  n,
-                  TYPE,
-                  0,
-                  TYPE,
-                  onDevice,
-                  onHost));
-    }
-
-    /**
-     * Queues syevd; vectors get to the columns of {@code a}.
-     *
-     * @param values n doubles
-     */
-    void syevd(int job, int n, DeviceBuffer a, DeviceBuffer values) {
-      long matrix = address(a, n, n);
-      long w = address(values, n, 1);
-      queue(
-          "cusolverDnXsyevd",
-          of(n, n),
-          ignored ->
-              LibCusolver.cusolverDnXsyevd(
-                  handle.library(),
-                  handle.params(),
-                  job,
-                  LibCublas.CUBLAS_FILL_MODE_UPPER,
-                  n,
-                  TYPE,
-                  matrix,
-                  n,
-                  TYPE,
-                  w,
-                  TYPE,
-                  areaAddress(),
-                  given.device(),
-                  hostArea,
-                  given.host(),
-                  infoAddress()));
-    }
-
-    /** syevdx of the upper triangle of (n, n) for the k largest values, with vectors. */
-    Areas syevdx(int n, int k) {
-      try (Memory bounds = zeros()) {
-        return asked(
-            "cusolverDnXsyevdx_bufferSize",
-            n,
-            k,
-            (onDevice, onHost) ->
-                LibCusolver.cusolverDnXsyevdx_bufferSize(
-                    handle.library(),
-                    handle.params(),
-                    LibCusolver.CUSOLVER_EIG_MODE_VECTOR,
-                    LibCusolver.CUSOLVER_EIG_RANGE_I,
-                    LibCublas.CUBLAS_FILL_MODE_UPPER,
-                    n,
-                    TYPE,
-                    0,
-                    n,
-                    bounds,
-                    bounds,
-                    n - k + 1L,
-                    n,
-                    new LongByReference(),
-                    TYPE,
-                    0,
-                    TYPE,
-                    onDevice,
-                    onHost));
-      }
-    }
-
-    /**
-     * Runs syevdx, done on return; vectors get to the first k columns of {@code a}.
-     *
-     * @param values n doubles, of which the first k are written
-     * @return count of values that were found
-     */
-    long syevdx(int n, int k, DeviceBuffer a, DeviceBuffer values) {
-      long matrix = address(a, n, n);
-      long w = address(values, n, 1);
-      try (Memory bounds = zeros();
-          Memory found = zeros()) {
-        queue(
-            "cusolverDnXsyevdx",
-            of(n, k),
-            ignored ->
-                LibCusolver.cusolverDnXsyevdx(
-                    handle.library(),
-                    handle.params(),
-                    LibCusolver.CUSOLVER_EIG_MODE_VECTOR,
-                    LibCusolver.CUSOLVER_EIG_RANGE_I,
-                    LibCublas.CUBLAS_FILL_MODE_UPPER,
-                    n,
-                    TYPE,
-                    matrix,
-                    n,
-                    bounds,
-                    bounds,
-                    n - k + 1L,
-                    n,
-                    found,
-                    TYPE,
-                    w,
-                    TYPE,
-                    areaAddress(),
-                    given.device(),
-                    hostArea,
-                    given.host(),
-                    infoAddress()));
-        stream.synchronize();
-        return found.getLong(0);
-      }
-    }
-
-    private Memory zeros() {
-      Memory zeros = new Memory(Long.BYTES);
-      zeros.clear();
-      return zeros;
-    }
-
-    /** potrf of the upper triangle of (n, n). */
-    Areas potrf(int n) {
-      return asked(
-          "cusolverDnXpotrf_bufferSize",
-          n,
-          n,
-          (onDevice, onHost) ->
-              LibCusolver.cusolverDnXpotrf_bufferSize(
-                  handle.library(),
-                  handle.params(),
-                  LibCublas.CUBLAS_FILL_MODE_UPPER,
-                  n,
-                  TYPE,
-                  0,
-                  n,
-                  TYPE,
-                  onDevice,
-                  onHost));
-    }
-
-    /** Queues potrf. */
-    void potrf(int n, DeviceBuffer a) {
-      long matrix = address(a, n, n);
-      queue(
-          "cusolverDnXpotrf",
-          of(n, n),
-          ignored ->
-              LibCusolver.cusolverDnXpotrf(
-                  handle.library(),
-                  handle.params(),
-                  LibCublas.CUBLAS_FILL_MODE_UPPER,
-                  n,
-                  TYPE,
-                  matrix,
-                  n,
-                  TYPE,
-                  areaAddress(),
-                  given.device(),
-                  hostArea,
-                  given.host(),
-                  infoAddress()));
-    }
-
-    /** getrf of (n, n). */
-    Areas getrf(int n) {
-      return asked(
-          "cusolverDnXgetrf_bufferSize",
-          n,
-          n,
-          (onDevice, onHost) ->
-              LibCusolver.cusolverDnXgetrf_bufferSize(
-                  handle.library(), handle.params(), n, n, TYPE, 0, n, TYPE, onDevice, onHost));
-    }
-
-    /**
-     * Queues getrf.
-     *
-     * @param pivots gets n longs
-     */
-    void getrf(int n, DeviceBuffer a, DeviceBuffer pivots) {
-      long matrix = address(a, n, n);
-      long places = address(pivots, n, 1);
-      queue(
-          "cusolverDnXgetrf",
-          of(n, n),
-          ignored ->
-              LibCusolver.cusolverDnXgetrf(
-                  handle.library(),
-                  handle.params(),
-                  n,
-                  n,
-                  TYPE,
-                  matrix,
-                  n,
-                  places,
-                  TYPE,
-                  areaAddress(),
-                  given.device(),
-                  hostArea,
-                  given.host(),
-                  infoAddress()));
-    }
-
-    private Areas asked(String call, int rows, int cols, Question question) {
+    /** The work areas of a routine. */
+    Areas areas(CusolverRoutine routine) {
       LongByReference onDevice = new LongByReference();
       LongByReference onHost = new LongByReference();
-      check(question.ask(onDevice, onHost), call, of(rows, cols));
+      check(
+          routine.question().ask(handle, onDevice, onHost),
+          routine.name() + "_bufferSize",
+          routine.size());
       return new Areas(onDevice.getValue(), onHost.getValue());
+    }
+
+    /**
+     * Queues a routine.
+     *
+     * @param operands in the order of the routine, of its sizes or larger
+     */
+    void queue(CusolverRoutine routine, DeviceBuffer... operands) {
+      List<Long> at = new ArrayList<>();
+      for (int i = 0; i < routine.operands().size(); i++) {
+        at.add(operands[i].address(device, 0, routine.operands().get(i) * Double.BYTES));
+      }
+      Work work =
+          new Work(
+              area.address(device, 0, given.device()),
+              given.device(),
+              hostArea,
+              given.host(),
+              area.address(device, infoPlace(), Integer.BYTES));
+      queue(routine.name(), routine.size(), ignored -> routine.call().queue(handle, at, work));
     }
 
     private void queue(String call, String detail, LongToIntFunction made) {
@@ -578,11 +197,6 @@ final class Cusolver implements AutoCloseable {
       } finally {
         sound &= done;
       }
-    }
-
-    /** The address of rows x cols numbers of 8 bytes, which must fit the buffer. */
-    private long address(DeviceBuffer buffer, int rows, int cols) {
-      return buffer.address(device, 0, (long) rows * cols * Double.BYTES);
     }
 
     /** Keeps the handle for others, unless a routine failed. */
@@ -598,34 +212,8 @@ final class Cusolver implements AutoCloseable {
     }
   }
 
-  /** Asks for the bytes of work areas. */
-  @FunctionalInterface
-  private interface Question {
-    int ask(LongByReference onDevice, LongByReference onHost);
-  }
-
-  private static String of(int rows, int cols) {
-    return rows + " x " + cols;
-  }
-
   private void check(int status, String call, String detail) {
-    if (status == LibCusolver.CUSOLVER_STATUS_SUCCESS) {
-      return;
-    }
-    if (status == LibCusolver.CUSOLVER_STATUS_ALLOC_FAILED) {
-      MemoryInfo memory = device.memoryInfo();
-      throw new DeviceOutOfMemoryException(
-          ("%s failed with CUSOLVER_STATUS_ALLOC_FAILED: cuSOLVER got no memory for itself,"
-                  + " %s of %s bytes free on %s")
-              .formatted(call, memory.freeBytes(), memory.totalBytes(), device.where()),
-          0,
-          memory.freeBytes());
-    }
-    // If the device itself is at fault, that is what the caller must know.
-    IntSupplier waited = JCudaDriver::cuCtxSynchronize;
-    device.check(waited.getAsInt(), "cuCtxSynchronize", "after " + call);
-    throw CudaFailure.ofLibrary(
-        call, status, LibCusolver.statusName(status), detail, device.where());
+    device.check(LibCusolver.STATUSES, status, call, () -> detail);
   }
 
   /** Destroys the handles; nothing may be queued any more. */

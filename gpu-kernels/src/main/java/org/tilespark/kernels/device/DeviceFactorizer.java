@@ -1,18 +1,17 @@
 package org.tilespark.kernels.device;
 
+import com.sun.jna.ptr.LongByReference;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.SplittableRandom;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.Cusolver.Areas;
 import org.tilespark.kernels.device.Cusolver.Session;
+import org.tilespark.kernels.device.library.CusolverRoutine;
 import org.tilespark.kernels.device.library.LibCublas;
 import org.tilespark.kernels.device.library.LibCusolver;
+import org.tilespark.kernels.factor.FactorChecks;
 import org.tilespark.kernels.factor.FactorSizes;
 import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.kernels.factor.Magnitudes;
@@ -21,9 +20,6 @@ import org.tilespark.kernels.factor.RefusedException;
 import org.tilespark.kernels.factor.Triangle;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.transpose.TransposeProblem;
-import org.tilespark.layout.Permutation;
-import org.tilespark.layout.Shape;
 
 /**
  * Factorises on a device, by cuSOLVER. A matrix goes up, its factors come down, and the device has
@@ -36,8 +32,7 @@ import org.tilespark.layout.Shape;
  * library cannot do a matrix: there is no memory, a call fails, an iteration does not converge, the
  * elements are so large or small that their squares might overflow or vanish, or the factors are
  * not those of the matrix. That is looked at with a random vector x: whether Q (R x) is A x, and
- * Q^T (Q x) is x (R. Freivalds, Probabilistic machines can use less running time, 1977). It takes a
- * few passes over the matrix.
+ * Q^T (Q x) is x ({@link FactorChecks}). It takes a few passes over the matrix.
  */
 public final class DeviceFactorizer implements Factorizer {
   /**
@@ -47,9 +42,6 @@ public final class DeviceFactorizer implements Factorizer {
    */
   public static final int LEAST_SIDE = 512;
 
-  /** Times the longer side and epsilon, the error of LAPACK's factors that tests allow, too. */
-  private static final double ALLOWED = 10;
-
   /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
   private static final long STAGING_BYTES = 8L << 20;
 
@@ -58,9 +50,6 @@ public final class DeviceFactorizer implements Factorizer {
 
   /** The device rounds each buffer up to whole 256 bytes; a call has fewer than ten. */
   private static final long ROUNDING_BYTES = 10 * 256;
-
-  private static final double EPSILON = Math.ulp(1.0);
-  private static final long SEED = 20_261_129;
 
   private final Engine engine;
   private final Room room;
@@ -77,7 +66,7 @@ public final class DeviceFactorizer implements Factorizer {
   }
 
   /** Resources that all calls share. */
-  private record Engine(
+  record Engine(
       CudaDevice device,
       DeviceTransposer transposer,
       Cusolver cusolver,
@@ -115,6 +104,17 @@ public final class DeviceFactorizer implements Factorizer {
                     (bytes, work) -> work.run()));
   }
 
+  /**
+   * The file of cuSOLVER on this machine, or why there is none, or no cuBLAS; and what helps. Opens
+   * no device, but a driver must be there, as {@link DeviceProbe} finds it.
+   *
+   * @param libraryPath as for {@link #find}
+   */
+  public static Availability<String> library(List<Path> libraryPath) {
+    Availability<String> cublas = LibCublas.load(libraryPath);
+    return cublas.isPresent() ? LibCusolver.load(libraryPath) : cublas;
+  }
+
   /** This one, whose calls use memory as {@code newRoom} lets them; closed with this. */
   public DeviceFactorizer within(Room newRoom) {
     return new DeviceFactorizer(engine, newRoom);
@@ -130,13 +130,14 @@ public final class DeviceFactorizer implements Factorizer {
   /**
    * Runs the steps of one call.
    *
-   * @param asked the work areas
+   * @param routines the routines that the steps call
    * @param doubles numbers of 8 bytes in the buffers that the steps take
    * @param longest length of the longest vector
    */
-  private void run(Function<Session, Areas> asked, long doubles, int longest, Consumer<Run> steps) {
+  private void run(
+      List<CusolverRoutine> routines, long doubles, int longest, Consumer<FactorRun> steps) {
     try (Session session = engine.cusolver().session()) {
-      Areas areas = asked.apply(session);
+      Areas areas = routines.stream().map(session::areas).reduce(Areas.NONE, Areas::max);
       long bytes =
           (doubles + 2L * longest) * Double.BYTES
               + Session.deviceBytes(areas)
@@ -149,7 +150,8 @@ public final class DeviceFactorizer implements Factorizer {
             try (PinnedBuffer first = engine.staging().take(stagingBytes);
                 PinnedBuffer second = engine.staging().take(stagingBytes);
                 CudaStream stream = engine.device().newStream();
-                Run run = new Run(session, stream, new PinnedBuffer[] {first, second})) {
+                FactorRun run =
+                    new FactorRun(engine, session, stream, new PinnedBuffer[] {first, second})) {
               run.begin(areas, longest);
               steps.accept(run);
             }
@@ -162,276 +164,6 @@ public final class DeviceFactorizer implements Factorizer {
       }
       throw new RefusedException(e);
     }
-  }
-
-  /** A call's stream, and its buffers, which are closed with it. */
-  private final class Run implements AutoCloseable {
-    private final Session session;
-    private final CudaStream stream;
-    private final PinnedBuffer[] pinned;
-    private final Deque<DeviceBuffer> owned = new ArrayDeque<>(); // the last first
-    private DeviceBuffer area;
-    private DeviceBuffer blasArea;
-    private DeviceBuffer in; // a vector
-    private DeviceBuffer out; // another one
-
-    Run(Session session, CudaStream stream, PinnedBuffer[] pinned) {
-      this.session = session;
-      this.stream = stream;
-      this.pinned = pinned;
-    }
-
-    void begin(Areas areas, int longest) {
-      area = bytes(Session.deviceBytes(areas));
-      blasArea = bytes(Cublas.WORKSPACE_BYTES);
-      in = doubles(longest);
-      out = doubles(longest);
-      session.begin(stream, area, areas);
-    }
-
-    private DeviceBuffer bytes(long bytes) {
-      DeviceBuffer made = engine.device().allocate(bytes, stream);
-      owned.push(made);
-      return made;
-    }
-
-    DeviceBuffer doubles(long count) {
-      return bytes(Math.multiplyExact(count, (long) Double.BYTES));
-    }
-
-    void upload(HostMemory from, DeviceBuffer to) {
-      RowTransfer.whole(from.bytes()).upload(from, to, stream, pinned);
-    }
-
-    /** Fills {@code to} from the start of {@code from}; done on return. */
-    void download(DeviceBuffer from, HostMemory to) {
-      RowTransfer.whole(to.bytes()).download(from, to, stream, pinned);
-    }
-
-    double[] download(DeviceBuffer from, int count) {
-      double[] values = new double[count];
-      download(from, HostMemory.ofArray(values));
-      return values;
-    }
-
-    /** Queues the transposition of {@code from} (rows, cols), row-major. */
-    void transpose(int rows, int cols, DeviceBuffer from, DeviceBuffer to) {
-      TransposeProblem problem =
-          new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), Double.BYTES);
-      engine.transposer().enqueue(problem, from, 0, to, 0, stream);
-    }
-
-    /**
-     * Waits for a routine, and gives its {@code info}, 0 or more.
-     *
-     * @throws RefusedException if the routine did not accept an argument
-     */
-    int info(String routine) {
-      long[] word = new long[1];
-      RowTransfer.whole(Long.BYTES)
-          .download(area, session.infoPlace(), HostMemory.ofArray(word), stream, pinned);
-      int info = (int) word[0]; // the low half
-      if (info < 0) {
-        throw new RefusedException(
-            "Argument %d of cuSOLVER's %s is wrong; please report this".formatted(-info, routine));
-      }
-      return info;
-    }
-
-    /**
-     * Waits for an iteration.
-     *
-     * @throws RefusedException if it did not converge
-     */
-    void requireConverged(String routine) {
-      int info = info(routine);
-      if (info != 0) {
-        throw new RefusedException(
-            "cuSOLVER's %s did not converge (info %d)".formatted(routine, info));
-      }
-    }
-
-    /** The elements of the diagonal of (n, n). */
-    double[] diagonal(int n, DeviceBuffer matrix) {
-      double[] values = new double[n];
-      HostMemory to = HostMemory.ofArray(values);
-      HostMemory buffer = pinned[0].memory().slice(0, to.bytes());
-      stream.downloadRows(
-          matrix, 0, (n + 1L) * Double.BYTES, buffer, Double.BYTES, Double.BYTES, n);
-      stream.synchronize();
-      buffer.copyTo(to);
-      return values;
-    }
-
-    /** The product of a column-major matrix of (rows, cols) and a vector. */
-    double[] times(DeviceBuffer matrix, int rows, int cols, double[] x) {
-      return product(LibCublas.CUBLAS_OP_N, matrix, rows, cols, x);
-    }
-
-    /** The product of its transpose and a vector. */
-    double[] transposeTimes(DeviceBuffer matrix, int rows, int cols, double[] x) {
-      return product(LibCublas.CUBLAS_OP_T, matrix, rows, cols, x);
-    }
-
-    private double[] product(int operation, DeviceBuffer matrix, int rows, int cols, double[] x) {
-      upload(HostMemory.ofArray(x), in);
-      long a = address(matrix, (long) rows * cols);
-      engine
-          .cublas()
-          .enqueue(
-              "cublasDgemv",
-              (handle, one, zero) ->
-                  LibCublas.cublasDgemv_v2_64(
-                      handle,
-                      operation,
-                      rows,
-                      cols,
-                      one,
-                      a,
-                      rows,
-                      address(in, Math.max(rows, cols)),
-                      1,
-                      zero,
-                      address(out, Math.max(rows, cols)),
-                      1),
-              blasArea,
-              stream);
-      return download(out, operation == LibCublas.CUBLAS_OP_N ? rows : cols);
-    }
-
-    /** The product of a symmetric matrix (n, n), whose upper triangle is read, and a vector. */
-    double[] symmetricTimes(DeviceBuffer matrix, int n, double[] x) {
-      upload(HostMemory.ofArray(x), in);
-      long a = address(matrix, (long) n * n);
-      engine
-          .cublas()
-          .enqueue(
-              "cublasDsymv",
-              (handle, one, zero) ->
-                  LibCublas.cublasDsymv_v2_64(
-                      handle,
-                      LibCublas.CUBLAS_FILL_MODE_UPPER,
-                      n,
-                      one,
-                      a,
-                      n,
-                      address(in, n),
-                      1,
-                      zero,
-                      address(out, n),
-                      1),
-              blasArea,
-              stream);
-      return download(out, n);
-    }
-
-    /** Queues the solution of a triangular system in place of {@code b} (n, sides), row-major. */
-    void solve(Triangle triangle, int n, int sides, DeviceBuffer t, DeviceBuffer b) {
-      long matrix = address(t, (long) n * n);
-      long right = address(b, (long) n * sides);
-      // X^T op(T)^T = B^T, where BLAS sees T^T, B^T and X^T.
-      engine
-          .cublas()
-          .enqueue(
-              "cublasDtrsm",
-              (handle, one, zero) ->
-                  LibCublas.cublasDtrsm_v2_64(
-                      handle,
-                      LibCublas.CUBLAS_SIDE_RIGHT,
-                      triangle.isLower()
-                          ? LibCublas.CUBLAS_FILL_MODE_UPPER
-                          : LibCublas.CUBLAS_FILL_MODE_LOWER,
-                      triangle.isTransposed() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N,
-                      triangle.hasUnitDiagonal()
-                          ? LibCublas.CUBLAS_DIAG_UNIT
-                          : LibCublas.CUBLAS_DIAG_NON_UNIT,
-                      sides,
-                      n,
-                      one,
-                      matrix,
-                      n,
-                      right,
-                      sides),
-              blasArea,
-              stream);
-    }
-
-    private long address(DeviceBuffer buffer, long count) {
-      return buffer.address(engine.device(), 0, Math.multiplyExact(count, (long) Double.BYTES));
-    }
-
-    /**
-     * Checks that columns are orthonormal.
-     *
-     * @param matrix column-major (rows, cols)
-     */
-    void requireOrthonormal(String what, DeviceBuffer matrix, int rows, int cols) {
-      double[] x = random(cols);
-      double[] found = transposeTimes(matrix, rows, cols, times(matrix, rows, cols, x));
-      requireNear(what, x, found, ALLOWED * Math.max(rows, cols) * EPSILON);
-    }
-
-    @Override
-    public void close() {
-      while (!owned.isEmpty()) {
-        owned.pop().close();
-      }
-    }
-  }
-
-  // ---- checks
-
-  /** Numbers between -1 and 1, the same in each call: so are its refusals. */
-  private static double[] random(int count) {
-    return new SplittableRandom(SEED).doubles(count, -1, 1).toArray();
-  }
-
-  /** Checks a length; false for NaN, too. */
-  private static void requireNear(String what, double[] expected, double[] found, double allowed) {
-    double squares = 0;
-    for (int i = 0; i < expected.length; i++) {
-      double difference = expected[i] - found[i];
-      squares += difference * difference;
-    }
-    double error = Math.sqrt(squares);
-    if (!(error <= allowed)) {
-      throw new RefusedException(
-          "cuSOLVER's %s err by %.3g; expected up to %.3g".formatted(what, error, allowed));
-    }
-  }
-
-  /** Checks the sum of the squares of singular values or eigenvalues, which is the matrix's. */
-  private static void requireNorm(String what, HostMemory values, double norm, int longest) {
-    double squares = 0;
-    for (long i = 0; i < values.bytes() / Double.BYTES; i++) {
-      double value = FactorSizes.get(values, i);
-      squares += value * value;
-    }
-    double[] expected = {norm};
-    double[] found = {Math.sqrt(squares)};
-    requireNear(what, expected, found, ALLOWED * longest * EPSILON * norm);
-  }
-
-  private static void requireFinite(String what, double[] values) {
-    for (double value : values) {
-      if (!(Math.abs(value) <= Double.MAX_VALUE)) {
-        throw new RefusedException(
-            "cuSOLVER's %s have elements that are not finite".formatted(what));
-      }
-    }
-  }
-
-  private static double moderate(Magnitudes sizes) {
-    if (!sizes.areModerate()) {
-      throw new RefusedException(
-          "The matrix has columns whose largest element is above 2^400 or below 2^-400, which"
-              + " cuSOLVER might not do exactly");
-    }
-    return sizes.norm();
-  }
-
-  private static double allowed(int rows, int cols, double norm) {
-    return ALLOWED * Math.max(rows, cols) * EPSILON * norm;
   }
 
   // ---- QR
@@ -454,10 +186,12 @@ public final class DeviceFactorizer implements Factorizer {
     if (small == 0) {
       return;
     }
-    double norm = moderate(Magnitudes.of(rows, cols, a));
+    double norm = FactorChecks.moderate(Magnitudes.of(rows, cols, a));
     long elements = (long) rows * cols;
+    CusolverRoutine geqrf = CusolverRoutine.geqrf(rows, cols);
+    CusolverRoutine orgqr = CusolverRoutine.orgqr(rows, small);
     run(
-        session -> session.geqrf(rows, cols).max(session.orgqr(rows, small)),
+        List.of(geqrf, orgqr),
         2 * elements + small,
         Math.max(rows, cols),
         run -> {
@@ -466,33 +200,23 @@ public final class DeviceFactorizer implements Factorizer {
           DeviceBuffer tau = run.doubles(small);
           run.upload(a, rowMajor);
           run.transpose(rows, cols, rowMajor, matrix);
-          double[] x = random(cols);
+          double[] x = FactorChecks.random(cols);
           double[] expected = run.times(matrix, rows, cols, x);
-          run.session.geqrf(rows, cols, matrix, tau);
-          run.info("geqrf");
+          run.call(geqrf, matrix, tau);
           run.transpose(cols, rows, matrix, rowMajor);
           run.download(rowMajor, r); // its first rows
           FactorSizes.clear(true, small, cols, r);
-          run.session.orgqr(rows, small, matrix, tau);
-          run.info("orgqr");
-          double[] found = run.times(matrix, rows, small, upperTimes(small, cols, r, x));
-          requireNear("factors QR", expected, found, allowed(rows, cols, norm));
+          run.call(orgqr, matrix, tau);
+          double[] found =
+              run.times(matrix, rows, small, FactorChecks.upperTimes(small, cols, r, x));
+          FactorChecks.requireNear(
+              "factors QR", expected, found, FactorChecks.allowed(rows, cols, norm));
           run.requireOrthonormal("columns of Q", matrix, rows, small);
           if (q.isPresent()) {
             run.transpose(small, rows, matrix, rowMajor);
             run.download(rowMajor, q.get());
           }
         });
-  }
-
-  private static double[] upperTimes(int rows, int cols, HostMemory r, double[] x) {
-    double[] product = new double[rows];
-    for (int i = 0; i < rows; i++) {
-      for (int j = i; j < cols; j++) {
-        product[i] += FactorSizes.get(r, (long) i * cols + j) * x[j];
-      }
-    }
-    return product;
   }
 
   // ---- singular values
@@ -506,10 +230,11 @@ public final class DeviceFactorizer implements Factorizer {
       return;
     }
     int longest = Math.max(rows, cols);
-    double norm = moderate(Magnitudes.of(rows, cols, a));
+    double norm = FactorChecks.moderate(Magnitudes.of(rows, cols, a));
     long elements = (long) rows * cols;
+    CusolverRoutine gesvd = CusolverRoutine.gesvdValues(longest, small);
     run(
-        session -> session.gesvd('N', longest, small),
+        List.of(gesvd),
         (rows > cols ? 2 : 1) * elements + small,
         longest,
         run -> {
@@ -522,10 +247,9 @@ public final class DeviceFactorizer implements Factorizer {
           } else {
             run.upload(a, matrix);
           }
-          run.session.gesvd('N', longest, small, matrix, values, matrix, matrix);
-          run.requireConverged("gesvd");
+          run.converge(gesvd, matrix, values);
           run.download(values, s);
-          requireNorm("singular values", s, norm, longest);
+          FactorChecks.requireNorm("singular values", s, norm, longest);
         });
   }
 
@@ -546,11 +270,12 @@ public final class DeviceFactorizer implements Factorizer {
       return;
     }
     int longest = Math.max(rows, cols);
-    double norm = moderate(Magnitudes.of(rows, cols, a));
+    double norm = FactorChecks.moderate(Magnitudes.of(rows, cols, a));
     long elements = (long) rows * cols;
     long square = (long) small * small;
+    CusolverRoutine gesvd = CusolverRoutine.gesvd(longest, small);
     run(
-        session -> session.gesvd('S', longest, small),
+        List.of(gesvd),
         2 * elements + square + small,
         longest,
         run -> {
@@ -565,17 +290,17 @@ public final class DeviceFactorizer implements Factorizer {
           } else {
             run.upload(a, matrix);
           }
-          double[] x = random(small);
+          double[] x = FactorChecks.random(small);
           double[] expected = run.times(matrix, longest, small, x);
-          run.session.gesvd('S', longest, small, matrix, values, left, right);
-          run.requireConverged("gesvd");
+          run.converge(gesvd, matrix, values, left, right);
           run.download(values, s);
           double[] scaled = run.times(right, small, small, x);
           for (int i = 0; i < small; i++) {
             scaled[i] *= FactorSizes.get(s, i);
           }
           double[] found = run.times(left, longest, small, scaled);
-          requireNear("singular vectors", expected, found, allowed(rows, cols, norm));
+          FactorChecks.requireNear(
+              "singular vectors", expected, found, FactorChecks.allowed(rows, cols, norm));
           run.requireOrthonormal("left singular vectors", left, longest, small);
           run.requireOrthonormal("right singular vectors", right, small, small);
           if (rows > cols) {
@@ -599,20 +324,19 @@ public final class DeviceFactorizer implements Factorizer {
     if (n == 0) {
       return;
     }
-    double norm = moderate(Magnitudes.ofSymmetric(n, a));
-    int job = LibCusolver.CUSOLVER_EIG_MODE_NOVECTOR;
+    double norm = FactorChecks.moderate(Magnitudes.ofSymmetric(n, a));
+    CusolverRoutine syevd = CusolverRoutine.syevd(LibCusolver.CUSOLVER_EIG_MODE_NOVECTOR, n);
     run(
-        session -> session.syevd(job, n),
+        List.of(syevd),
         (long) n * n + n,
         n,
         run -> {
           DeviceBuffer matrix = run.doubles((long) n * n);
           DeviceBuffer found = run.doubles(n);
           run.upload(a, matrix);
-          run.session.syevd(job, n, matrix, found);
-          run.requireConverged("syevd");
+          run.converge(syevd, matrix, found);
           run.download(found, values);
-          requireNorm("eigenvalues", values, norm, n);
+          FactorChecks.requireNorm("eigenvalues", values, norm, n);
         });
   }
 
@@ -625,10 +349,14 @@ public final class DeviceFactorizer implements Factorizer {
     if (k == 0) {
       return;
     }
-    double norm = moderate(Magnitudes.ofSymmetric(n, a));
-    int job = LibCusolver.CUSOLVER_EIG_MODE_VECTOR;
+    double norm = FactorChecks.moderate(Magnitudes.ofSymmetric(n, a));
+    LongByReference count = new LongByReference(n);
+    CusolverRoutine routine =
+        k < n
+            ? CusolverRoutine.syevdx(n, k, count)
+            : CusolverRoutine.syevd(LibCusolver.CUSOLVER_EIG_MODE_VECTOR, n);
     run(
-        session -> k < n ? session.syevdx(n, k) : session.syevd(job, n),
+        List.of(routine),
         (long) n * n + (long) n * k + n,
         n,
         run -> {
@@ -636,18 +364,13 @@ public final class DeviceFactorizer implements Factorizer {
           DeviceBuffer rowMajor = run.doubles((long) n * k);
           DeviceBuffer found = run.doubles(n);
           run.upload(a, matrix);
-          double[] x = random(n);
+          double[] x = FactorChecks.random(n);
           double[] product = run.symmetricTimes(matrix, n, x);
-          if (k < n) {
-            long count = run.session.syevdx(n, k, matrix, found);
-            run.requireConverged("syevdx");
-            if (count != k) {
-              throw new RefusedException(
-                  "cuSOLVER's syevdx found %d eigenvalues of %d".formatted(count, k));
-            }
-          } else {
-            run.session.syevd(job, n, matrix, found);
-            run.requireConverged("syevd");
+          run.converge(routine, matrix, found);
+          if (count.getValue() != k) {
+            throw new RefusedException(
+                "cuSOLVER's %s found %d eigenvalues of %d"
+                    .formatted(routine.name(), count.getValue(), k));
           }
           run.download(found, values); // the first k
           // V^T (A x) = diag(values) (V^T x).
@@ -656,7 +379,8 @@ public final class DeviceFactorizer implements Factorizer {
           for (int i = 0; i < k; i++) {
             scaled[i] *= FactorSizes.get(values, i);
           }
-          requireNear("eigenvectors", scaled, ofProduct, allowed(n, n, norm));
+          FactorChecks.requireNear(
+              "eigenvectors", scaled, ofProduct, FactorChecks.allowed(n, n, norm));
           run.requireOrthonormal("eigenvectors", matrix, n, k);
           run.transpose(k, n, matrix, rowMajor);
           run.download(rowMajor, vectors);
@@ -671,19 +395,19 @@ public final class DeviceFactorizer implements Factorizer {
     if (n == 0) {
       return;
     }
+    CusolverRoutine potrf = CusolverRoutine.potrf(n);
     run(
-        session -> session.potrf(n),
+        List.of(potrf),
         (long) n * n,
         n,
         run -> {
           DeviceBuffer matrix = run.doubles((long) n * n);
           run.upload(a, matrix);
-          run.session.potrf(n, matrix);
-          int info = run.info("potrf");
+          int info = run.call(potrf, matrix);
           if (info > 0) {
             throw new NotPositiveDefiniteException(info, n);
           }
-          requireFinite("Cholesky factors", run.diagonal(n, matrix));
+          FactorChecks.requireFinite("Cholesky factors", run.diagonal(n, matrix));
           run.download(matrix, a);
           FactorSizes.clear(false, n, n, a);
         });
@@ -696,17 +420,19 @@ public final class DeviceFactorizer implements Factorizer {
     if (n == 0) {
       return;
     }
+    CusolverRoutine getrf = CusolverRoutine.getrf(n);
     run(
-        session -> session.getrf(n),
+        List.of(getrf),
         (long) n * n + n,
         n,
         run -> {
           DeviceBuffer matrix = run.doubles((long) n * n);
           DeviceBuffer places = run.doubles(n); // longs
           run.upload(a, matrix);
-          run.session.getrf(n, matrix, places);
-          run.info("getrf"); // above 0 for a singular matrix, which has factors
-          requireFinite("LU factors", run.diagonal(n, matrix));
+          run.call(
+              getrf, matrix,
+              places); // its info is above 0 for a singular matrix, which has factors
+          FactorChecks.requireFinite("LU factors", run.diagonal(n, matrix));
           long[] found = new long[n];
           run.download(places, HostMemory.ofArray(found));
           for (int i = 0; i < n; i++) {
@@ -747,7 +473,7 @@ public final class DeviceFactorizer implements Factorizer {
       return;
     }
     run(
-        session -> Areas.NONE,
+        List.of(),
         (long) n * n + (long) n * rightSides,
         Math.max(n, rightSides),
         run -> {

@@ -83,7 +83,7 @@ final class DriverMemory {
         code = tryAllocate(pointer, bytes, stream);
       }
       if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
-        MemoryInfo memory = device.memoryInfo();
+        CudaDevice.MemoryInfo memory = device.memoryInfo();
         throw new DeviceOutOfMemoryException(
             ("Device memory: %s bytes requested, %s of %s bytes free, %s bytes held by"
                     + " this process's buffers, on %s")

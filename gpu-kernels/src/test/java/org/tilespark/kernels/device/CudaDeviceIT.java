@@ -12,6 +12,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.tilespark.kernels.device.CudaDevice.MemoryInfo;
 import org.tilespark.kernels.memory.HostMemory;
 
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -229,7 +229,7 @@ final class FactorOperators {
 
   static final Operator PCA =
       new Operator(
-          "(m, k[, whiten])",
+          "(m, k[, whiten[, nansAreMeans]])",
           "Principal components of a matrix whose columns are variables, as scikit-learn's PCA:"
               + " factors 'components', k x columns, of which the largest element of each row is"
               + " positive; 'singular_values' of the centred matrix; 'explained_variance', with the"

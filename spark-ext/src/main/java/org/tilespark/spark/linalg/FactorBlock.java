@@ -11,6 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
+import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
@@ -18,12 +19,13 @@ import scala.collection.immutable.Seq;
  * place is row 0, col 0. The children are the block. All is computed in double, whatever the type
  * of the values.
  */
-public final class FactorBlock extends DenseExpression {
+public final class FactorBlock extends FactorExpression {
   private final FactorSpec spec;
 
   /** A constructor for Catalyst and {@link FactorPlans}. */
-  public FactorBlock(FactorSpec spec, BlockArguments arguments, Seq<Expression> children) {
-    super(arguments, DataTypes.createArrayType(struct(spec.result()), false), children);
+  public FactorBlock(
+      FactorSpec spec, BlockArguments arguments, BackendChoice backend, Seq<Expression> children) {
+    super(arguments, DataTypes.createArrayType(struct(spec.result()), false), backend, children);
     this.spec = spec;
   }
 
@@ -42,8 +44,7 @@ public final class FactorBlock extends DenseExpression {
   Object of(Block block, Dense matrix, InternalRow input) {
     FiniteCheck.check(block, matrix, spec, operator());
     return rows(
-        Factorizers.use(block, operator(), lapack -> new DenseFactors(lapack).of(spec, matrix)),
-        spec.result());
+        factorized(block, lapack -> new DenseFactors(lapack).of(spec, matrix)), spec.result());
   }
 
   /** The structs of factors. */
@@ -66,6 +67,6 @@ public final class FactorBlock extends DenseExpression {
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, arguments());
+    return List.of(spec, arguments(), backend());
   }
 }

@@ -46,6 +46,7 @@ import org.tilespark.spark.reduce.ArrayReduction;
 import org.tilespark.spark.reduce.Norm;
 import org.tilespark.spark.reduce.ReductionPlans;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.slice.ConcatPlans;
 import org.tilespark.spark.slice.SlicePlans;
 import org.tilespark.spark.slice.SliceText;
@@ -278,13 +279,7 @@ public final class FactorPlans {
 
   private StripSizes sizes() {
     return sizes.orElseGet(
-        () ->
-            StripSizes.of(
-                asDataset
-                    .apply(new OneRowRelation())
-                    .sparkSession()
-                    .sparkContext()
-                    .defaultParallelism()));
+        () -> StripSizes.of(asDataset.apply(new OneRowRelation()).sparkSession().sparkContext()));
   }
 
   /** This matrix, as FLOAT or DOUBLE. */
@@ -625,7 +620,8 @@ public final class FactorPlans {
     BlockArguments arguments =
         BlockArguments.of(whole.blocks(), whole.operator(), whole.extents(), Missing.ERROR);
     FactorBlock factors =
-        new FactorBlock(spec, arguments, ScalaInterop.<Expression>seq(whole.block()));
+        new FactorBlock(
+            spec, arguments, BackendChoice.NOT_YET, ScalaInterop.<Expression>seq(whole.block()));
     return generated(
         whole.plan(), whole.further(), factors, spec.result(), known, named, whole.operator());
   }

@@ -6,13 +6,14 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
+import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
  * The values of Q X, where Q is that of a strip's thin QR factorization. The children are the
  * strip's block, then the values of [X | R], DOUBLE, with the R to which Q belongs.
  */
-public final class LiftedStrip extends DenseExpression {
+public final class LiftedStrip extends FactorExpression {
   private final int cols;
   private final boolean withStrip;
   private final ElementType result;
@@ -29,8 +30,9 @@ public final class LiftedStrip extends DenseExpression {
       int cols,
       boolean withStrip,
       ElementType result,
+      BackendChoice backend,
       Seq<Expression> children) {
-    super(arguments, values(result), children);
+    super(arguments, values(result), backend, children);
     this.cols = cols;
     this.withStrip = withStrip;
     this.result = result;
@@ -41,13 +43,18 @@ public final class LiftedStrip extends DenseExpression {
     int width = cols + strip.cols();
     Dense both = further(input, width);
     Dense lifted =
-        new StripFactors(block, strip, operator())
+        new StripFactors(this, block, strip)
             .lifted(both.columns(0, cols), both.columns(cols, width));
     return (withStrip ? lifted.beside(strip) : lifted).toArray(result);
   }
 
   @Override
+  boolean belongsToOthers() {
+    return true;
+  }
+
+  @Override
   protected List<Object> fields() {
-    return List.of(arguments(), cols, withStrip, result);
+    return List.of(arguments(), cols, withStrip, result, backend());
   }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
+import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
@@ -17,13 +18,21 @@ import scala.collection.immutable.Seq;
  *
  * <p>Of each component the element of the largest absolute value is positive.
  */
-public final class PrincipalBlock extends DenseExpression {
+public final class PrincipalBlock extends FactorExpression {
   private static final double UNIT = Math.ulp(1.0) / 2;
   private final PrincipalSpec spec;
 
   /** A constructor for Catalyst and {@link PrincipalPlans}. */
-  public PrincipalBlock(PrincipalSpec spec, BlockArguments arguments, Seq<Expression> children) {
-    super(arguments, DataTypes.createArrayType(FactorBlock.struct(spec.result()), false), children);
+  public PrincipalBlock(
+      PrincipalSpec spec,
+      BlockArguments arguments,
+      BackendChoice backend,
+      Seq<Expression> children) {
+    super(
+        arguments,
+        DataTypes.createArrayType(FactorBlock.struct(spec.result()), false),
+        backend,
+        children);
     this.spec = spec;
   }
 
@@ -31,8 +40,7 @@ public final class PrincipalBlock extends DenseExpression {
   Object of(Block block, Dense matrix, InternalRow input) {
     double divisor = (Double) further(input);
     return FactorBlock.rows(
-        Factorizers.use(block, operator(), lapack -> factors(lapack, matrix, divisor)),
-        spec.result());
+        factorized(block, lapack -> factors(lapack, matrix, divisor)), spec.result());
   }
 
   private List<Factor> factors(Factorizer lapack, Dense matrix, double divisor) {
@@ -160,6 +168,6 @@ public final class PrincipalBlock extends DenseExpression {
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, arguments());
+    return List.of(spec, arguments(), backend());
   }
 }

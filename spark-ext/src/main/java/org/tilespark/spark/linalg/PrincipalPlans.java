@@ -43,6 +43,7 @@ import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.reduce.ArrayReduction;
 import org.tilespark.spark.reduce.ReductionPlans;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.runtime.BackendChoice;
 
 /**
  * Plans of principal components of a matrix, whose columns are variables. There are three ways:
@@ -254,6 +255,7 @@ public final class PrincipalPlans {
         new PrincipalBlock(
             new PrincipalSpec(of, rows, k, type),
             arguments,
+            BackendChoice.NOT_YET,
             ScalaInterop.<Expression>seq(children));
     Kept kept =
         Kept.of(

@@ -5,18 +5,20 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
+import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
  * The values of X of A X = B, where B is a strip and A is factorised. The children are B's block,
  * then the values of A's factor.
  */
-public final class SolvedBlock extends DenseExpression {
+public final class SolvedBlock extends FactorExpression {
   private final FactorSpec spec;
 
   /** A constructor for Catalyst and {@link StripSolve}. */
-  public SolvedBlock(FactorSpec spec, BlockArguments arguments, Seq<Expression> children) {
-    super(arguments, values(spec.result()), children);
+  public SolvedBlock(
+      FactorSpec spec, BlockArguments arguments, BackendChoice backend, Seq<Expression> children) {
+    super(arguments, values(spec.result()), backend, children);
     this.spec = spec;
   }
 
@@ -24,13 +26,12 @@ public final class SolvedBlock extends DenseExpression {
   Object of(Block block, Dense b, InternalRow input) {
     FiniteCheck.check(block, b, FactorSpec.of(Factoring.SOLVE, 0, spec.result()), operator());
     Dense factor = further(input, b.rows());
-    return Factorizers.use(
-            block, operator(), lapack -> new DenseFactors(lapack).solved(spec.made(), factor, b))
+    return factorized(block, lapack -> new DenseFactors(lapack).solved(spec.made(), factor, b))
         .toArray(spec.result());
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, arguments());
+    return List.of(spec, arguments(), backend());
   }
 }

@@ -11,10 +11,11 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * The QR factorization of a strip, in double. A strip of no more rows than columns has the identity
  * for Q and is its own R.
  *
+ * @param by factorizes
  * @param block whose row is valid
  * @param strip its elements
  */
-record StripFactors(Block block, Dense strip, String operator) {
+record StripFactors(FactorExpression by, Block block, Dense strip) {
   /**
    * R, of at most as many rows as columns.
    *
@@ -26,9 +27,8 @@ record StripFactors(Block block, Dense strip, String operator) {
       return a;
     }
     Dense r = Dense.zeros(a.cols(), a.cols());
-    return Factorizers.useHost(
+    return by.factorized(
         block,
-        operator,
         lapack -> {
           lapack.qrR(a.rows(), a.cols(), a.memory(), r.memory());
           return r;
@@ -51,9 +51,8 @@ record StripFactors(Block block, Dense strip, String operator) {
     }
     Dense q = Dense.zeros(strip.rows(), strip.cols());
     Dense r = Dense.zeros(strip.cols(), strip.cols());
-    return Factorizers.useHost(
+    return by.factorized(
         block,
-        operator,
         lapack -> {
           lapack.qr(strip.rows(), strip.cols(), strip.memory(), q.memory(), r.memory());
           return Arrays.equals(r.values(), given.values())

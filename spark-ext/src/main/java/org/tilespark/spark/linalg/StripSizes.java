@@ -1,10 +1,12 @@
 package org.tilespark.spark.linalg;
 
 import java.util.Optional;
+import org.apache.spark.SparkContext;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.UsualShape;
+import org.tilespark.spark.runtime.BroadcastLimit;
 
 /**
  * The sizes of the strips of a tall matrix: pure functions of extents.
@@ -12,17 +14,29 @@ import org.tilespark.spark.block.UsualShape;
  * @param stripBytes usual bytes of a strip, as doubles
  * @param topBytes bytes of a stack of triangles that is factorised as one block, as doubles
  * @param tasks tasks that can run at once
+ * @param broadcastBytes most bytes of a left factor that is broadcast; a larger one is exchanged
  */
-record StripSizes(long stripBytes, long topBytes, int tasks) {
+record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes) {
   /** A strip has at least as many times more rows than columns, so that a stack is that shorter. */
   private static final int TALL = 4;
 
   private static final long STRIP_BYTES = 64L << 20;
   private static final long TOP_BYTES = 32L << 20;
 
-  /** The usual sizes. */
+  /** The usual sizes, for factors that nobody lifts. */
   static StripSizes of(int tasks) {
-    return new StripSizes(STRIP_BYTES, TOP_BYTES, tasks);
+    return new StripSizes(STRIP_BYTES, TOP_BYTES, tasks, 0);
+  }
+
+  /** The usual sizes. */
+  static StripSizes of(SparkContext context) {
+    return new StripSizes(
+        STRIP_BYTES, TOP_BYTES, context.defaultParallelism(), BroadcastLimit.bytes(context));
+  }
+
+  /** True if strips get their parts of a left factor of this extent by a broadcast. */
+  boolean areBroadcast(long rows, long cols) {
+    return bytes(rows, cols) <= broadcastBytes;
   }
 
   /** True if a matrix is factorised in strips: it is tall, and too large for one task to do it. */

@@ -21,6 +21,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.SameArrays;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.runtime.BackendChoice;
 
 /**
  * The plan of linear equations with many right sides: the matrix is factorised once, and its factor
@@ -64,7 +65,8 @@ record StripSolve(String operator, LogicalPlan factor, BlockFrame a) {
     List<NamedExpression> result = new ArrayList<>(b.block().subList(0, 4));
     result.add(
         Attributes.alias(
-            new SolvedBlock(spec, arguments, ScalaInterop.<Expression>seq(children)),
+            new SolvedBlock(
+                spec, arguments, BackendChoice.NOT_YET, ScalaInterop.<Expression>seq(children)),
             BlockKind.VALUES,
             metadata.toMetadata()));
     result.addAll(b.further().isEmpty() ? further : b.further());

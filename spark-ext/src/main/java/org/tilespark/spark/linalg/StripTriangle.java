@@ -6,13 +6,14 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
+import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
  * The values of R of a strip's QR factorization: DOUBLE, of as many rows as the strip has, and at
  * most as many as it has columns. The children are the strip's block.
  */
-public final class StripTriangle extends DenseExpression {
+public final class StripTriangle extends FactorExpression {
   private final int own;
   private final boolean ones;
 
@@ -22,8 +23,13 @@ public final class StripTriangle extends DenseExpression {
    * @param own columns of A, of which the block has more where it is of [A | B]
    * @param ones true for R of the strip with a column of ones before its own
    */
-  public StripTriangle(int own, boolean ones, BlockArguments arguments, Seq<Expression> children) {
-    super(arguments, values(ElementType.FLOAT64), children);
+  public StripTriangle(
+      int own,
+      boolean ones,
+      BlockArguments arguments,
+      BackendChoice backend,
+      Seq<Expression> children) {
+    super(arguments, values(ElementType.FLOAT64), backend, children);
     this.own = own;
     this.ones = ones;
   }
@@ -32,11 +38,16 @@ public final class StripTriangle extends DenseExpression {
   Object of(Block block, Dense strip, InternalRow input) {
     FactorSpec spec = FactorSpec.of(Factoring.QR_R, own, ElementType.FLOAT64);
     FiniteCheck.check(block, strip, spec, operator());
-    return new StripFactors(block, strip, operator()).triangle(ones).toArray(ElementType.FLOAT64);
+    return new StripFactors(this, block, strip).triangle(ones).toArray(ElementType.FLOAT64);
+  }
+
+  @Override
+  boolean belongsToOthers() {
+    return true;
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(own, ones, arguments());
+    return List.of(own, ones, arguments(), backend());
   }
 }

@@ -15,8 +15,10 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_MERGE$;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -31,6 +33,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.runtime.BackendChoice;
 
 /**
  * The QR factorization of a tall matrix A by those of its strips: the algorithm TSQR of Demmel,
@@ -52,7 +55,9 @@ import org.tilespark.spark.rows.BlockArguments;
  * <p>Q_i is made where X is lifted, perhaps by another LAPACK than R_i. So S comes along, and Q_i
  * is made to belong to its R_i: {@link StripFactors#lifted}.
  *
- * <p>A left factor of S and S are broadcast, {@code topRows * (k + cols)} doubles.
+ * <p>A left factor of S and S, {@code topRows * (k + cols)} doubles, are broadcast to the strips if
+ * {@link StripSizes} allows it. Else their parts and the strips are exchanged by the strips'
+ * numbers.
  *
  * <p>Where S is too large for one block, it is factorized in strips itself. S is {@link Kept}: all
  * that is made of one object reads A once to make it. A left factor reads A once more, and
@@ -61,6 +66,7 @@ import org.tilespark.spark.rows.BlockArguments;
 final class TallQr {
   private final BlockFrame strips; // (height, cols) each, the last perhaps lower
   private final Shape extents; // of A
+  private final StripSizes sizes;
   private final int own; // columns of A, of which there are more where it is [A | B]
   private final boolean ones; // true if a column of ones stands before A
   private final long height;
@@ -77,6 +83,7 @@ final class TallQr {
       Function<LogicalPlan, Dataset<Row>> asDataset) {
     this.operator = a.operator();
     this.extents = a.extents().orElseThrow();
+    this.sizes = sizes;
     this.own = own;
     this.ones = ones;
     this.height = sizes.height(extents, a.blockShape());
@@ -181,7 +188,14 @@ final class TallQr {
         new EqualTo(new IntegralDivide(strips.offset(0), number(height)), given.get(arrays));
     LogicalPlan joined =
         new PerArray(facts, further, given)
-            .joinedTo(strips.plan(), partners, Inner$.MODULE$, Optional.of(sameStrip));
+            .joinedTo(
+                strips.plan(),
+                partners,
+                Inner$.MODULE$,
+                Optional.of(sameStrip),
+                sizes.areBroadcast(stacked.extent(0), Bytes.sum(k, cols))
+                    ? BROADCAST$.MODULE$
+                    : SHUFFLE_MERGE$.MODULE$);
     List<Expression> children = new ArrayList<>(strips.block());
     children.add(given.get(arrays + 1));
     ArrayMetadata known =
@@ -200,6 +214,7 @@ final class TallQr {
                 Math.toIntExact(k),
                 withStrips,
                 type,
+                BackendChoice.NOT_YET,
                 ScalaInterop.<Expression>seq(children)),
             BlockKind.VALUES,
             known.toMetadata()));
@@ -224,7 +239,12 @@ final class TallQr {
     block.add(Attributes.alias(size(width()), BlockKind.MATRIX.sizeColumns().get(1)));
     block.add(
         Attributes.alias(
-            new StripTriangle(own, ones, arguments(), ScalaInterop.<Expression>seq(strips.block())),
+            new StripTriangle(
+                own,
+                ones,
+                arguments(),
+                BackendChoice.NOT_YET,
+                ScalaInterop.<Expression>seq(strips.block())),
             BlockKind.VALUES,
             known.toMetadata()));
     strips.further().forEach(column -> block.add(Attributes.alias(column, column.name())));

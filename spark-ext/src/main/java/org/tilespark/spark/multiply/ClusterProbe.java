@@ -10,6 +10,7 @@ import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.cost.ClusterResources;
 import org.tilespark.spark.multiply.cost.ClusterSize;
 import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.BroadcastLimit;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
@@ -20,9 +21,6 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backend) {
   /** Deep panels may be this many batches large. */
   static final long BATCHES = 4;
-
-  /** A broadcast matrix takes at most 1 / this of a Java heap. */
-  private static final int HEAP_SHARE = 8;
 
   ClusterResources find() {
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
@@ -71,22 +69,10 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
     return Math.max(0, all / 4 * 3 - held);
   }
 
-  /**
-   * Bytes that may be broadcast without a request: the driver holds about three copies while it
-   * collects and sends, every executor one or two, all in the Java heap.
-   */
   private long broadcastBytes() {
-    if (Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0) {
-      return 0;
-    }
-    long driver = Runtime.getRuntime().maxMemory();
-    long executor = context.isLocal() ? driver : (long) context.executorMemory() << 20;
-    long collected = context.getConf().getSizeAsBytes("spark.driver.maxResultSize", "1g");
-    return Math.min(
-        TileSparkConf.MULTIPLY_BROADCAST_SIZE.read(TileSparkConf.session()),
-        Math.min(
-            Math.min(driver, executor) / HEAP_SHARE,
-            collected == 0 ? Long.MAX_VALUE : collected / 2));
+    return Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0
+        ? 0
+        : BroadcastLimit.bytes(context);
   }
 
   /** Bytes that tasks may hold of a device together; 0 if no executor has said. */

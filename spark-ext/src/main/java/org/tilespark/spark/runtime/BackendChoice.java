@@ -15,6 +15,10 @@ import org.tilespark.spark.conf.Backend;
  */
 public record BackendChoice(Backend configured, Backend requested, String expected)
     implements Serializable {
+  /** Until the query is optimized: the CPU, as for whoever evaluates a plan before that. */
+  public static final BackendChoice NOT_YET =
+      new BackendChoice(Backend.AUTO, Backend.CPU, "chosen when the query is optimized");
+
   /** The choice that executors act on the configuration. */
   BackendChoice(Backend configured, String expected) {
     this(configured, configured, expected);

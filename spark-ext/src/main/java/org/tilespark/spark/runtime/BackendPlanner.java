@@ -5,8 +5,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.SparkContext;
+import org.tilespark.kernels.device.DeviceFactorizer;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.factor.Factorizer;
 import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
@@ -18,7 +20,8 @@ import org.tilespark.spark.conf.TileSparkConf;
  * executor acts on the configuration by what it finds, and the plugin's reports say what that will
  * be.
  *
- * <p>The width of vectors is that of the driver's CPU and JVM. Executors may have another.
+ * <p>The width of vectors and the library that factorizes on the CPU are those of the driver.
+ * Executors may have others.
  */
 public final class BackendPlanner {
   private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
@@ -61,6 +64,53 @@ public final class BackendPlanner {
     }
     try (Multiplier multiplier = found.get()) {
       return choose(requested, context, multiplier.toString());
+    }
+  }
+
+  /**
+   * The backend of factorisations: the CPU, but for large matrices a GPU with cuSOLVER where there
+   * is one. {@link Backend#GPU} is no more than {@link Backend#AUTO} here.
+   */
+  public static BackendChoice chooseForFactors(Backend requested, SparkContext context) {
+    String host = factorizer(context);
+    if (requested == Backend.CPU) {
+      return new BackendChoice(requested, host);
+    }
+    String large =
+        "; cuSOLVER for matrices from %s x %s, %s for others"
+            .formatted(DeviceFactorizer.LEAST_SIDE, DeviceFactorizer.LEAST_SIDE, host);
+    if (!context.isLocal()) {
+      return new BackendChoice(requested, choose(requested, context).expected() + large);
+    }
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    Availability<String> cusolver =
+        probe.isPresent()
+            ? DeviceFactorizer.library(
+                TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())))
+            : Availability.not(probe.whyNot());
+    return new BackendChoice(
+        requested,
+        cusolver.isPresent()
+            ? inThisProcess(requested, probe, host) + large
+            : host + ": " + cusolver.whyNot());
+  }
+
+  /** The CPU, for the factors of strips. */
+  public static BackendChoice forPartsOfFactors(Backend configured, SparkContext context) {
+    return new BackendChoice(
+        configured,
+        Backend.CPU,
+        factorizer(context) + ": tasks make factors of a strip that belong together");
+  }
+
+  private static String factorizer(SparkContext context) {
+    Availability<Factorizer> found =
+        HostProducts.findFactorizer(TileSparkConf.application(context.getConf()));
+    if (!found.isPresent()) {
+      return "cpu, which will fail: " + found.whyNot();
+    }
+    try (Factorizer factorizer = found.get()) {
+      return factorizer.toString();
     }
   }
 

@@ -4,8 +4,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaDevice.MemoryInfo;
 import org.tilespark.kernels.device.CudaFailure;
-import org.tilespark.kernels.device.MemoryInfo;
 
 /** Totals of the tasks of one executor, on each device and on the CPU. Thread-safe. */
 final class ExecutorTelemetry {

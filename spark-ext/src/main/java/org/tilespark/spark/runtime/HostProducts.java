@@ -57,10 +57,8 @@ final class HostProducts implements AutoCloseable {
   synchronized Factorizer factorizer() {
     if (factorizer == null) {
       factorizer =
-          TileSparkConf.CPU_ENGINE
-              .read(settings)
-              .factorizer(
-                  TileSparkConf.CPU_LIBRARY_PATH.read(settings),
+          findFactorizer(
+                  settings,
                   why -> LOG.info("Factorisations on the CPU do without OpenBLAS: {}", why))
               .orElseThrow(UnsupportedRequestException::new);
       LOG.info(
@@ -71,7 +69,7 @@ final class HostProducts implements AutoCloseable {
     return factorizer;
   }
 
-  /** One for these settings, which the caller closes; or why there is none. */
+  /** The multiplier for these settings, which the caller closes; or why there is none. */
   static Availability<Multiplier> find(UnaryOperator<String> settings) {
     return find(settings, why -> {});
   }
@@ -81,6 +79,18 @@ final class HostProducts implements AutoCloseable {
     return TileSparkConf.CPU_ENGINE
         .read(settings)
         .multiplier(TileSparkConf.CPU_LIBRARY_PATH.read(settings), declined);
+  }
+
+  /** The factorizer for these settings, which the caller closes; or why there is none. */
+  static Availability<Factorizer> findFactorizer(UnaryOperator<String> settings) {
+    return findFactorizer(settings, why -> {});
+  }
+
+  private static Availability<Factorizer> findFactorizer(
+      UnaryOperator<String> settings, Consumer<String> declined) {
+    return TileSparkConf.CPU_ENGINE
+        .read(settings)
+        .factorizer(TileSparkConf.CPU_LIBRARY_PATH.read(settings), declined);
   }
 
   @Override

@@ -52,6 +52,8 @@ class FactorsIT extends FactorsTest {
     }
     TestProduct a = new TestProduct(ElementType.FLOAT64, n, n, values);
     Dataset<Row> blocks = a.stated(a.frame(spark, n, n), n, n);
+    String plan = explained(MatrixBlocks.cholesky(blocks));
+    assertTrue(plan.contains("cuSOLVER for matrices from 512 x 512"), plan);
     long before = peakBytes();
     List<Double> found = MatrixBlocks.cholesky(blocks).select("values").head().getList(0);
     assertTrue(peakBytes() > before, () -> "the device did it; its peak was " + before);

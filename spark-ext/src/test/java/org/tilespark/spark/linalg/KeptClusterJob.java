@@ -42,7 +42,7 @@ public final class KeptClusterJob {
   private static final int ROWS = 120;
   private static final int COLS = 3;
   private static final double ERROR = 1e-11;
-  private static final StripSizes SMALL = new StripSizes(1, 1, 1 << 20);
+  private static final StripSizes SMALL = new StripSizes(1, 1, 1 << 20, 1 << 20);
 
   private final SparkSession spark;
   private final Path directory;

@@ -117,31 +117,38 @@ class PrincipalPlansTest extends SparkTest {
             <= 1e-11);
   }
 
+  /** The figures of numpy, which test_tall.py expects of Python's pca of this matrix, too. */
   @Test
   void nanMayStandForTheMean() {
-    double[][] a = random(30, 3);
-    a[7][1] = Double.NaN;
-    double[][] filled = random(30, 3);
-    double sum = 0;
-    for (int i = 0; i < 30; i++) {
-      sum += i == 7 ? 0 : filled[i][1];
+    double[][] a = new double[12][3];
+    for (int i = 0; i < 12; i++) {
+      for (int j = 0; j < 3; j++) {
+        a[i][j] = (i * 7 + j * 13 + i * j) % 11 - 4 + 0.25 * j;
+      }
     }
-    filled[7][1] = sum / 29;
-    blocks(spark, a, ElementType.FLOAT64, strips(30, 3, 8)).createOrReplaceTempView("with_nan");
-    Dataset<Row> found =
-        spark.sql(
-            "SELECT * FROM matrix_factor(TABLE(SELECT * FROM matrix_pca(TABLE(with_nan), k => 3,"
-                + " nan => 'mean')), 'singular_values')");
-    Pca expected =
-        MatrixBlocks.pca(blocks(spark, filled, ElementType.FLOAT64, strips(30, 3, 8)), 3);
-    assertTrue(norm(less(dense(expected.singularValues(), 3, 1), dense(found, 3, 1))) <= 1e-12);
-    String reason =
-        reasonOf(
-            () ->
-                MatrixBlocks.pca(blocks(spark, a, ElementType.FLOAT64, strips(30, 3, 8)), 1)
-                    .mean()
-                    .collect());
-    assertTrue(reason.contains("row 7, col 1 is NaN"), reason);
+    a[7][1] = Double.NaN;
+    a[2][2] = Double.NaN;
+    double[][] values = {{13.286049976935665}, {10.52239725518028}, {6.7179791705359095}};
+    double[][] components = {
+      {0.7019161878340161, 0.6768033596457286, -0.22192538752656632},
+      {0.5928443330900234, -0.38245575067681664, 0.7087052952372221},
+      {-0.3947774841345536, 0.6290189274946238, 0.6696909189125275}
+    };
+    double[][] mean = {{0.5833333333333334, 1.1590909090909092, 1.8636363636363635}};
+    Dataset<Row> blocks = blocks(spark, a, ElementType.FLOAT64, strips(12, 3, 5));
+    Pca found = MatrixBlocks.pca(blocks, 3, false, true);
+    assertTrue(norm(less(values, dense(found.singularValues(), 3, 1))) <= 1e-13);
+    assertTrue(norm(less(components, dense(found.components(), 3, 3))) <= 1e-13);
+    assertTrue(norm(less(mean, dense(found.mean(), 1, 3))) <= 1e-13);
+    blocks.createOrReplaceTempView("with_nan");
+    Dataset<Row> table =
+        spark.sql("SELECT * FROM matrix_pca(TABLE(with_nan), k => 3, nan => 'mean')");
+    assertTrue(
+        norm(less(values, dense(MatrixBlocks.factor(table, "singular_values"), 3, 1))) <= 1e-13);
+    assertTrue(
+        norm(less(components, dense(MatrixBlocks.factor(table, "components"), 3, 3))) <= 1e-13);
+    String reason = reasonOf(() -> MatrixBlocks.pca(blocks, 1).mean().collect());
+    assertTrue(reason.contains("is NaN"), reason);
   }
 
   @Test

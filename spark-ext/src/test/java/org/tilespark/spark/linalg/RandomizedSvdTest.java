@@ -71,7 +71,8 @@ class RandomizedSvdTest extends SparkTest {
     double[][] right = orthonormal(30, VALUES.length);
     double[][] tall = product(scaled(left, VALUES), transposed(right));
     for (double[][] a : new double[][][] {tall, transposed(tall)}) {
-      for (StripSizes sizes : new StripSizes[] {StripSizes.of(2), new StripSizes(1, 1, 1 << 20)}) {
+      for (StripSizes sizes :
+          new StripSizes[] {StripSizes.of(2), new StripSizes(1, 1, 1 << 20, 1 << 20)}) {
         LogicalPlan svd = svd(a, ElementType.FLOAT64, sizes, 5);
         double[][] u = factor(svd, "u", a.length, 4);
         double[] s = column(factor(svd, "s", 4, 1));
@@ -93,7 +94,7 @@ class RandomizedSvdTest extends SparkTest {
     try (OtherFactorizer other = OtherFactorizer.use()) {
       for (ElementType type : new ElementType[] {ElementType.FLOAT32, ElementType.FLOAT64}) {
         double error = 1000 * (type == ElementType.FLOAT32 ? Math.ulp(1f) : Math.ulp(1.0));
-        LogicalPlan svd = svd(a, type, new StripSizes(1, 1, 1 << 20), 5);
+        LogicalPlan svd = svd(a, type, new StripSizes(1, 1, 1 << 20, 1 << 20), 5);
         double[][] u = factor(svd, "u", 80, 4);
         double[] s = column(factor(svd, "s", 4, 1));
         double[][] vt = factor(svd, "vt", 4, 30);

@@ -1,6 +1,7 @@
 package org.tilespark.spark.linalg;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.tilespark.spark.linalg.Matrices.as;
 import static org.tilespark.spark.linalg.Matrices.blocks;
@@ -40,7 +41,7 @@ import org.tilespark.spark.testing.Work;
 /** Factorizations of tall and wide matrices by those of their strips. */
 class TallQrTest extends SparkTest {
   /** Strips of four times as many rows as columns, and tops of as few as can be. */
-  private static final StripSizes SMALL = new StripSizes(1, 1, 1 << 20);
+  private static final StripSizes SMALL = new StripSizes(1, 1, 1 << 20, 1 << 20);
 
   private static final double EPSILON = Math.ulp(1.0);
 
@@ -49,8 +50,15 @@ class TallQrTest extends SparkTest {
         (org.apache.spark.sql.classic.SparkSession) spark, plan);
   }
 
+  /** As {@link #SMALL}, with no left factor that is small enough for a broadcast. */
+  private static final StripSizes EXCHANGED = new StripSizes(1, 1, 1 << 20, 0);
+
   private static FactorPlans plans(Dataset<Row> a) {
-    return new FactorPlans(plan(a).analyzed(), SMALL, TallQrTest::frame, "test");
+    return plans(a, SMALL);
+  }
+
+  private static FactorPlans plans(Dataset<Row> a, StripSizes sizes) {
+    return new FactorPlans(plan(a).analyzed(), sizes, TallQrTest::frame, "test");
   }
 
   private static Dataset<Row> factor(LogicalPlan table, String name) {
@@ -96,7 +104,7 @@ class TallQrTest extends SparkTest {
     check(
         a,
         blocks(spark, a, ElementType.FLOAT64, strips(101, 3, 20)),
-        new StripSizes(1, 1 << 20, 8),
+        new StripSizes(1, 1 << 20, 8, 1 << 20),
         1);
     double[][] taller = random(403, 2);
     check(taller, blocks(spark, taller, ElementType.FLOAT64, strips(403, 2, 10)), SMALL, 3);
@@ -261,6 +269,24 @@ class TallQrTest extends SparkTest {
 
   @Test
   void furtherColumnsDistinguishMatrices() {
+    checkOfTwo(SMALL);
+  }
+
+  @Test
+  void largeLeftFactorsAreExchanged() {
+    checkOfTwo(EXCHANGED);
+    double[][] a = random(203, 2);
+    Dataset<Row> blocks = blocks(spark, a, ElementType.FLOAT64, strips(203, 2, 10));
+    check(a, blocks, EXCHANGED, 2);
+    String exchanged = explained(factor(plans(blocks, EXCHANGED).qr(), "q"));
+    assertTrue(exchanged.contains("SortMergeJoin"), exchanged);
+    assertFalse(exchanged.contains("BroadcastHashJoin"), exchanged);
+    String broadcast = explained(factor(plans(blocks).qr(), "q"));
+    assertTrue(broadcast.contains("BroadcastHashJoin"), broadcast);
+  }
+
+  /** The factors of two matrices in one table. */
+  private static void checkOfTwo(StripSizes sizes) {
     double[][] a = random(41, 2);
     double[][] b = random(41, 2);
     b[3][1] = 17;
@@ -273,7 +299,7 @@ class TallQrTest extends SparkTest {
                         .selectExpr("*", "CAST(null AS STRING) AS name")),
             41,
             2);
-    LogicalPlan qr = plans(both).qr();
+    LogicalPlan qr = plans(both, sizes).qr();
     for (String condition : List.of("name = 'a'", "name IS NULL")) {
       double[][] q = dense(factor(qr, "q").where(condition), 41, 2);
       double[][] r = dense(factor(qr, "r").where(condition), 2, 2);

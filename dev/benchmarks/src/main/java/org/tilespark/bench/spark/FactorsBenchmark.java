@@ -33,8 +33,9 @@ import org.tilespark.spark.runtime.Gpu;
 
 /**
  * Least squares, singular values and principal components of cached matrices, next to numpy's of
- * the same shape and MLlib's computeSVD. Each round makes its plan anew, since a plan keeps what it
- * has computed. The case {@code device} measures single routines of cuSOLVER and of LAPACK.
+ * the same shape, MLlib's computeSVD and dask's svd_compressed. Each round makes its plan anew,
+ * since a plan keeps what it has computed. The case {@code device} measures single routines of
+ * cuSOLVER and of LAPACK.
  */
 public final class FactorsBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -44,16 +45,20 @@ public final class FactorsBenchmark extends SparkBenchmark {
           Measures factorizations.
 
             --commit ID               what is measured, for the head of the output
-            --cases A,B,...           of lstsq, qr, svd, pca, pca-wide-columns, mllib, device (default: all)
+            --cases A,B,...           of lstsq, qr, svd, svd-tall, svd-wide, pca, pca-wide-columns, mllib, device
+                                      (default: all)
             --device A,B,...          rows of the square matrices of doubles that the device's routines and
                                       the CPU's, on one core, factorise in turns (default: 128,256,512,1024,2048)
             --lstsq R,C               equations of doubles (default: 1000000,100)
             --svd R,C                 matrix of floats (default: 1000,500000)
             --k N                     its singular values, and principal components (default: 50)
+            --tall R,C, --wide R,C    matrices of doubles of which we, MLlib and dask find 20 singular values
+                                      and their vectors (default: 200000,100 and 100,200000)
             --pca R,C                 matrix of doubles (default: 20000,300)
             --pca-wide R,C            matrix of floats (default: 100000,4000)
             --partitions N            of the cached matrices (default: two for each core)
             --numpy PYTHON            numpy's times of this Python, too (default: without)
+            --dask PYTHON             times of dask's svd_compressed in this Python, too (default: without)
             --warmups N, --rounds N   queries before the measured ones, and those (default: 1, 3)
             --explain                 print each plan with its figures too
             --seed N                  seed of the elements (default: a new one)
@@ -65,11 +70,14 @@ public final class FactorsBenchmark extends SparkBenchmark {
               Option.text("lstsq"),
               Option.text("svd"),
               Option.checked("k", Integer::parseInt),
+              Option.text("tall"),
+              Option.text("wide"),
               Option.text("pca"),
               Option.text("pca-wide"),
               Option.text("device"),
               Option.checked("partitions", Integer::parseInt),
               Option.text("numpy"),
+              Option.text("dask"),
               Option.checked("warmups", Integer::parseInt),
               Option.checked("rounds", Integer::parseInt),
               Option.flag("explain"),
@@ -79,6 +87,9 @@ public final class FactorsBenchmark extends SparkBenchmark {
   private static final long BLOCK = 8L << 20;
 
   private static final String DEVICE = "device";
+
+  /** Singular values of a tall or a wide matrix. */
+  private static final int FEW = 20;
 
   private final int k;
 
@@ -96,9 +107,36 @@ public final class FactorsBenchmark extends SparkBenchmark {
     return run(USAGE, args, FactorsBenchmark::new, out, err);
   }
 
-  /** A case: the matrix, what is made of it, and the same in Python of an array {@code a}. */
+  /**
+   * A case.
+   *
+   * @param ours what is made of the matrix
+   * @param mllib the same by MLlib; empty if it is not compared
+   * @param python the same in Python of an array {@code a}
+   */
   private record Case(
-      Shape shape, ElementType type, Function<Dataset<Row>, Supplier<?>> ours, String python) {}
+      Shape shape,
+      ElementType type,
+      Function<Dataset<Row>, Supplier<?>> ours,
+      Optional<Function<Dataset<Row>, Supplier<?>>> mllib,
+      Optional<Python> python) {
+    static Case withNumpy(
+        Shape shape,
+        ElementType type,
+        Function<Dataset<Row>, Supplier<?>> ours,
+        String expression) {
+      return new Case(
+          shape, type, ours, Optional.empty(), Optional.of(new Python("numpy", "", expression)));
+    }
+  }
+
+  /**
+   * A library of Python.
+   *
+   * @param option the option that names a Python which has it
+   * @param setup what is not measured
+   */
+  private record Python(String option, String setup, String expression) {}
 
   private Map<String, Case> cases() {
     Map<String, Case> cases = new LinkedHashMap<>();
@@ -106,7 +144,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
     Shape svd = shape("svd", "1000,500000");
     cases.put(
         "lstsq",
-        new Case(
+        Case.withNumpy(
             equations,
             ElementType.FLOAT64,
             a -> {
@@ -116,23 +154,17 @@ public final class FactorsBenchmark extends SparkBenchmark {
             "numpy.linalg.lstsq(a, a[:, 0] + 1, rcond=None)"));
     cases.put(
         "qr",
-        new Case(
+        Case.withNumpy(
             equations,
             ElementType.FLOAT64,
             a -> () -> done(MatrixBlocks.qr(a).q()),
             "numpy.linalg.qr(a)"));
     cases.put(
         "svd",
-        new Case(
+        Case.withNumpy(
             svd,
             ElementType.FLOAT32,
-            a ->
-                () -> {
-                  Svd found = MatrixBlocks.svd(a, k);
-                  found.s().collectAsList();
-                  found.u().collectAsList();
-                  return done(found.vt());
-                },
+            a -> () -> done(MatrixBlocks.svd(a, k)),
             "numpy.linalg.svd(a, full_matrices=False)"));
     cases.put("pca", pca(shape("pca", "20000,300"), ElementType.FLOAT64));
     cases.put("pca-wide-columns", pca(shape("pca-wide", "100000,4000"), ElementType.FLOAT32));
@@ -141,32 +173,63 @@ public final class FactorsBenchmark extends SparkBenchmark {
         new Case(
             Shape.of(svd.extent(1), svd.extent(0)),
             ElementType.FLOAT32,
-            a -> {
-              var rows =
-                  MatrixBlocks.toRows(a, "vector")
-                      .select("vector")
-                      .toJavaRDD()
-                      .map(
-                          row ->
-                              Vectors.dense(
-                                  row.<Float>getList(0).stream()
-                                      .mapToDouble(Float::doubleValue)
-                                      .toArray()))
-                      .persist(StorageLevel.MEMORY_AND_DISK());
-              rows.count();
-              return () -> new RowMatrix(rows.rdd()).computeSVD(k, true, 1e-9).U().rows().count();
-            },
-            ""));
+            a -> computeSvd(a, k),
+            Optional.empty(),
+            Optional.empty()));
+    cases.put("svd-tall", few(shape("tall", "200000,100")));
+    cases.put("svd-wide", few(shape("wide", "100,200000")));
     return cases;
+  }
+
+  /** A few singular values, as MLlib and dask find them: MLlib of the transpose if it is wide. */
+  private Case few(Shape shape) {
+    boolean isTall = shape.extent(0) >= shape.extent(1);
+    int count = (int) Math.min(FEW, Math.min(shape.extent(0), shape.extent(1)));
+    return new Case(
+        shape,
+        ElementType.FLOAT64,
+        a -> () -> done(MatrixBlocks.svd(a, count)),
+        Optional.of(a -> computeSvd(isTall ? a : MatrixBlocks.transpose(a), count)),
+        Optional.of(
+            new Python(
+                "dask",
+                """
+                import dask, dask.array
+                x = dask.array.from_array(a, chunks=(%s))
+                """
+                    .formatted(isTall ? "'auto', a.shape[1]" : "a.shape[0], 'auto'"),
+                "dask.compute(*dask.array.linalg.svd_compressed(x, %d, n_power_iter=4))"
+                    .formatted(count))));
+  }
+
+  /** MLlib's singular values of cached rows, with U. */
+  private static Supplier<?> computeSvd(Dataset<Row> a, int count) {
+    var rows =
+        MatrixBlocks.toRows(a, "vector")
+            .select("vector")
+            .toJavaRDD()
+            .map(
+                row ->
+                    Vectors.dense(
+                        row.<Number>getList(0).stream().mapToDouble(Number::doubleValue).toArray()))
+            .persist(StorageLevel.MEMORY_AND_DISK());
+    rows.count();
+    return () -> new RowMatrix(rows.rdd()).computeSVD(count, true, 1e-9).U().rows().count();
   }
 
   private Case pca(Shape shape, ElementType type) {
     int count = (int) Math.min(10, shape.extent(1));
-    return new Case(
+    return Case.withNumpy(
         shape,
         type,
         a -> () -> MatrixBlocks.pca(a, count).components().collectAsList(),
         "numpy.linalg.eigh(numpy.cov(a, rowvar=False))");
+  }
+
+  private static Object done(Svd found) {
+    found.s().collectAsList();
+    var ignored = done(found.u());
+    return done(found.vt());
   }
 
   private static Object done(Dataset<Row> query) {
@@ -259,38 +322,44 @@ public final class FactorsBenchmark extends SparkBenchmark {
     Dataset<Row> a = matrix(each.shape(), each.type(), 0).persist();
     try {
       noop(a);
-      Supplier<?> query = each.ours().apply(a);
-      for (int i = 0; i < number("warmups", 1); i++) {
-        var ignored = query.get();
+      String line =
+          "%s of %s: %s".formatted(each.shape(), each.type(), seconds(each.ours().apply(a)));
+      if (each.mllib().isPresent()) {
+        line += "; MLlib " + seconds(each.mllib().get().apply(a));
       }
-      double[] seconds = new double[number("rounds", 3)];
-      for (int i = 0; i < seconds.length; i++) {
-        long start = System.nanoTime();
-        var ignored = query.get();
-        seconds[i] = (System.nanoTime() - start) / 1e9;
+      Optional<String> python = each.python().flatMap(peer -> arguments.option(peer.option()));
+      if (python.isPresent()) {
+        line += "; %s %.3f s".formatted(each.python().get().option(), of(python.get(), each));
       }
-      Arrays.sort(seconds);
-      report.line(
-          name,
-          "%s of %s: %.3f s (least %.3f)%s",
-          each.shape(),
-          each.type(),
-          seconds[seconds.length / 2],
-          seconds[0],
-          each.python().isEmpty() || arguments.option("numpy").isEmpty()
-              ? ""
-              : "; numpy %.3f s".formatted(numpys(each)));
+      report.line(name, "%s", line);
     } finally {
       a.unpersist(true);
     }
   }
 
+  /** The median and the least of the rounds. */
+  private String seconds(Supplier<?> query) {
+    for (int i = 0; i < number("warmups", 1); i++) {
+      var ignored = query.get();
+    }
+    double[] seconds = new double[number("rounds", 3)];
+    for (int i = 0; i < seconds.length; i++) {
+      long start = System.nanoTime();
+      var ignored = query.get();
+      seconds[i] = (System.nanoTime() - start) / 1e9;
+    }
+    Arrays.sort(seconds);
+    return "%.3f s (least %.3f)".formatted(seconds[seconds.length / 2], seconds[0]);
+  }
+
   /** The seconds of the second call in a process of its own. */
-  private double numpys(Case each) throws IOException, InterruptedException {
+  private static double of(String python, Case each) throws IOException, InterruptedException {
+    Python peer = each.python().orElseThrow();
     String script =
         """
         import time, numpy
         a = numpy.random.default_rng(0).random((%d, %d), dtype='f%d')
+        %s
         for _ in range(2):
             start = time.perf_counter()
             %s
@@ -298,14 +367,18 @@ public final class FactorsBenchmark extends SparkBenchmark {
         print(seconds)
         """
             .formatted(
-                each.shape().extent(0), each.shape().extent(1), each.type().bytes(), each.python());
+                each.shape().extent(0),
+                each.shape().extent(1),
+                each.type().bytes(),
+                peer.setup(),
+                peer.expression());
     Process process =
-        new ProcessBuilder(arguments.option("numpy").orElseThrow(), "-c", script)
+        new ProcessBuilder(python, "-c", script)
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {
-      throw new IOException("numpy's process ended with status " + process.exitValue());
+      throw new IOException(peer.option() + "'s process ended with status " + process.exitValue());
     }
     return Double.parseDouble(printed.trim());
   }

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.Pca;
 import org.tilespark.spark.Qr;
 import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.options.Missing;
@@ -72,6 +73,20 @@ final class MatrixQueries {
         },
         d -> d,
         d -> draw.single() ? FLOAT_FACTOR_ERROR : DOUBLE_FACTOR_ERROR);
+  }
+
+  /** The product of all scores and components, which is the centred matrix but for rounding. */
+  static Query pca(Draw draw) {
+    long all = Math.min(draw.a().rows(), draw.a().cols());
+    return draw.a().rows() < 2
+        ? center(draw)
+        : draw.of(
+            x -> {
+              Pca pca = MatrixBlocks.pca(x, Math.toIntExact(all));
+              return MatrixBlocks.multiply(pca.scores(), pca.components());
+            },
+            Dense::centered,
+            d -> draw.single() ? FLOAT_FACTOR_ERROR : DOUBLE_FACTOR_ERROR);
   }
 
   /** With a matrix of the same extents, or one that repeats its row, its column or its element. */

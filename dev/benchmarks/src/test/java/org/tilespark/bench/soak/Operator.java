@@ -21,6 +21,7 @@ enum Operator {
   SCALE(MatrixQueries::scale, Trait.BLOCK_BY_BLOCK),
   CENTER(MatrixQueries::center),
   QR(MatrixQueries::qr, Trait.PRODUCT),
+  PCA(MatrixQueries::pca, Trait.PRODUCT),
   SLICE(ShapeQueries::slice, Trait.BLOCK_BY_BLOCK, Trait.FINDS_EXTENTS),
   SLICE_VOLUME(ShapeQueries::slice, Trait.VOLUMES, Trait.BLOCK_BY_BLOCK, Trait.FINDS_EXTENTS),
   PAD(ShapeQueries::pad),

@@ -19,6 +19,8 @@ class FactorsBenchmarkTest {
     String[] small = {
       "--lstsq=60,4",
       "--svd=12,90",
+      "--tall=60,4",
+      "--wide=4,60",
       "--pca=40,5",
       "--pca-wide=30,6",
       "--device=20,33",
@@ -30,7 +32,8 @@ class FactorsBenchmarkTest {
     int status = FactorsBenchmark.run(small, out, out);
     String printed = bytes.toString(StandardCharsets.UTF_8);
     assertEquals(0, status, printed);
-    for (String name : new String[] {"lstsq", "qr", "svd", "pca", "mllib", "device"}) {
+    for (String name :
+        new String[] {"lstsq", "qr", "svd-tall", "svd-wide", "MLlib", "pca", "device"}) {
       assertTrue(printed.contains(name), printed);
     }
   }

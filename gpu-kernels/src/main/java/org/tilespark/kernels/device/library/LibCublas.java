@@ -32,6 +32,10 @@ public final class LibCublas {
   public static final int CUBLAS_COMPUTE_32F_FAST_TF32 = 77;
   public static final int CUBLAS_GEMM_DEFAULT = -1;
 
+  /** The results of its calls. */
+  public static final LibraryStatuses STATUSES =
+      new LibraryStatuses("cuBLAS", CUBLAS_STATUS_ALLOC_FAILED, LibCublas::statusName);
+
   private static final LibraryFinder FINDER =
       new LibraryFinder(
           "cuBLAS",

@@ -24,6 +24,10 @@ public final class LibCufft {
   public static final int CUFFT_INVERSE = 1;
 
   /** The libraries of CUDA 13 and 12, whose interface this is. */
+  /** The results of its calls. */
+  public static final LibraryStatuses STATUSES =
+      new LibraryStatuses("cuFFT", CUFFT_ALLOC_FAILED, LibCufft::statusName);
+
   private static final LibraryFinder FINDER =
       new LibraryFinder(
           "cuFFT",

@@ -14,6 +14,15 @@ sealed interface ChunkLayout extends Serializable {
   /** The shape of the smallest parts that can be read alone. */
   Shape leaf();
 
+  /** The first element of the chunk at a place of a grid of chunks, relative to the grid's. */
+  default long[] low(long[] place) {
+    long[] low = place.clone();
+    for (int axis = 0; axis < low.length; axis++) {
+      low[axis] *= shape().extent(axis);
+    }
+    return low;
+  }
+
   /**
    * A chunk that is decoded as a whole.
    *

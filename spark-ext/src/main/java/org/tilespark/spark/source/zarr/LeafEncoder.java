@@ -137,16 +137,13 @@ final class LeafEncoder implements Closeable {
   }
 
   private void putFill(HostMemory elements) {
-    long even = word(0);
-    long odd = word(1);
-    long at = elements.offset();
     long bytes = elements.bytes();
-    long done = 0;
-    for (int i = 0; done + Long.BYTES <= bytes; done += Long.BYTES, i ^= 1) {
-      MEMORY.putLong(at + done, i == 0 ? even : odd);
-    }
-    for (; done < bytes; done++) {
-      MEMORY.putByte(at + done, fill[(int) (done % fill.length)]);
+    long done = Math.min(fill.length, bytes);
+    HostMemory.ofArray(fill).slice(0, done).copyTo(elements.slice(0, done));
+    while (done < bytes) { // what is there once more
+      long more = Math.min(done, bytes - done);
+      elements.slice(0, more).copyTo(elements.slice(done, more));
+      done += more;
     }
   }
 

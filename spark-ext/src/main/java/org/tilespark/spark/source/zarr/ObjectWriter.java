@@ -72,7 +72,7 @@ final class ObjectWriter implements Closeable {
 
   private void writeObject(BoxCopy.Block block, long[] place) throws IOException {
     Path object = new Path(directory, written.array().keys().of(place));
-    long[] low = product(place, layout.shape());
+    long[] low = layout.low(place);
     ByteBuffer bytes =
         layout instanceof ChunkLayout.Shard shard ? shard(block, low, shard) : chunk(block, low);
     if (bytes.hasRemaining()) {
@@ -105,7 +105,7 @@ final class ObjectWriter implements Closeable {
             new long[low.length],
             shard.shape().toArray(),
             place -> {
-              long[] first = product(place, inner);
+              long[] first = shard.inner().low(place);
               boolean isOutside = false;
               for (int axis = 0; axis < low.length; axis++) {
                 first[axis] += low[axis];
@@ -136,14 +136,6 @@ final class ObjectWriter implements Closeable {
       high[axis] = Math.min(extents[axis], high[axis] + chunk.extent(axis));
     }
     return high;
-  }
-
-  private static long[] product(long[] place, Shape shape) {
-    long[] product = place.clone();
-    for (int axis = 0; axis < product.length; axis++) {
-      product[axis] *= shape.extent(axis);
-    }
-    return product;
   }
 
   @Override

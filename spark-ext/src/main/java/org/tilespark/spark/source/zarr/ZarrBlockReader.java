@@ -81,7 +81,7 @@ final class ZarrBlockReader implements BlockReader {
             block.high,
             place -> {
               Path object = source.object(place);
-              long[] chunkLow = product(place, array.layout().shape());
+              long[] chunkLow = array.layout().low(place);
               readObject(object, chunkLow, block.within(chunkLow, array.layout().shape()), target);
             });
   }
@@ -178,7 +178,7 @@ final class ZarrBlockReader implements BlockReader {
               for (int axis = 0; axis < grid.length; axis++) {
                 entry = (int) (entry * grid[axis] + inOrder[axis]);
               }
-              long[] low = sum(shardLow, product(place, inner.shape()));
+              long[] low = sum(shardLow, inner.low(place));
               Part of = part.within(low, inner.shape());
               long start = stored.start + index[2 * entry];
               long bytes = index[2 * entry + 1];
@@ -276,14 +276,6 @@ final class ZarrBlockReader implements BlockReader {
       difference[axis] -= b[axis];
     }
     return difference;
-  }
-
-  private static long[] product(long[] place, Shape shape) {
-    long[] product = place.clone();
-    for (int axis = 0; axis < product.length; axis++) {
-      product[axis] *= shape.extent(axis);
-    }
-    return product;
   }
 
   @Override

@@ -1,0 +1,14 @@
+package org.tilespark.kernels.device.library;
+
+import java.util.function.IntFunction;
+
+/**
+ * The results of a library's calls, of which 0 is success.
+ *
+ * @param library the library's name
+ * @param allocFailed result of a call for which there was no memory
+ * @param names NVIDIA's name of each result
+ */
+public record LibraryStatuses(String library, int allocFailed, IntFunction<String> names) {
+  public static final int SUCCESS = 0;
+}

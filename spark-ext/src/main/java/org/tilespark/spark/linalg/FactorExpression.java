@@ -1,0 +1,65 @@
+package org.tilespark.spark.linalg;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.types.DataType;
+import org.tilespark.kernels.factor.Factorizer;
+import org.tilespark.kernels.factor.NoConvergenceException;
+import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import scala.collection.immutable.Seq;
+
+/**
+ * An expression of a block that factorizes. It has the backend as a field, so that EXPLAIN shows
+ * it: {@link BackendChoice#NOT_YET} until {@link ChooseFactorizers} has chosen.
+ */
+abstract class FactorExpression extends DenseExpression {
+  private final BackendChoice backend;
+
+  protected FactorExpression(
+      BlockArguments arguments, DataType made, BackendChoice backend, Seq<Expression> children) {
+    super(arguments, made, children);
+    this.backend = backend;
+  }
+
+  final BackendChoice backend() {
+    return backend;
+  }
+
+  /**
+   * True if the factors belong to those of another task, whose signs must be the same. They are
+   * made on the CPU: a device that has no memory in one of the two tasks would give others.
+   */
+  boolean belongsToOthers() {
+    return false;
+  }
+
+  /** This expression with another backend. */
+  final Expression with(BackendChoice choice) {
+    List<Object> all = new ArrayList<>(fields());
+    all.replaceAll(field -> field == backend ? choice : field);
+    all.add(children());
+    return makeCopy(all.toArray());
+  }
+
+  /**
+   * The result of work on a block by this executor's factorizer: on the task's device where the
+   * backend lets it, cuSOLVER is installed, and the matrix is large.
+   *
+   * @throws IllegalArgumentException that names the block, if the matrix does not have these
+   *     factors
+   */
+  final <T> T factorized(Block block, Function<Factorizer, T> work) {
+    try {
+      return ExecutorRuntime.current().factorized(backend.requested(), TaskContext.get(), work);
+    } catch (IllegalArgumentException | NoConvergenceException e) {
+      throw new IllegalArgumentException(
+          "%s: %s (in %s)".formatted(block.describe(), e.getMessage(), operator()), e);
+    }
+  }
+}
