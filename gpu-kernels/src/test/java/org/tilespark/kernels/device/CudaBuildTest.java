@@ -386,7 +386,7 @@ class CudaBuildTest {
   }
 
   private static Outcome await(Process process, Path log) throws Exception {
-    assertTrue(process.waitFor(2, TimeUnit.MINUTES));
+    assertTrue(process.waitFor(6, TimeUnit.MINUTES), "the build hangs");
     return new Outcome(
         process.exitValue(),
         Files.readString(Path.of(log + ".out")),
