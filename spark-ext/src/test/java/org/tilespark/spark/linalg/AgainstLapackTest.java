@@ -50,6 +50,7 @@ class AgainstLapackTest extends SparkTest {
   // ---- LAPACK
 
   /** Least squares of the whole by dgelsd. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Whole(double[][] x, int rank, double[] s) {
     static Whole of(double[][] a, double[][] b, double rcond) {
       int m = a.length;
@@ -133,6 +134,11 @@ class AgainstLapackTest extends SparkTest {
     return rows;
   }
 
+  /** An error relative to a size, which may be zero. */
+  private static double of(double error, double size) {
+    return Math.max(Double.MIN_VALUE, error * size);
+  }
+
   private static void assertNear(double[][] expected, double[][] found, double error, String what) {
     assertEquals(0, norm(less(expected, found)), error, what);
   }
@@ -142,11 +148,11 @@ class AgainstLapackTest extends SparkTest {
     Whole whole = Whole.of(a, b, Math.max(a.length, a[0].length) * EPSILON);
     double[] s = column(factor(table, sample, "s"));
     for (int i = 0; i < s.length; i++) {
-      assertEquals(whole.s()[i], s[i], error * whole.s()[0], what);
+      assertEquals(whole.s()[i], s[i], of(error, whole.s()[0]), what);
     }
     assertEquals(whole.rank(), factor(table, sample, "rank")[0][0], what);
     double[][] x = factor(table, sample, "x");
-    assertNear(whole.x(), x, error * Math.max(Double.MIN_NORMAL, norm(whole.x())), what);
+    assertNear(whole.x(), x, of(error, norm(whole.x())), what);
     double[][] left = less(b, product(a, whole.x()));
     double[] sums = column(factor(table, sample, "residuals"));
     for (int j = 0; j < sums.length; j++) {
@@ -258,7 +264,7 @@ class AgainstLapackTest extends SparkTest {
       for (int i = 0; i < all.size(); i++) {
         String what = "matrix %d of %s".formatted(i, Arrays.toString(shape));
         double[] expected = singularValues(all.get(i));
-        double error = 50 * EPSILON * expected[0];
+        double error = of(50 * EPSILON, expected[0]);
         double[] s = column(factor(table, i, "s"));
         assertEquals(expected.length, s.length, what);
         for (int j = 0; j < s.length; j++) {
