@@ -87,7 +87,7 @@ class PublicApiTest {
         found,
         () ->
             ("The public API is not as recorded. Gone, so that users' code breaks: %s. New: %s. If"
-                    + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
+                 + " this is meant, add a line to CHANGELOG and run: cp spark-ext/%s spark-ext/%s")
                 .formatted(without(recorded, found), without(found, recorded), written, RECORD));
   }
 

@@ -17,12 +17,12 @@ import org.tilespark.kernels.launch.Availability;
 
 /**
  * cuSOLVER's dense routines on one device, which is borrowed. A {@link Session} has a handle, which
- * is not thread-safe, and is kept until its work is done, since a handle has work areas of its own.
- * Results are deterministic: the same matrix has the same factors on one device. Safe for several
- * threads.
+ * is not thread-safe, and which stays with the session until its work is done, since the handle
+ * owns work areas. Results are deterministic: the same matrix has the same factors on one device.
+ * Safe for several threads.
  */
 final class Cusolver implements AutoCloseable {
-  /** Most handles kept for reuse: few tasks factorise large matrices at one moment. */
+  /** Most handles kept for reuse: only few tasks factorise large matrices at one moment. */
   private static final int MOST_IDLE_HANDLES = 4;
 
   private static final int TYPE = LibCusolver.CUDA_R_64F;
@@ -109,7 +109,8 @@ final class Cusolver implements AutoCloseable {
 
   /**
    * Routines on column-major matrices of type double without gaps between columns, by one thread.
-   * First it is asked for the bytes of work areas, then {@link #begin} gives it what it works with.
+   * First the caller asks how many bytes of work areas a routine needs, then {@link #begin} passes
+   * them.
    */
   final class Session implements AutoCloseable {
     private final Handle handle;
@@ -621,7 +622,7 @@ final class Cusolver implements AutoCloseable {
           0,
           memory.freeBytes());
     }
-    // If the device itself is at fault, that is what the caller must know.
+    // If the device itself failed, the caller must get that error instead.
     IntSupplier waited = JCudaDriver::cuCtxSynchronize;
     device.check(waited.getAsInt(), "cuCtxSynchronize", "after " + call);
     throw CudaFailure.ofLibrary(

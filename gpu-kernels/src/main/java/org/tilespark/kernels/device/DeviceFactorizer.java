@@ -26,28 +26,30 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Factorises on a device, by cuSOLVER. A matrix goes up, its factors come down, and the device has
- * nothing of them between two calls. Safe for several threads.
+ * Factorises on a device, by cuSOLVER. A call uploads a matrix and downloads its factors; the
+ * device holds neither between two calls. Safe for several threads.
  *
- * <p>cuSOLVER's matrices are column-major. It sees the transpose of a matrix in place where that
- * has the factors that are wanted; elsewhere the device transposes.
+ * <p>cuSOLVER's matrices are column-major. Where the transpose has the wanted factors, it gets the
+ * row-major matrix as it is, which it reads as the transpose; otherwise the device transposes.
  *
  * <p>All methods throw a {@link RefusedException}, with operands as they were, if the device or its
- * library cannot do a matrix: there is no memory, a call fails, an iteration does not converge, the
- * elements are so large or small that their squares might overflow or vanish, or the factors are
- * not those of the matrix. That is looked at with a random vector x: whether Q (R x) is A x, and
- * Q^T (Q x) is x (R. Freivalds, Probabilistic machines can use less running time, 1977). It takes a
- * few passes over the matrix.
+ * library cannot factorise a matrix: there is no memory, a call fails, an iteration does not
+ * converge, the elements are so large or small that their squares might overflow or vanish, or the
+ * factors are not those of the matrix. The last is tested with a random vector x: Q (R x) must be A
+ * x, and Q^T (Q x) must be x (R. Freivalds, Probabilistic machines can use less running time,
+ * 1977). It takes a few passes over the matrix.
  */
 public final class DeviceFactorizer implements Factorizer {
   /**
-   * Shorter side from which a matrix is worth its way to a device. Panels of 32 columns are
-   * launched one after the other, so that a matrix of few of them leaves most of the device idle.
-   * An estimate, until {@code dev/bench factors --cases device} has measured it.
+   * Shorter side from which factorising on a device is worth the copies. Panels of 32 columns are
+   * launched one after the other, so a matrix of few panels leaves most of the device idle. An
+   * estimate, until {@code dev/bench factors --cases device} has measured it.
    */
   public static final int LEAST_SIDE = 512;
 
-  /** Times the longer side and epsilon, the error of LAPACK's factors that tests allow, too. */
+  /**
+   * Allowed error as a multiple of the longer side times epsilon; the tests allow LAPACK the same.
+   */
   private static final double ALLOWED = 10;
 
   /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
@@ -69,9 +71,9 @@ public final class DeviceFactorizer implements Factorizer {
   @FunctionalInterface
   public interface Room {
     /**
-     * Runs work, on this thread, while it may hold {@code bytes} of the device's memory.
+     * Runs work on this thread while the work may hold {@code bytes} of the device's memory.
      *
-     * @throws ResourceException if there is not as much; the work has not begun
+     * @throws ResourceException if so much memory is not free; the work has not begun
      */
     void use(long bytes, Runnable work);
   }
@@ -115,7 +117,7 @@ public final class DeviceFactorizer implements Factorizer {
                     (bytes, work) -> work.run()));
   }
 
-  /** This one, whose calls use memory as {@code newRoom} lets them; closed with this. */
+  /** A view of this factorizer whose calls use memory within {@code newRoom}; closed with this. */
   public DeviceFactorizer within(Room newRoom) {
     return new DeviceFactorizer(engine, newRoom);
   }
@@ -164,7 +166,7 @@ public final class DeviceFactorizer implements Factorizer {
     }
   }
 
-  /** A call's stream, and its buffers, which are closed with it. */
+  /** The stream and the buffers of one call; closing it closes them. */
   private final class Run implements AutoCloseable {
     private final Session session;
     private final CudaStream stream;
@@ -222,7 +224,7 @@ public final class DeviceFactorizer implements Factorizer {
     }
 
     /**
-     * Waits for a routine, and gives its {@code info}, 0 or more.
+     * Waits for a routine and returns its {@code info}, which is 0 or more.
      *
      * @throws RefusedException if the routine did not accept an argument
      */
@@ -381,7 +383,9 @@ public final class DeviceFactorizer implements Factorizer {
 
   // ---- checks
 
-  /** Numbers between -1 and 1, the same in each call: so are its refusals. */
+  /**
+   * Numbers between -1 and 1, the same in each call, so that a matrix is always or never refused.
+   */
   private static double[] random(int count) {
     return new SplittableRandom(SEED).doubles(count, -1, 1).toArray();
   }
@@ -400,7 +404,10 @@ public final class DeviceFactorizer implements Factorizer {
     }
   }
 
-  /** Checks the sum of the squares of singular values or eigenvalues, which is the matrix's. */
+  /**
+   * Checks that the sum of squares of singular values or eigenvalues is that of the matrix's
+   * elements.
+   */
   private static void requireNorm(String what, HostMemory values, double norm, int longest) {
     double squares = 0;
     for (long i = 0; i < values.bytes() / Double.BYTES; i++) {

@@ -14,8 +14,8 @@ final class Factorizers {
   private Factorizers() {}
 
   /**
-   * The result of work on a block, on the task's device where {@code spark.tilespark.backend} of
-   * the query lets it, cuSOLVER is installed, and the matrix is large.
+   * Runs work on a block. It uses the task's device if {@code spark.tilespark.backend} allows it,
+   * cuSOLVER is installed, and the matrix is large.
    *
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException that names the block, if the matrix does not have these
@@ -26,8 +26,8 @@ final class Factorizers {
   }
 
   /**
-   * As {@link #use}, on the CPU. For factors that belong to those of another task, whose signs must
-   * be the same: a device that has no memory in one of the two would have others.
+   * As {@link #use}, on the CPU. For factors whose signs must agree with those of another task: if
+   * only one of the two tasks got device memory, signs would differ.
    */
   static <T> T useHost(Block block, String operator, Function<Factorizer, T> work) {
     return use(block, operator, Backend.CPU, work);

@@ -8,8 +8,8 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of X of A X = B, where B is a strip and A is factorised. The children are B's block,
- * then the values of A's factor.
+ * The values of the solution X of A X = B, where B is a strip and A is factorised. The children are
+ * B's block, then the values of A's factor.
  */
 public final class SolvedBlock extends DenseExpression {
   private final FactorSpec spec;

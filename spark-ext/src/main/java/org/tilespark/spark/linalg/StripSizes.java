@@ -14,7 +14,9 @@ import org.tilespark.spark.block.UsualShape;
  * @param tasks tasks that can run at once
  */
 record StripSizes(long stripBytes, long topBytes, int tasks) {
-  /** A strip has at least as many times more rows than columns, so that a stack is that shorter. */
+  /**
+   * Least ratio of a strip's rows to its columns; a stack of triangles is shorter by this factor.
+   */
   private static final int TALL = 4;
 
   private static final long STRIP_BYTES = 64L << 20;
@@ -25,7 +27,7 @@ record StripSizes(long stripBytes, long topBytes, int tasks) {
     return new StripSizes(STRIP_BYTES, TOP_BYTES, tasks);
   }
 
-  /** True if a matrix is factorised in strips: it is tall, and too large for one task to do it. */
+  /** True if a matrix is factorised in strips: it is tall, and too large for one task. */
   boolean areFor(Shape extents) {
     return extents.extent(1) > 0
         && extents.extent(0) / extents.extent(1) >= 2 * TALL
@@ -33,8 +35,8 @@ record StripSizes(long stripBytes, long topBytes, int tasks) {
   }
 
   /**
-   * Rows of a full strip: those of the blocks, if these are whole rows and not too short; else so
-   * many that each task has a strip, as far as strips are tall then.
+   * Rows of a full strip: those of the blocks, if these are whole rows and not too short; otherwise
+   * the number that gives each task a strip, as long as strips are tall.
    *
    * @param blockShape shape of the blocks, if it is stated
    */
