@@ -12,11 +12,11 @@ import java.util.Set;
 import org.tilespark.kernels.launch.Availability;
 
 /**
- * Checks that other users of a machine could not have put something in place of our files. What is
- * loaded or believed is looked at by these before. Stateless; POSIX file systems only.
+ * Checks that no other user of this machine could have replaced one of our files. Every file that
+ * is loaded or trusted is checked here first. Stateless; POSIX file systems only.
  */
 public final class OwnFiles {
-  /** Belongs to whom this process runs as, whatever names the Java properties give. */
+  /** Its owner is the user of this process, whatever user the Java properties name. */
   private static final Path THIS_PROCESS = Path.of("/proc/self");
 
   /** The bit of a directory in which only its owner may remove or rename a file. */
@@ -26,7 +26,7 @@ public final class OwnFiles {
 
   /**
    * A directory, not a link, that belongs to the user of this process and that nobody else may
-   * write to; or why it may hold what others put there.
+   * write to; or the reason why its content may come from others.
    *
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
@@ -37,7 +37,7 @@ public final class OwnFiles {
 
   /**
    * A regular file, not a link, that belongs to the user of this process and that nobody else may
-   * write to; or why others may have written it.
+   * write to; or the reason why others may have written it.
    *
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
@@ -70,9 +70,9 @@ public final class OwnFiles {
   }
 
   /**
-   * A directory in which nobody else can replace a directory of ours, or why others can. A
-   * directory for everybody's temporary files has the sticky bit, so that nobody removes or renames
-   * what is another's.
+   * A directory in which nobody else can replace a directory of ours, or why others can. A shared
+   * directory for temporary files has the sticky bit: only the owner of a file can remove or rename
+   * it there.
    *
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
@@ -91,7 +91,7 @@ public final class OwnFiles {
 
   /**
    * A file that somebody else installed, if neither it nor its directory is writable for all; or
-   * why everybody may have written it.
+   * the reason why any user may have written it.
    *
    * @param file links are followed
    * @throws IOException if that cannot be found out

@@ -16,7 +16,7 @@ public final class Axes {
    * @param text names in any case and numbers, with commas between numbers; names of one letter
    *     need no commas
    * @param names names of all axes, in lower case, outermost first
-   * @return empty if it names what is no axis, an axis twice, or none
+   * @return empty if the text names an unknown axis, an axis twice, or no axis
    */
   public static Optional<List<Integer>> named(String text, List<String> names) {
     List<Integer> axes = new ArrayList<>();

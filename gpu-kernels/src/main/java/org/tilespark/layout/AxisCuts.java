@@ -9,9 +9,10 @@ import java.util.Arrays;
  */
 public final class AxisCuts implements Serializable {
   private final long step; // 0 where there is none
-  private final long extent; // end of the last part; Long.MAX_VALUE where the axis has no known end
-  private final long[] boundaries; // starts of all ranges, then the extent; empty where regular
-  private final long[] before; // parts before each range, then of all; where there is a step too
+  private final long extent; // end of the last part; Long.MAX_VALUE if the axis has no known end
+  private final long[]
+      boundaries; // starts of all ranges, then the extent; empty if the cuts are regular
+  private final long[] before; // parts before each range, then of all; only if there is a step too
 
   private AxisCuts(long step, long extent, long[] boundaries, long[] before) {
     this.step = step;
@@ -59,7 +60,7 @@ public final class AxisCuts implements Serializable {
   }
 
   /**
-   * Cuts into parts that are as equal as can be.
+   * Cuts into parts that are as equal as possible.
    *
    * @param parts how many, at most {@code extent}
    * @param grain extent of blocks: cuts are moved to multiples of it, as long as no part becomes
@@ -151,7 +152,7 @@ public final class AxisCuts implements Serializable {
     return before.length == 0 ? range : before[range] + (element - boundaries[range]) / step;
   }
 
-  /** The last of ascending numbers that is not above a given one. */
+  /** The index of the last of ascending numbers that is at most a given one. */
   private static int range(long[] ascending, long number) {
     int found = Arrays.binarySearch(ascending, number);
     return found >= 0 ? found : -found - 2;

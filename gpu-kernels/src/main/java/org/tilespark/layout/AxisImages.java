@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Maps the elements of one axis to the cells of an axis that is made of them. Element {@code t} of
- * the target axis comes from element {@code t - shift} of the source axis, which goes on beyond its
- * ends as {@code edge} says. Cells may overlap:
+ * Maps the elements of a source axis to the cells of a target axis. Element {@code t} of the target
+ * axis comes from element {@code t - shift} of the source axis, which is continued beyond its ends
+ * as {@code edge} says. Cells may overlap:
  *
  * <pre>
  *   cell c holds the target elements from  c * cell - before
@@ -17,11 +17,11 @@ import java.util.List;
  * <p>With {@link Edge#NONE} cells end where the source axis does.
  *
  * @param extent extent of the source axis
- * @param edge how the source axis goes on; of an axis of one element, every mode but {@code NONE}
- *     and {@code CONSTANT} repeats the element
+ * @param edge how the source axis is continued; for an axis of one element, every mode except
+ *     {@code NONE} and {@code CONSTANT} repeats the element
  * @param shift place of the first source element on the target axis
  * @param target extent of the target axis
- * @param cell target elements of a full cell, without what it shares with its neighbours
+ * @param cell target elements of a full cell, without those that it shares with its neighbours
  * @param before elements that a cell shares with its neighbours in front of it
  * @param after elements that it shares with its neighbours after it
  */
@@ -35,8 +35,8 @@ public record AxisImages(
    * @param low first target element
    * @param high end, exclusive
    * @param source the source element that {@code low} comes from
-   * @param step how many source elements there are from one target element to the next: 1, -1, or 0
-   *     where all come from one
+   * @param step source elements from one target element to the next: 1, -1, or 0 if all come from
+   *     the same one
    */
   public record Image(long part, long low, long high, long source, int step) {}
 
@@ -46,7 +46,8 @@ public record AxisImages(
   /**
    * Checks the numbers.
    *
-   * @throws IllegalArgumentException if one is negative or above 2^60, or a cell has no element
+   * @throws IllegalArgumentException if a number is negative or above 2^60, or a cell has no
+   *     element
    */
   public AxisImages {
     boolean good = cell > 0;
@@ -61,18 +62,21 @@ public record AxisImages(
     }
   }
 
-  /** The axis with elements put before and after it, cut every {@code cell} elements. */
+  /** The axis with further elements before and after it, cut every {@code cell} elements. */
   public static AxisImages padded(long extent, long before, long after, Edge edge, long cell) {
     return new AxisImages(extent, edge, before, extent + before + after, cell, 0, 0);
   }
 
-  /** The axis with every element {@code by} places further on, those at the end at its start. */
+  /** The axis with every element moved on by {@code by} places, cyclically. */
   public static AxisImages rolled(long extent, long by, long cell) {
     long shift = extent == 0 ? 0 : Math.floorMod(by, extent);
     return new AxisImages(extent, Edge.WRAP, shift, extent, cell, 0, 0);
   }
 
-  /** Cells of the axis with elements of their neighbours, and with more beyond its ends. */
+  /**
+   * Cells of the axis that include elements of their neighbours, and elements beyond the axis's
+   * ends.
+   */
   public static AxisImages haloed(long extent, long before, long after, Edge edge, long cell) {
     return new AxisImages(extent, edge, 0, extent, cell, before, after);
   }
@@ -99,7 +103,7 @@ public record AxisImages(
     return edge == Edge.CONSTANT ? Math.max(low, shift) : low;
   }
 
-  /** Up to {@code high}, the end of the target elements that come from source elements. */
+  /** The end of the target elements, up to {@code high}, that come from source elements. */
   public long endUpTo(long high) {
     return edge == Edge.CONSTANT ? Math.min(high, shift + extent) : high;
   }
@@ -109,7 +113,7 @@ public record AxisImages(
     return edge == Edge.NONE
         || edge == Edge.CONSTANT
         || (edge == Edge.WRAP && extent > 1)
-        // A single element beyond an end is a copy, however the axis goes on.
+        // A single element beyond an end is a plain copy in every mode.
         || (reachLow() >= shift - 1 && reachHigh() <= shift + extent + 1);
   }
 
@@ -140,7 +144,7 @@ public record AxisImages(
     return images;
   }
 
-  /** The period of the axis: how many elements there are until it repeats. */
+  /** The period of the continued axis, in elements. */
   private long period() {
     return switch (edge) {
       case REFLECT -> 2 * extent - 2;

@@ -6,18 +6,18 @@ import java.util.OptionalLong;
 
 /**
  * Elements of one axis at even distances, in ascending or descending order: {@code start}, {@code
- * start + step}, and so on, as numpy's {@code start:stop:step} after the bounds were found.
+ * start + step}, and so on, as numpy's {@code start:stop:step} with resolved bounds.
  *
- * @param start the first of them, 0 or more
- * @param step from one to the next, not 0; 1 if there is only one
- * @param count how many, 1 or more
+ * @param start the first element, 0 or more
+ * @param step distance from one element to the next, not 0; 1 if there is only one
+ * @param count number of elements, 1 or more
  */
 public record AxisRange(long start, long step, long count) implements Serializable {
   /**
    * Checks the numbers.
    *
-   * @throws IllegalArgumentException if the step is 0, there are none, or one is below 0 or beyond
-   *     2^63 - 1
+   * @throws IllegalArgumentException if the step is 0, the count is less than 1, or an element is
+   *     below 0 or beyond 2^63 - 1
    */
   public AxisRange {
     boolean good = start >= 0 && step != 0 && count >= 1;
@@ -39,7 +39,7 @@ public record AxisRange(long start, long step, long count) implements Serializab
     return new AxisRange(0, 1, extent);
   }
 
-  /** True if these are all elements of an axis, in order. */
+  /** True if this range is a whole axis of {@code extent} elements, in order. */
   public boolean isAll(long extent) {
     return start == 0 && count == extent && step == 1;
   }
@@ -65,7 +65,7 @@ public record AxisRange(long start, long step, long count) implements Serializab
   }
 
   /**
-   * The places of this range in a part of the axis.
+   * The part of this range in a part of the axis; empty if it has no element there.
    *
    * @param from first element of the part
    * @param to end of the part, exclusive, beyond {@code from}
@@ -80,16 +80,16 @@ public record AxisRange(long start, long step, long count) implements Serializab
   }
 
   /**
-   * The part of a range that a part of the axis holds.
+   * The elements of a range that are in a part of the axis.
    *
-   * @param first place of the first of them among all
-   * @param range their places in the part
+   * @param first index of the first of them in the whole range
+   * @param range their places within the part
    */
   public record Piece(long first, AxisRange range) {}
 
   /**
-   * How many of them each part of a regular cut holds, the last one in their order at most; empty
-   * if the parts hold different counts.
+   * The number of elements of this range in each part of a regular cut, where the last part may
+   * hold fewer; empty if the counts differ.
    *
    * @param block elements of a part; the first one begins at 0
    */

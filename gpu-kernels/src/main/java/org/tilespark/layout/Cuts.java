@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * A tiling of an array of any rank: each axis cut into parts, independently of the others. One part
- * of each axis together make a cell. Immutable.
+ * A tiling of an array of any rank: each axis cut into parts, independently of the others. A cell
+ * is the product of one part of each axis. Immutable.
  */
 public final class Cuts implements Serializable {
   private final AxisCuts[] axes;

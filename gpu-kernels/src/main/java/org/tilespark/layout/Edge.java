@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** How an axis goes on beyond its two ends; the modes of numpy's {@code pad}, and none. */
+/** How an axis is continued beyond its two ends: the modes of numpy's {@code pad}, and none. */
 public enum Edge {
   /** No continuation: there are no elements. */
   NONE,
@@ -20,9 +20,9 @@ public enum Edge {
   WRAP;
 
   /**
-   * The mode of a name, in any case.
+   * The mode with a name; upper or lower case does not matter.
    *
-   * @param what whose name it is, for messages: {@code "matrix_pad: mode"}
+   * @param what the parameter, for messages: {@code "matrix_pad: mode"}
    * @param allowed the modes that may be asked for
    * @throws IllegalArgumentException if it is none of these
    */

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * The extents of a whole array, as far as they are known before it has been read: all or none.
+ * The extents of a whole array, which may be unknown before it is read: all are known or none.
  * Immutable.
  */
 public final class Extents implements Serializable {
@@ -24,14 +24,14 @@ public final class Extents implements Serializable {
     return new Extents(shape, true);
   }
 
-  /** The extents of an array of which only the count of axes is known. */
+  /** The unknown extents of an array with {@code rank} axes. */
   public static Extents unknown(int rank) {
     long[] ones = new long[rank];
     Arrays.fill(ones, 1);
     return new Extents(Shape.of(ones), false);
   }
 
-  /** The extents of an array of a shape, if there is one, else of {@code rank} unknown extents. */
+  /** The extents of a shape, if there is one, otherwise {@code rank} unknown extents. */
   public static Extents of(Optional<Shape> shape, int rank) {
     return shape.map(Extents::of).orElseGet(() -> unknown(rank));
   }
@@ -63,7 +63,7 @@ public final class Extents implements Serializable {
     return shape;
   }
 
-  /** The extents of {@code shape} if these are known, else as many unknown extents. */
+  /** The extents of {@code other} if this object's are known, otherwise as many unknown extents. */
   public Extents with(Shape other) {
     return isKnown ? of(other) : unknown(other.rank());
   }

@@ -6,11 +6,11 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 /**
- * An array that is made of the elements of another one, in cells that may overlap: what {@link
- * AxisImages} say of each axis, independently of the others.
+ * Maps the elements of an array to the cells of another array, which may overlap: an {@link
+ * AxisImages} for each axis, independently of the others.
  *
  * @param axes outermost axis first
- * @param fill value where no source element appears, with {@link Edge#CONSTANT}
+ * @param fill value of target elements without a source element, with {@link Edge#CONSTANT}
  */
 public record Images(List<AxisImages> axes, double fill) implements Serializable {
   /** Copies the list. */
@@ -18,7 +18,7 @@ public record Images(List<AxisImages> axes, double fill) implements Serializable
     axes = List.copyOf(axes);
   }
 
-  /** The cells of the target, without what they share with their neighbours and without an end. */
+  /** The cells of the target, without shared elements and without an end of the axes. */
   public Cuts cells() {
     return Cuts.of(axes.stream().map(axis -> AxisCuts.every(axis.cell())).toArray(AxisCuts[]::new));
   }
@@ -28,7 +28,7 @@ public record Images(List<AxisImages> axes, double fill) implements Serializable
     return shape(AxisImages::target);
   }
 
-  /** Elements along each axis of the largest cell, with what it shares with its neighbours. */
+  /** The shape of the largest cell, with the elements that it shares with its neighbours. */
   public Shape largest() {
     return shape(AxisImages::largest);
   }

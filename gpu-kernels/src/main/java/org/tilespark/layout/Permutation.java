@@ -6,7 +6,7 @@ import java.util.Locale;
 /**
  * A reordering of axes, in numpy's convention: output axis {@code i} is input axis {@code perm[i]}.
  *
- * <p>Worked case, to which everything else refers: the shape {@code (2, 3, 5)} under {@code [2, 0,
+ * <p>Worked case, to which other Javadoc refers: the shape {@code (2, 3, 5)} under {@code [2, 0,
  * 1]} becomes {@code (5, 2, 3)}, and {@code out[k][i][j] = in[i][j][k]}. In letters that is {@code
  * "zxy"}; {@code "yzx"} is {@code [1, 2, 0]}, the reorder of a 3-D FFT. Immutable.
  */
@@ -102,8 +102,8 @@ public final class Permutation implements java.io.Serializable {
   }
 
   /**
-   * The one permutation with the effect of this one followed by {@code next}: its output axis
-   * {@code i} is this permutation's input axis {@code axis(next.axis(i))}.
+   * The permutation with the effect of this one followed by {@code next}: its output axis {@code i}
+   * is input axis {@code axis(next.axis(i))} of this permutation.
    *
    * @throws IllegalArgumentException if the ranks differ
    */

@@ -4,8 +4,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Walks over the pieces that {@link Cuts} make of one box after the other, in row-major order of
- * their cells; or over the images of a box in the cells of {@link Images}. For one thread.
+ * Walks over the pieces into which {@link Cuts} cut a box, in row-major order of their cells, or
+ * over the images of a box in the cells of {@link Images}. It may walk over one box after another.
+ * For one thread.
  */
 public final class PieceCursor {
   private final Walk[] axes;
@@ -43,7 +44,7 @@ public final class PieceCursor {
   }
 
   /**
-   * Begins with another box; {@link #advance} moves to its first piece.
+   * Starts another box; {@link #advance} moves to its first piece.
    *
    * @param offset place of its first element
    * @param size elements along each axis, 1 or more
@@ -110,8 +111,8 @@ public final class PieceCursor {
   }
 
   /**
-   * How many elements of the box there are from one element of the piece to the next, along each
-   * axis: 1, or as {@link AxisImages.Image} says; overwritten by {@link #advance}.
+   * The step along each axis, in elements of the box, from one element of the piece to the next: 1,
+   * or as in {@link AxisImages.Image}; overwritten by {@link #advance}.
    */
   public int[] step() {
     return step;

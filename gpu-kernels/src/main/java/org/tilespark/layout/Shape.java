@@ -47,7 +47,7 @@ public final class Shape implements java.io.Serializable {
   /**
    * Reads numbers separated by commas, {@code "2048,2048"}.
    *
-   * @param what source of the text, for the message
+   * @param what the parameter, for messages
    * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
    */
   public static Shape parse(String what, String text, int rank) {

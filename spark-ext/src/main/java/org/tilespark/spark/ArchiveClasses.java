@@ -10,8 +10,9 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.spark.options.Metric;
 
 /**
- * A query of each kind, for the classes that it loads: {@code dev/class-archive} submits it to a
- * JVM that archives its classes when it ends. Its argument is a directory for its files.
+ * Runs a query of each kind in order to load its classes: {@code dev/class-archive} submits this
+ * job to a JVM that archives its loaded classes when it ends. The argument is a directory for the
+ * job's files.
  */
 public final class ArchiveClasses {
   /** 2 x 2 blocks of a matrix, with a further column. */

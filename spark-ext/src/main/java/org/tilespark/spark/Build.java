@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The build of tilespark that a process runs. Builds are equal if their classes are, whatever the
- * jar is called and whatever else is in it.
+ * The build of tilespark that a process runs. Builds are equal if their classes are equal; the
+ * jar's name and other content do not matter.
  *
  * @param file the name of the jar, or of the directory of classes
  * @param digest digest of the classes below {@code org.tilespark.spark}
@@ -29,7 +29,7 @@ record Build(String file, String digest) {
   private static final Logger LOG = LoggerFactory.getLogger(Build.class);
   private static final String CLASSES = "org/tilespark/spark/";
 
-  /** The build of this class; empty where its classes come from no file. */
+  /** The build of this class; empty if its classes come from no file. */
   static Optional<Build> running() {
     try {
       CodeSource source = Build.class.getProtectionDomain().getCodeSource();
@@ -40,7 +40,7 @@ record Build(String file, String digest) {
     }
   }
 
-  /** The build in a jar or a directory; empty if there is none of our classes. */
+  /** The build in a jar or a directory; empty if it has none of our classes. */
   static Optional<Build> of(Path file) throws IOException {
     TreeMap<String, Long> checksums = Files.isDirectory(file) ? ofDirectory(file) : ofJar(file);
     if (checksums.isEmpty()) {
@@ -87,8 +87,8 @@ record Build(String file, String digest) {
   }
 
   /**
-   * The reason why an executor cannot serve a driver: their builds differ, and tasks of one would
-   * not be understood by the other. Empty if they agree, or if one of them is not known.
+   * The reason why an executor cannot serve a driver: their builds differ, and one would misread
+   * the tasks of the other. Empty if they agree, or if one of them is unknown.
    */
   static Optional<String> whyRefused(String executor, Optional<Build> here, String ofDriver) {
     if (here.isEmpty() || ofDriver == null || ofDriver.equals(UNKNOWN)) {

@@ -10,7 +10,7 @@ import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
 import org.tilespark.spark.functions.TableFunctions;
 
-/** The operators on DataFrames of a classic session: their plans are made here. */
+/** Runs operators on DataFrames of a classic session, whose plans are made in this process. */
 final class ClassicCalls {
   private ClassicCalls() {}
 

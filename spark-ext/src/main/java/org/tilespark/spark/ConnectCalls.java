@@ -13,9 +13,9 @@ import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.TextOptions;
 
 /**
- * The operators on DataFrames of a Spark Connect session. Its plans are made by the server, so they
- * are calls of the SQL functions there, over temporary views of the DataFrames. A view holds no
- * data; it stays until the session ends, as the result is planned anew at each use.
+ * Runs operators on DataFrames of a Spark Connect session. The server makes the plans, so this
+ * calls the SQL functions there, over temporary views of the DataFrames. A view holds no data; it
+ * stays until the session ends, since the server plans the result again at each use.
  */
 final class ConnectCalls {
   private ConnectCalls() {}
@@ -45,14 +45,20 @@ final class ConnectCalls {
     return "`" + name.toString().replace("`", "``") + "`";
   }
 
-  /** The options that are no defaults: a gram has no parameters for transposes. */
+  /**
+   * Only the options that differ from the defaults: a gram, for example, has no parameters for
+   * transposes.
+   */
   private static Map<String, String> changed(TextOptions<?> options) {
     Map<String, String> texts = options.toMap();
     texts.entrySet().removeAll(MultiplyOptions.defaults().toMap().entrySet());
     return texts;
   }
 
-  /** A value in SQL; numbers with a fraction as texts, since NaN and infinity have no literal. */
+  /**
+   * A value as SQL text; floating-point numbers as quoted text, since NaN and infinity have no
+   * literal.
+   */
   private static String literal(Object value) {
     if (value instanceof Dataset<?> df) {
       String view = "tilespark_" + UUID.randomUUID().toString().replace('-', '_');

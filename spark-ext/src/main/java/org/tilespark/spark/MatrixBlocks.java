@@ -19,15 +19,15 @@ import org.tilespark.spark.validate.BlockValidator;
  * INT, values ARRAY<T> [, imag ARRAY<T>]}, one block per row, values row-major.
  *
  * <p>{@code row} and {@code col} are the place of the block's first element in the whole matrix, so
- * any tiling is legal. All operators are lazy; what one row shows to be wrong is reported when the
- * query runs, as an {@link IllegalArgumentException} that names the block.
+ * any tiling is legal. All operators are lazy. A defect of a block is reported when the query runs,
+ * as an {@link IllegalArgumentException} that names the block.
  *
  * <p>Every operator throws an {@link IllegalArgumentException} if a DataFrame has no blocks of the
- * types that it takes or an argument says nothing, and an {@link IllegalStateException} if the
+ * types that it takes or an argument is null or empty, and an {@link IllegalStateException} if the
  * session lacks {@code spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
  *
  * <p>On a DataFrame of a Spark Connect session each operator calls its SQL function on the server,
- * whose session must have the extension; what is wrong is told when the server plans or runs the
+ * whose session must have the extension; errors are reported when the server plans or runs the
  * query.
  */
 public final class MatrixBlocks {
@@ -45,32 +45,34 @@ public final class MatrixBlocks {
   }
 
   /**
-   * Some elements along each axis, with the meaning of numpy's basic slicing: {@code
-   * start:stop:step} for each axis with commas between, bounds below 0 from the end, parts left
-   * out, steps below 0, {@code ...} for the axes that are not named. Unlike numpy's, a single
+   * Selects elements along each axis, as numpy's basic slicing: {@code start:stop:step} for each
+   * axis, separated by commas. Negative bounds count from the end, parts may be left out, steps may
+   * be negative, and {@code ...} stands for the axes that are not named. Unlike in numpy, a single
    * number keeps its axis, with extent 1.
    *
-   * <p>Block by block, no shuffle; blocks that hold nothing of the slice are dropped, and not even
-   * read by our sources. Extents are those that the column metadata states; where it states none, a
-   * small aggregate over the coordinate columns runs now. A slice of a spectrum is no spectrum.
-   * Further columns are carried through, and distinguish arrays of one size.
+   * <p>Block by block, no shuffle; blocks without elements of the slice are dropped, and our
+   * sources do not even read them. Extents are taken from the column metadata; if it states none, a
+   * small aggregate over the coordinate columns runs now. A slice of a spectrum is no longer a
+   * spectrum. Further columns are carried through, and distinguish arrays of one size.
    *
    * @param df blocks of any type, real or complex
    * @param slices as {@code "100:200, ::2"}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the text is no slice, or
-   *     nothing is left along an axis
+   *     no element is left along an axis
    */
   public static Dataset<Row> slice(Dataset<Row> df, String slices) {
     return OperatorCall.of(TableFunctions.MATRIX_SLICE, df, slices);
   }
 
-  /** The elements along all axes in reverse order; as {@link #slice} with {@code ::-1} for each. */
+  /**
+   * Reverses the order of elements along all axes; as {@link #slice} with {@code ::-1} for each.
+   */
   public static Dataset<Row> flip(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_FLIP, df);
   }
 
   /**
-   * The elements along some axes in reverse order; as {@link #slice} with {@code ::-1} for those.
+   * Reverses the order of elements along some axes; as {@link #slice} with {@code ::-1} for those.
    *
    * @param axes letters or numbers, as {@code "row"} or {@code "0"}
    */
@@ -80,28 +82,29 @@ public final class MatrixBlocks {
 
   /**
    * The part of the matrix that the blocks cover, as after a filter on their places: the lowest
-   * offset along each axis becomes 0. The extents are those of the part; a small aggregate over the
-   * coordinate columns finds it, and runs now. Where the bounds are known, {@link #slice} does the
-   * same without.
+   * offset along each axis becomes 0. The extents become those of the part, which a small aggregate
+   * over the coordinate columns finds now. If you know the bounds, {@link #slice} gives the same
+   * without that aggregate.
    *
    * @param df blocks of any type, real or complex
-   * @throws IllegalArgumentException if {@code df} has no matrix blocks, or none at all, or those
-   *     of several arrays cover different parts
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, if there are no blocks, or
+   *     if the blocks of several arrays cover different parts
    */
   public static Dataset<Row> withOrigin(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_WITH_ORIGIN, df);
   }
 
   /**
-   * Concatenates matrices of one type along an axis; along the others their extents are equal. A
-   * union of their blocks, no shuffle. Where the metadata does not state the extents, a small
-   * aggregate over the coordinate columns runs now. A spectrum among them is none any more.
+   * Concatenates matrices of one type along an axis; along the other their extents must be equal.
+   * The result is a union of their blocks without a shuffle. If the metadata does not state the
+   * extents, a small aggregate over the coordinate columns runs now. The result is not a spectrum,
+   * even if an input is.
    *
    * @param axis {@code "row"}, or its number
    * @param a blocks of any type, real or complex
    * @param b blocks of the same type, with the same further columns
-   * @param more the same
-   * @throws IllegalArgumentException if the matrices do not fit each other; says in what
+   * @param more further matrices, as {@code b}
+   * @throws IllegalArgumentException if the matrices do not fit each other; the message says why
    */
   @SafeVarargs
   public static Dataset<Row> concat(
@@ -116,7 +119,7 @@ public final class MatrixBlocks {
 
   /**
    * Stacks matrices of one type and of equal extents as the planes of a volume along x; row becomes
-   * y, col becomes z. As {@link VolumeBlocks#concat} otherwise.
+   * y, col becomes z. Otherwise as {@link VolumeBlocks#concat}.
    *
    * @return volume blocks of extent 1 along x
    */
@@ -139,28 +142,29 @@ public final class MatrixBlocks {
   /**
    * The product {@code op(A) op(B)}, where {@code op} is a transpose, a complex conjugate or both
    * if the options say so. Any tiling of either side is legal. Further columns distinguish several
-   * matrices: both sides have the same ones, and the products are made matrix by matrix, all of one
-   * size. A side without further columns is one matrix, which is broadcast and multiplied with each
-   * of the other side.
+   * matrices: both sides have the same further columns, and the products are computed matrix by
+   * matrix. All matrices of a side have one size. A side without further columns is one matrix,
+   * which is broadcast and multiplied with each of the other side.
    *
-   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. All else is lazy. Sums are made in an order that depends
-   * on the plan alone, so the same query gives the same bits every time on one backend.
+   * <p>Extents are taken from the column metadata; if it states none, a small aggregate over the
+   * coordinate columns runs now. All else is lazy. Sums are computed in an order that depends on
+   * the plan alone, so the same query gives the same bits every time on one backend.
    *
-   * <p>Where blocks are missing and the options ask for {@code missing=zero}, they count as zeros,
-   * and infinity times a zero of a missing block is 0. Of several matrices, blocks of the result
-   * for which no block of either side is there are then left out.
+   * <p>If the options ask for {@code missing=zero}, missing blocks count as zeros, and infinity
+   * times a zero of a missing block is 0. With several matrices, blocks of the result to which no
+   * block of either side contributes are then left out.
    *
-   * <p>C is of FLOAT if one operand is and the other is of FLOAT, TINYINT or SMALLINT, else of
-   * DOUBLE, which holds a BIGINT of up to 2^53 exactly. It is complex if an operand is: the sums of
-   * four real products, which are infinite or NaN where these are. Each of its parts has the error
-   * bound of a real sum of 2 K terms. What the operands' metadata says of spectra is dropped.
+   * <p>C is FLOAT if one operand is FLOAT and the other FLOAT, TINYINT or SMALLINT; otherwise it is
+   * DOUBLE, which holds a BIGINT of up to 2^53 exactly. C is complex if an operand is: its parts
+   * are sums of four real products, and are infinite or NaN where these are. Each of its parts has
+   * the error bound of a real sum of 2 K terms. The operands' metadata of spectra is dropped.
    *
    * @param a M x K blocks, real or complex
    * @param b K x N blocks, real or complex
    * @return {@code row, col, rows, cols, values}, {@code imag} if C is complex, and the further
-   *     columns of {@code a}, or of {@code b} where {@code a} has none; M x N
-   * @throws IllegalArgumentException if the two do not fit each other; says what was found
+   *     columns of {@code a}, or of {@code b} if {@code a} has none; M x N
+   * @throws IllegalArgumentException if the two do not fit each other; the message says what was
+   *     found
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_MULTIPLY, a, b, options);
@@ -172,9 +176,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * {@code A^T A}, or {@code A^H A} of a complex A: half of it is computed, the whole is returned,
-   * and it is exactly symmetric or Hermitian. As {@link #multiply(Dataset, Dataset,
-   * MultiplyOptions)} of A with itself otherwise.
+   * {@code A^T A}, or {@code A^H A} of a complex A: half of it is computed and the whole is
+   * returned, which is exactly symmetric or Hermitian. Otherwise as {@link #multiply(Dataset,
+   * Dataset, MultiplyOptions)} of A with itself.
    *
    * @param df A, M x N blocks, real or complex
    * @param options without transposes and conjugates
@@ -185,42 +189,43 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The {@code k} nearest rows of B of each row of A, of a product {@code A B^T} that is never
-   * written: tasks reduce its tiles as they make them. Memory does not grow with the count of
-   * pairs.
+   * Finds the {@code k} nearest rows of B for each row of A. The scores come from the product
+   * {@code A B^T}, which is never written: tasks reduce its tiles as they compute them. Memory does
+   * not grow with the count of pairs.
    *
-   * <p>Scores are computed in double, in the order of a vector's elements, also where the values
-   * are FLOAT: neighbours and scores depend on neither backend nor tiling. Equal scores are ranked
-   * by the neighbour's place. A score of NaN is ranked last; of {@link Metric#COSINE} that of a
+   * <p>Scores are computed in double, in the order of a vector's elements, even if the values are
+   * FLOAT: neighbours and scores depend on neither backend nor tiling. Equal scores are ranked by
+   * the neighbour's place. A score of NaN is ranked last; with {@link Metric#COSINE} the score of a
    * zero vector is NaN.
    *
-   * <p>Where A and B are the same frame, the nearest row of a row is usually itself.
+   * <p>If A and B are the same frame, the nearest row of a row is usually itself.
    *
    * @param a M x K blocks of any real type and tiling; each row is a query
    * @param b N x K blocks of any real type and the same further columns, which distinguish several
-   *     matrices; if one has numbers that FLOAT does not hold, both are read as DOUBLE
+   *     matrices; if one has numbers that FLOAT cannot represent, both are read as DOUBLE
    * @param k neighbours of each query, 1 or more; there are fewer if B has fewer rows
    * @return {@code query BIGINT, neighbour BIGINT, rank INT, score DOUBLE} and the further columns
-   *     of {@code a}: rows of A and B by their places, ranks from 1. Where A has ids (see {@link
-   *     #fromRows}), {@code query_id} follows {@code query}, and likewise {@code neighbour_id}
-   *     where B has ids
-   * @throws IllegalArgumentException if the two do not fit each other, or k is less than 1; says
-   *     what was found
+   *     of {@code a}: rows of A and B by their places, ranks from 1. If A has ids (see {@link
+   *     #fromRows}), {@code query_id} follows {@code query}; likewise {@code neighbour_id} if B has
+   *     ids
+   * @throws IllegalArgumentException if the two do not fit each other, or k is less than 1; the
+   *     message says what was found
    */
   public static Dataset<Row> knn(Dataset<Row> a, Dataset<Row> b, int k, Metric metric) {
     return OperatorCall.of(TableFunctions.MATRIX_KNN, a, b, k, metric);
   }
 
   /**
-   * The pairs of a row of A and one of B whose score is at least {@code threshold}; of {@link
-   * Metric#EUCLIDEAN}, whose distance is at most that. As {@link #knn}, tiles are reduced as they
-   * are made, and scores are computed in double. A score of NaN is not among them. Where A and B
-   * are the same frame each pair is there twice, and each row is a pair with itself.
+   * Finds the pairs of a row of A and a row of B whose score is at least {@code threshold}; with
+   * {@link Metric#EUCLIDEAN}, whose distance is at most {@code threshold}. As in {@link #knn},
+   * tiles are reduced as they are computed, and scores are computed in double. Pairs with a score
+   * of NaN are left out. If A and B are the same frame, each pair occurs twice, and each row is
+   * paired with itself.
    *
    * @return {@code query BIGINT, neighbour BIGINT, score DOUBLE} and the further columns of {@code
-   *     a}, with ids as those of {@link #knn}
-   * @throws IllegalArgumentException if the two do not fit each other, or the threshold is NaN;
-   *     says what was found
+   *     a}, with ids as in {@link #knn}
+   * @throws IllegalArgumentException if the two do not fit each other, or the threshold is NaN; the
+   *     message says what was found
    */
   public static Dataset<Row> pairsAbove(
       Dataset<Row> a, Dataset<Row> b, double threshold, Metric metric) {
@@ -228,8 +233,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The row of B with the largest inner product of each row of A: {@link #knn} with a k of 1. Of
-   * equal products it is the first; NaN is the largest only if all are NaN, other than in numpy.
+   * Finds for each row of A the row of B with the largest inner product: {@link #knn} with a k of
+   * 1. Among equal products the first row wins. Unlike in numpy, a NaN wins only if all products
+   * are NaN.
    */
   public static Dataset<Row> rowArgmax(Dataset<Row> a, Dataset<Row> b) {
     return OperatorCall.of(TableFunctions.MATRIX_ROW_ARGMAX, a, b);
@@ -246,17 +252,17 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The sum of two matrices of the same extents in any tilings. Each side is moved once, or not at
-   * all where they are partitioned alike already. The result has the first one's columns and
-   * metadata.
+   * The sum of two matrices of the same extents in any tilings. Each side is shuffled once, or not
+   * at all if both are already partitioned in the same way. The result has the first one's columns
+   * and metadata.
    *
-   * <p>The result is cut as the first matrix where both are cut alike or the metadata states how
-   * the first is cut; else as the second, if its metadata states it; else into blocks of the shape
-   * of the first one's largest block. Where neither states its cut, one query over the places of
-   * the blocks runs at once.
+   * <p>The result has the tiling of the first matrix if both have the same or the metadata states
+   * the first one's; otherwise that of the second, if its metadata states it; otherwise blocks of
+   * the shape of the first one's largest block. If neither states its tiling, one query over the
+   * places of the blocks runs now.
    *
-   * <p>An element in no block of a matrix, or in two, fails the query with an error that names the
-   * block (for the former see {@link #add(Dataset, Dataset, Missing)}).
+   * <p>An element that is in no block of a matrix, or in two, fails the query with an error that
+   * names the block (for missing ones see {@link #add(Dataset, Dataset, Missing)}).
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
@@ -267,22 +273,22 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #add(Dataset, Dataset)}, with a choice of what an element is that one of them, or
-   * both, have in no block: with {@link Missing#ZERO} it is zero. The result has no holes then.
+   * As {@link #add(Dataset, Dataset)}, with a choice for elements that are in no block of one
+   * matrix or both: with {@link Missing#ZERO} they are zero, and the result has no holes.
    */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
     return OperatorCall.of(TableFunctions.MATRIX_ADD, a, b, missing);
   }
 
   /**
-   * Each element computed from itself: {@code map(df, "sqrt(v) * 2 + 1")}. The expression is
-   * written as in Spark SQL, and its types and values are numpy's; docs/elementwise.md has the
-   * rules. In addition to {@code v} it may name the element's place in the matrix: row and col.
-   * Block by block, no shuffle; further columns are carried through.
+   * Computes each element from itself by an expression: {@code map(df, "sqrt(v) * 2 + 1")}. The
+   * expression has the syntax of Spark SQL and the types and values of numpy; docs/elementwise.md
+   * has the rules. In addition to {@code v} it may name the element's place in the matrix, row and
+   * col. Block by block, no shuffle; further columns are carried through.
    *
    * @param df blocks of any type, real or complex
-   * @return blocks of the expression's type. Truth values are TINYINT 0 and 1. Floating-point
-   *     numbers made of a spectrum are a spectrum still
+   * @return blocks of the expression's type. Truth values are TINYINT 0 and 1. A spectrum stays a
+   *     spectrum if the result is floating-point
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, or the expression is not
    *     valid for their type; the message names the part that is wrong, and what helps
    */
@@ -291,37 +297,37 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #map(Dataset, String)}, with numbers under names of their own: {@code map(df, "v *
-   * scale", Map.of("scale", 2.5))}. They are literals in all respects.
+   * As {@link #map(Dataset, String)}, with named numbers: {@code map(df, "v * scale",
+   * Map.of("scale", 2.5))}. They act exactly like literals.
    *
-   * @param scalars each named in the expression, none like an element or a place
+   * @param scalars numbers by name; the expression must use each, and no name may be that of an
+   *     element or a place
    */
   public static Dataset<Row> map(
       Dataset<Row> df, String expression, Map<String, ? extends Number> scalars) {
     return OperatorCall.of(TableFunctions.MATRIX_MAP, df, expression, scalars);
   }
 
-  /** {@link #zip(Dataset, Dataset, String, Missing)} of matrices that miss nothing. */
+  /** {@link #zip(Dataset, Dataset, String, Missing)} of matrices without missing blocks. */
   public static Dataset<Row> zip(Dataset<Row> a, Dataset<Row> b, String expression) {
     return zip(a, b, expression, Missing.ERROR);
   }
 
   /**
-   * Each element computed from the elements {@code a} and {@code b} of two matrices at the same
-   * place: {@code zip(a, b, "a * b - 0.5")}. Expressions are those of {@link #map}; the two may
-   * have different types. Cuts, missing and doubled blocks are as for {@link #add(Dataset, Dataset,
-   * Missing) add}.
+   * Computes each element from the elements {@code a} and {@code b} of two matrices at the same
+   * place: {@code zip(a, b, "a * b - 0.5")}. Expressions are as in {@link #map}; the two matrices
+   * may have different types. Tilings, missing and doubled blocks are treated as by {@link
+   * #add(Dataset, Dataset, Missing) add}.
    *
-   * <p>Along an axis where one has extent 1 and the other more, it repeats its element, as in
-   * numpy: a row of 1 x N meets each of the other's. Where the metadata does not state the extents,
-   * one query over the places of the blocks finds them at once. The part that meets a block is
-   * brought there by a join.
+   * <p>A matrix with extent 1 along an axis is broadcast along it, as in numpy: a row of 1 x N is
+   * combined with each row of the other. If the metadata does not state the extents, one query over
+   * the places of the blocks finds them now. A join brings each block the part that it needs.
    *
    * @param a blocks of any type, real or complex
    * @param b blocks of any type, with the same further columns
-   * @param missing value of an element that an array has in no block
-   * @return blocks of the expression's type, with the columns of {@code a}; of the array that is
-   *     not repeated, if one is
+   * @param missing value of elements that are in no block of a matrix
+   * @return blocks of the expression's type, with the columns of {@code a}; if one matrix is
+   *     broadcast, with the columns of the other
    * @throws IllegalArgumentException if the columns, the extents or the expression do not fit
    */
   public static Dataset<Row> zip(
@@ -342,13 +348,12 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The matrix with the mean of each of its columns taken off the column's values. The blocks are
-   * read twice (cache them if they are dear) and not shuffled: a first pass makes the means, which
-   * are broadcast, 16 bytes for each column. Sums and means are made in double with compensation,
-   * so a large offset of the data costs no accuracy. NaN and infinity spread over their column, as
-   * in numpy.
+   * Subtracts from each column its mean. The blocks are read twice (cache them if they are
+   * expensive to compute) and not shuffled: a first pass computes the means, which are broadcast,
+   * 16 bytes for each column. Sums and means are computed in double with compensation, so a large
+   * offset of the data costs no accuracy. NaN and infinity spread over their column, as in numpy.
    *
-   * <p>Any tiling will do. A hole or an overlap fails the query. Further columns distinguish
+   * <p>Any tiling is accepted. A hole or an overlap fails the query. Further columns distinguish
    * matrices, each of which has its own means.
    *
    * @param df blocks of FLOAT or DOUBLE, real or complex
@@ -366,8 +371,8 @@ public final class MatrixBlocks {
    * @param rows rows of a full target block, 1 or more
    * @param cols columns of a full target block, 1 or more
    * @return blocks that begin at multiples of {@code rows} and {@code cols}. If the column metadata
-   *     says that the blocks of {@code df} do already, no values are shuffled; each block's place
-   *     is looked at, and all places together where they can be read without computing {@code df}
+   *     says that {@code df} has this tiling already, no values are shuffled; only each block's
+   *     place is checked, and all places together if they can be read without computing {@code df}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, a target block would have
    *     2 GiB or more, or a further column has no order (a MAP, a VARIANT, an INTERVAL)
    */
@@ -376,10 +381,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #reblock(Dataset, int, int)}, with a choice of what missing blocks are. Two blocks
-   * that hold the same element are an error either way. Without stated extents the matrix ends
-   * where its last blocks do, which one small aggregate over the coordinate columns finds when the
-   * query runs.
+   * As {@link #reblock(Dataset, int, int)}, with a choice for missing blocks. Two blocks that hold
+   * the same element are an error either way. Without stated extents the matrix ends with its last
+   * blocks, which a small aggregate over the coordinate columns finds when the query runs.
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols, Missing missing) {
     return OperatorCall.of(TableFunctions.MATRIX_REBLOCK, df, rows, cols, missing);
@@ -396,45 +400,43 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The matrix with elements put before and after each axis, as by numpy.pad: one exchange. The
-   * result is in blocks of the shape of the input's blocks, or in multiples of these where they are
-   * many and small; an axis along which they are whole stays whole, as long as blocks stay below
-   * 256 MiB. It is no spectrum any more.
+   * Adds elements before and after each axis, as numpy.pad, with one shuffle. The result has blocks
+   * of the shape of the input's blocks, or of multiples of it if there are many small ones; an axis
+   * along which blocks are whole stays whole, as long as blocks stay below 256 MiB. The result is
+   * no longer a spectrum.
    *
-   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. Further columns distinguish several matrices of the same
-   * extents.
+   * <p>Extents are taken from the column metadata; if it states none, a small aggregate over the
+   * coordinate columns runs now. Further columns distinguish several matrices of the same extents.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
    *     tiling
    * @param widths elements before and after each axis, {@code "2,3; 0,1"}; {@code "2,3"} before and
    *     after all axes; {@code "2"} on all sides
    * @param mode constant, edge, reflect, symmetric or wrap
-   * @param value value of the added elements, if the mode is constant; of complex ones the real
-   *     part
+   * @param value value of the added elements, if the mode is constant; for complex elements the
+   *     real part
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths or the mode are
-   *     none, or the elements' type does not hold the value
+   *     not valid, or the elements' type cannot represent the value
    */
   public static Dataset<Row> pad(Dataset<Row> df, String widths, String mode, double value) {
     return OperatorCall.of(TableFunctions.MATRIX_PAD, df, widths, mode, value);
   }
 
   /**
-   * The matrix without the given numbers of elements at the start and end of each axis; as {@link
-   * #slice} with {@code before:-after} for each.
+   * Removes the given numbers of elements at the start and end of each axis; as {@link #slice} with
+   * {@code before:-after} for each.
    *
-   * @param widths elements that are taken off, written as those of {@link #pad}: {@code "2,3; 0,1"}
-   * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths are none, or
-   *     nothing is left along an axis
+   * @param widths numbers of removed elements, in the syntax of {@link #pad}: {@code "2,3; 0,1"}
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, the widths are not valid,
+   *     or no element is left along an axis
    */
   public static Dataset<Row> crop(Dataset<Row> df, String widths) {
     return OperatorCall.of(TableFunctions.MATRIX_CROP, df, widths);
   }
 
   /**
-   * The matrix with each element moved along the axes; those at the end of an axis come back at its
-   * start, as by numpy.roll. One exchange; none if nothing moves. Else as {@link #pad(Dataset,
-   * String, String, double)}.
+   * Moves each element cyclically along the axes, as numpy.roll, with one shuffle; none if nothing
+   * moves. Otherwise as {@link #pad(Dataset, String, String, double)}.
    *
    * @param shift places along each axis, {@code "1,-2"}; below 0 towards its start
    */
@@ -448,8 +450,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * {@link #fromRows(Dataset, List, RowOptions)} of one column, or of several with commas between
-   * them.
+   * {@link #fromRows(Dataset, List, RowOptions)} of one column, or of several separated by commas.
    */
   public static Dataset<Row> fromRows(Dataset<Row> df, String columns, RowOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_FROM_ROWS, df, columns, options);
@@ -466,12 +467,12 @@ public final class MatrixBlocks {
    * shuffled.
    *
    * <p>Row {@code i} of the matrix is row {@code i} of the table, in the order in which Spark reads
-   * it. A first pass counts the rows of each partition. Files, cached and local tables have a fixed
-   * order, and what works on them row by row keeps it. Any other table, as one that comes out of a
-   * join, is refused unless {@code orderBy} or {@code id} names columns that order it; it is sorted
-   * by them then, which shuffles it, and no two rows may be equal in them. A table of which other
-   * rows are there in each run, as after a limit or a filter by a random function, is refused until
-   * it is persisted.
+   * it. A first pass counts the rows of each partition. Files, cached tables and local tables have
+   * a fixed order, which operators that work row by row keep. Any other table, such as the result
+   * of a join, is refused unless {@code orderBy} or {@code id} names columns that order it. It is
+   * then sorted by these columns, which shuffles it, and no two rows may be equal in them. A table
+   * whose rows may change from run to run, as after a limit or a filter by a random function, is
+   * refused until it is persisted.
    *
    * <p>With {@code id} the blocks have a further column {@code ids}, an array of the ids of the
    * block's rows. Operators on blocks drop it.
@@ -479,10 +480,10 @@ public final class MatrixBlocks {
    * @param columns one column of ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, or of
    *     Vectors of spark.ml or spark.mllib, which become DOUBLE; or columns of numbers, which get
    *     numpy's common type
-   * @return blocks without grouping columns. Their extents are stated where the table is cheap to
+   * @return blocks without grouping columns. Their extents are stated if the table is cheap to
    *     count
    * @throws IllegalArgumentException if a column is missing or of another type, the table has no
-   *     rows or no order; and when the query runs, if a row is refused by a policy
+   *     rows or no order; also when the query runs, if the options reject a row
    */
   public static Dataset<Row> fromRows(Dataset<Row> df, List<String> columns, RowOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_FROM_ROWS, df, columns, options);
@@ -490,12 +491,12 @@ public final class MatrixBlocks {
 
   /**
    * One row for each row of a matrix: {@code row BIGINT}, further columns, the id if the blocks
-   * have ids, and the row's elements as an array. Nothing is shuffled where blocks are whole along
-   * the columns; else they are re-blocked first.
+   * have ids, and the row's elements as an array. Nothing is shuffled if each block has whole rows;
+   * otherwise the blocks are re-blocked first.
    *
-   * <p>Where the column metadata states the extents but not how the blocks are cut, and the places
-   * cannot be read without computing the blocks, they are taken to be whole; one that is not fails
-   * the query, with the advice to re-block first.
+   * <p>If the column metadata states the extents but not the tiling, and the places cannot be read
+   * without computing the blocks, the blocks are assumed to have whole rows. A block that has not
+   * fails the query, with the advice to re-block first.
    *
    * @param df blocks of one real number type, in any tiling
    * @param column name of the column of arrays
@@ -517,15 +518,15 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_ROW_IDS, df);
   }
 
-  /** {@link #fromCells(Dataset, int, int, Missing)} where elements that no row has are zeros. */
+  /** {@link #fromCells(Dataset, int, int, Missing)} with zeros for elements that no row has. */
   public static Dataset<Row> fromCells(Dataset<Row> df, int rows, int cols) {
     return fromCells(df, rows, cols, Missing.ZERO);
   }
 
   /**
    * The matrix whose elements are the rows of a table, in blocks of {@code rows} x {@code cols}.
-   * Each element is shuffled once, as a block of its own; two for one place are an error. The
-   * matrix ends where its last elements do.
+   * Each element is shuffled once, as a separate block; two elements for one place are an error.
+   * The matrix ends with its last elements.
    *
    * @param df {@code row BIGINT, col BIGINT, value T}, where T is a number type that blocks can
    *     hold; further columns distinguish several matrices
@@ -548,19 +549,20 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The elements of the matrix, in row-major order, in another shape, as by numpy.reshape: a matrix
-   * for two extents, a volume for three. A vector is a matrix of one row or column.
+   * Arranges the elements of the matrix, in row-major order, in another shape, as numpy.reshape:
+   * two extents give a matrix, three a volume. A vector is a matrix of one row or column.
    *
-   * <p>The matrix is cut so that each block is a block of the other shape too, which costs one
-   * exchange, or none where its blocks are so already: those of a volume that are whole along y, or
-   * one element thick along x, are blocks of the matrix {@code (nx * ny, nz)}. Where no blocks of a
-   * useful size are blocks of both shapes, the matrix becomes a vector between, for an exchange
-   * more. Extents are found as by {@link #pad(Dataset, String, String, double)}. The result is no
-   * spectrum any more.
+   * <p>The matrix is cut so that each block is also a block of the other shape, with one shuffle,
+   * or none if its blocks are so already: for example, blocks of a volume that are whole along y,
+   * or have extent 1 along x, are blocks of the matrix {@code (nx * ny, nz)}. If no blocks of a
+   * useful size fit both shapes, the matrix becomes a vector in between, with one further shuffle.
+   * Extents are found as by {@link #pad(Dataset, String, String, double)}. The result is no longer
+   * a spectrum.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
    *     tiling; further columns distinguish several matrices of the same extents
-   * @param shape two or three extents, {@code "20,6"}; one may be -1, which is then what is left
+   * @param shape two or three extents, {@code "20,6"}; one may be -1, which is then computed from
+   *     the others
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the shape has another
    *     count of elements, or a further column has the name of one of the result's block columns
    */
@@ -574,18 +576,18 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The matrix in blocks that have elements of their neighbours around their own: what stencils and
-   * deconvolution need. One exchange. Places and sizes count the halo: the place {@code row},
-   * {@code col} is that of the first element with its halo, and may be negative. Beyond the matrix
-   * the halo has what {@code edge} says; with {@code "none"} blocks end where the matrix does. A
-   * halo may be wider than a block, but for the edge {@code "none"}.
+   * Adds to each block a halo of its neighbours' elements, as stencils and deconvolution need, with
+   * one shuffle. Places and sizes include the halo: {@code row}, {@code col} is the place of the
+   * first element of the halo, and may be negative. Beyond the matrix, {@code edge} determines the
+   * halo's elements; with {@code "none"} blocks end at the matrix's end. A halo may be wider than a
+   * block, except with the edge {@code "none"}.
    *
-   * <p>{@link #map}, {@link #scale}, the caller's own functions of a block, caches and tables of
-   * Spark take these blocks. All other operators refuse them: blocks that overlap are no matrix.
-   * {@link #trim(Dataset)} takes the halo off; column metadata of places and values says how wide
-   * it is.
+   * <p>{@link #map}, {@link #scale}, the caller's own functions of a block, and caches and tables
+   * of Spark accept these blocks. All other operators refuse them, since blocks that overlap are no
+   * matrix. {@link #trim(Dataset)} removes the halo; column metadata of places and values states
+   * its width.
    *
-   * <p>Own elements are cut as the blocks of {@code df} are, and extents are found as by {@link
+   * <p>Without their halos, blocks have the tiling of {@code df}. Extents are found as by {@link
    * #pad(Dataset, String, String, double)}.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex, in any
@@ -594,39 +596,39 @@ public final class MatrixBlocks {
    *     "1,2; 0,1"}; {@code "2"} on all sides
    * @param edge constant (zeros), edge, reflect, symmetric, wrap or none
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, or the widths or the edge
-   *     are none
+   *     are not valid
    */
   public static Dataset<Row> halo(Dataset<Row> df, String widths, String edge) {
     return OperatorCall.of(TableFunctions.MATRIX_HALO, df, widths, edge);
   }
 
   /**
-   * The blocks without the halo that {@link #halo(Dataset, String, String)} gave them. No shuffle;
-   * further columns are carried through. The matrix has the extents that it had before the halo.
+   * Removes the halo that {@link #halo(Dataset, String, String)} added. No shuffle; further columns
+   * are carried through. The matrix has the extents that it had before the halo.
    *
-   * @param df blocks of any element type; {@code values} may be others than {@code halo} gave, of
-   *     as many elements
+   * @param df blocks of any element type; {@code values} may have changed since {@code halo}, but
+   *     not their number
    * @throws IllegalArgumentException if no column metadata says that the blocks have a halo; it is
-   *     lost where places are computed anew, see {@link #trim(Dataset, String)}
+   *     lost if places are computed again, see {@link #trim(Dataset, String)}
    */
   public static Dataset<Row> trim(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_TRIM, df);
   }
 
   /**
-   * As {@link #trim(Dataset)}, of blocks whose column metadata was lost, as by {@code map} of a
+   * As {@link #trim(Dataset)}, for blocks whose column metadata was lost, as by {@code map} of a
    * typed Dataset.
    *
-   * @param widths as {@code halo} was given them; its edge was not {@code "none"}
+   * @param widths the widths that {@code halo} was given; its edge must not have been {@code
+   *     "none"}
    */
   public static Dataset<Row> trim(Dataset<Row> df, String widths) {
     return OperatorCall.of(TableFunctions.MATRIX_TRIM, df, widths);
   }
 
   /**
-   * The sum of the elements, in BIGINT for integers and truth values. Sums of floating-point
-   * numbers are made in double, pairwise. One row for each matrix: its further columns, then {@code
-   * value}.
+   * The sum of the elements, in BIGINT for integers and truth values. Floating-point numbers are
+   * summed in double, pairwise. One row for each matrix: its further columns, then {@code value}.
    *
    * <p>Each block is reduced in its task; the blocks' results are merged in the order of their
    * places, so that results have equal bits however the blocks are partitioned. A hole or an
@@ -695,10 +697,10 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The greatest element less the least; NaN if there is one. One row for each matrix: its further
+   * The greatest element minus the least; NaN if there is one. One row for each matrix: its further
    * columns, then {@code value}.
    *
-   * @param df blocks of any type, real; of integers differences wrap
+   * @param df blocks of any type, real; differences of integers wrap
    */
   public static Dataset<Row> ptp(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_PTP, df);
@@ -710,9 +712,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The place of the least element, the first of several, or of the first NaN: a BIGINT, along
-   * several axes in row-major order. One row for each matrix: its further columns, then {@code
-   * value}.
+   * The place of the first least element, or of the first NaN: a BIGINT, which counts in row-major
+   * order along several axes. One row for each matrix: its further columns, then {@code value}.
    *
    * @param df blocks of any type, real
    */
@@ -726,8 +727,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The place of the greatest element, the first of several, or of the first NaN: a BIGINT, along
-   * several axes in row-major order. One row for each matrix: its further columns, then {@code
+   * The place of the first greatest element, or of the first NaN: a BIGINT, which counts in
+   * row-major order along several axes. One row for each matrix: its further columns, then {@code
    * value}.
    *
    * @param df blocks of any type, real
@@ -759,8 +760,8 @@ public final class MatrixBlocks {
   /**
    * As {@link #var(Dataset, String)}, with another divisor.
    *
-   * @param ddof number that is subtracted from the count of elements before the division by it;
-   *     else 0
+   * @param ddof number that is subtracted from the count of elements before the division by it; 0
+   *     in the other methods
    */
   public static Dataset<Row> var(Dataset<Row> df, String axis, double ddof) {
     return OperatorCall.of(TableFunctions.MATRIX_VAR, df, axis, ddof);
@@ -815,8 +816,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * How many elements are not zero, a BIGINT; NaN is not. One row for each matrix: its further
-   * columns, then {@code value}.
+   * The number of elements that are not zero, a BIGINT; NaN is not zero. One row for each matrix:
+   * its further columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
    */
@@ -909,9 +910,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The matrix with the mean of each column taken off the column, and each column divided by its
-   * standard deviation (that of {@link #std(Dataset, String)}). A constant column becomes 0, as
-   * with scikit-learn.
+   * Subtracts from each column its mean, and divides it by its standard deviation (that of {@link
+   * #std(Dataset, String)}). A constant column becomes 0, as with scikit-learn.
    *
    * @param df blocks of FLOAT or DOUBLE, real
    */
@@ -920,9 +920,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The covariances of the columns, divided by the count of rows less 1. Those of the rows are the
-   * covariances of the transposed matrix. Values are read once where each block is known to have
-   * all columns, as those of {@link #fromRows}, and there are at most 512.
+   * The covariances of the columns, with the divisor rows - 1. For covariances of the rows,
+   * transpose the matrix. Values are read once if each block is known to have all columns, as those
+   * of {@link #fromRows}, and there are at most 512 columns.
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
    * @return N x N
@@ -934,15 +934,16 @@ public final class MatrixBlocks {
   /**
    * As {@link #cov(Dataset)}, with another divisor.
    *
-   * @param ddof number that is subtracted from the count of rows before the division by it; else 1
+   * @param ddof number that is subtracted from the count of rows before the division by it; 1 in
+   *     {@link #cov(Dataset)}
    */
   public static Dataset<Row> cov(Dataset<Row> df, double ddof) {
     return OperatorCall.of(TableFunctions.MATRIX_COV, df, ddof);
   }
 
   /**
-   * The correlations of the columns; NaN of constant ones. Those of the rows are the correlations
-   * of the transposed matrix.
+   * The correlations of the columns; NaN for constant ones. For correlations of the rows, transpose
+   * the matrix.
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
    * @return N x N
@@ -952,9 +953,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The blocks of one factor, from the table of an operator that gives several, as {@code
-   * matrix_svd}: those of its name in the column {@code factor}, without that column and with the
-   * factor's extents stated. {@link #svd} and the like call it.
+   * The blocks of one factor, from the table of an operator that gives several factors, as {@code
+   * matrix_svd}. They are the rows with its name in the column {@code factor}, without that column
+   * and with the factor's extents stated. {@link #svd} and similar methods call it.
    *
    * @param df a table with a column {@code factor}
    * @param factor as {@code "u"}
@@ -966,10 +967,10 @@ public final class MatrixBlocks {
 
   /**
    * The lower triangle L of the Cholesky factorisation {@code L L^T} of a symmetric, positive
-   * definite matrix. The matrix is read up to its diagonal; what is above is not looked at.
+   * definite matrix. Only the elements on and below the matrix's diagonal are read.
    *
-   * <p>This and the other factorisations compute in double, and give FLOAT where the values are
-   * FLOAT, else DOUBLE. Each matrix becomes one block of at most 2 GiB, unless said otherwise. NaN
+   * <p>This and the other factorisations compute in double, and give FLOAT if the values are FLOAT,
+   * otherwise DOUBLE. Each matrix becomes one block of at most 2 GiB, unless said otherwise. NaN
    * and infinity are errors that name the element. Further columns distinguish several matrices of
    * one size.
    *
@@ -984,8 +985,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The eigenvalues and eigenvectors of a symmetric matrix, which is read up to its diagonal. As
-   * {@link #cholesky} otherwise.
+   * The eigenvalues and eigenvectors of a symmetric matrix, of which only the elements on and below
+   * the diagonal are read. Otherwise as {@link #cholesky}.
    *
    * @param df N x N blocks of any type, real
    */
@@ -994,9 +995,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #eigh(Dataset)}, of the largest eigenvalues alone.
+   * As {@link #eigh(Dataset)}, only the largest eigenvalues.
    *
-   * @param k how many, 1 to N
+   * @param k number of eigenvalues, 1 to N
    */
   public static Eigh eigh(Dataset<Row> df, long k) {
     return Eigh.of(OperatorCall.of(TableFunctions.MATRIX_EIGH, df, k));
@@ -1008,8 +1009,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The factors Q, with orthonormal columns, and R, upper triangular, whose product the matrix is.
-   * As {@link #cholesky} otherwise.
+   * The factors Q, with orthonormal columns, and R, upper triangular, whose product is the matrix.
+   * Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
    */
@@ -1018,7 +1019,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The thin singular value decomposition. As {@link #cholesky} otherwise.
+   * The thin singular value decomposition. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
    */
@@ -1027,10 +1028,10 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The {@code k} largest singular values and their vectors. Where the shorter side is above 512
-   * and {@code k} is less than a quarter of it, a randomized method finds them, whose error is
-   * small where singular values beyond the k-th are small against it; SQL's {@code matrix_svd} has
-   * options for it. As {@link #cholesky} otherwise.
+   * The {@code k} largest singular values and their vectors. If the shorter side is above 512 and
+   * {@code k} is less than a quarter of it, a randomized method finds them; its error is small if
+   * the singular values after the k-th are small relative to it. SQL's {@code matrix_svd} has
+   * options for this method. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
    * @param k at most the shorter side
@@ -1074,7 +1075,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The singular values, descending. As {@link #cholesky} otherwise.
+   * The singular values, descending. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
    * @return min(M, N) x 1
@@ -1083,30 +1084,30 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_SVDVALS, df);
   }
 
-  /** {@link #solve(Dataset, Dataset, Assume)} of a matrix of which nothing is known. */
+  /** {@link #solve(Dataset, Dataset, Assume)} without assumptions about the matrix. */
   public static Dataset<Row> solve(Dataset<Row> a, Dataset<Row> b) {
     return solve(a, b, Assume.GENERAL);
   }
 
   /**
-   * X of A X = B. A becomes one block, of at most 2 GiB; where B is large, it is cut into strips of
-   * columns, to which A's factor is broadcast. One of A and B may have no further columns: it is
-   * then taken with each matrix of the other. As {@link #cholesky} otherwise.
+   * The solution X of A X = B. A becomes one block, of at most 2 GiB; a large B is cut into strips
+   * of columns, to which A's factor is broadcast. One of A and B may have no further columns: it is
+   * then combined with each matrix of the other. Otherwise as {@link #cholesky}.
    *
    * @param a N x N blocks of any type, real
    * @param b N x P blocks of any type, real
    * @return N x P
    * @throws IllegalArgumentException if the two do not fit each other; when the query runs, if A is
-   *     singular, or not positive definite where that is assumed
+   *     singular, or not positive definite if that is assumed
    */
   public static Dataset<Row> solve(Dataset<Row> a, Dataset<Row> b, Assume assume) {
     return OperatorCall.of(TableFunctions.MATRIX_SOLVE, a, b, assume);
   }
 
   /**
-   * The least-squares solutions of A X = B: X of the least norm of those for which the norm of B -
-   * A X is the least. A singular value counts as zero if its ratio to the largest one is at most
-   * the larger extent of A times the epsilon of its type. As {@link #cholesky} otherwise.
+   * The least-squares solution of A X = B: the X of least norm among those that minimise the norm
+   * of B - A X. A singular value counts as zero if its ratio to the largest one is at most the
+   * larger extent of A times the epsilon of its type. Otherwise as {@link #cholesky}.
    *
    * @param a M x N blocks of any type, real
    * @param b M x P blocks of any type, real, with the same further columns
@@ -1116,7 +1117,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #lstsq(Dataset, Dataset)}, with another ratio.
+   * As {@link #lstsq(Dataset, Dataset)}, with another limit for singular values that count as zero.
    *
    * @param rcond ratio to the largest singular value up to which a singular value counts as zero
    */
@@ -1125,8 +1126,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The Moore-Penrose inverse. A singular value counts as zero as in {@link #lstsq}. As {@link
-   * #cholesky} otherwise.
+   * The Moore-Penrose inverse. A singular value counts as zero as in {@link #lstsq}. Otherwise as
+   * {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
    * @return N x M
@@ -1142,7 +1143,7 @@ public final class MatrixBlocks {
 
   /**
    * The sign of the determinant, and the natural logarithm of its absolute value: 0 and -infinity
-   * of a singular matrix. As {@link #cholesky} otherwise.
+   * for a singular matrix. Otherwise as {@link #cholesky}.
    *
    * @param df N x N blocks of any type, real
    * @return one row for each matrix: its further columns, then {@code sign DOUBLE, logabsdet
@@ -1154,7 +1155,7 @@ public final class MatrixBlocks {
 
   /**
    * The count of singular values that do not count as zero, as in {@link #lstsq}: one row for each
-   * matrix, its further columns, then {@code value BIGINT}. As {@link #cholesky} otherwise.
+   * matrix, its further columns, then {@code value BIGINT}. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
    */
@@ -1172,8 +1173,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * All defects of the blocks, for looking before a long job: wrong lengths, nulls, places outside
-   * the stated extents, overlaps and holes. Values are not moved between executors.
+   * Lists all defects of the blocks, as a check before a long job: wrong lengths, nulls, places
+   * outside the stated extents, overlaps and holes. Values are not moved between executors.
    *
    * @param df blocks; further columns distinguish several arrays
    * @return {@code code, block, found, expected}, all STRING; lazy; no rows if the data is good.
@@ -1194,7 +1195,10 @@ public final class MatrixBlocks {
     return OperatorCall.of(TableFunctions.MATRIX_WITH_EXTENTS, df, List.of(rows, cols));
   }
 
-  /** These blocks without stated extents, for frames that a union or filter left stale. */
+  /**
+   * These blocks without stated extents, for frames whose stated extents are wrong after a union or
+   * filter.
+   */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.withoutExtents", "df");
     return OperatorCall.of(TableFunctions.MATRIX_WITH_EXTENTS, df, ArrayMetadata.UNKNOWN);

@@ -25,10 +25,10 @@ import scala.Product;
 import scala.Tuple2;
 
 /**
- * Matrices of spark.mllib as blocks, and blocks as these. Their values are DOUBLE.
+ * Converts matrices of spark.mllib to blocks and back. Their values are DOUBLE.
  *
- * <p>This class links no MLlib, which not every Spark has where its other jars are: it finds its
- * classes by name when they are used. For sessions in the same process, not for Spark Connect.
+ * <p>This class links no MLlib, which some distributions of Spark lack: it finds MLlib's classes by
+ * name when they are used. For sessions in the same process, not for Spark Connect.
  */
 public final class MllibMatrices {
   private static final String PACKAGE = "org.apache.spark.mllib.linalg.";
@@ -52,9 +52,9 @@ public final class MllibMatrices {
   private MllibMatrices() {}
 
   /**
-   * The blocks of an MLlib matrix, about 8 MiB each: whole rows where these are no longer, and of a
-   * BlockMatrix as it has them, unless they are larger. Else as {@link #toBlocks(SparkSession,
-   * Object, int, int)}.
+   * The blocks of an MLlib matrix, about 8 MiB each: whole rows if they fit, and the blocks of a
+   * BlockMatrix unless they are larger. Otherwise as {@link #toBlocks(SparkSession, Object, int,
+   * int)}.
    */
   public static Dataset<Row> toBlocks(SparkSession spark, Object matrix) {
     Given given = Given.of(spark, matrix);
@@ -64,8 +64,8 @@ public final class MllibMatrices {
   }
 
   /**
-   * The blocks of an MLlib matrix, cut into {@code rows} x {@code cols}. What the matrix does not
-   * hold, as blocks, rows or entries that were left out, is zero. Each element is shuffled once.
+   * The blocks of an MLlib matrix, cut into {@code rows} x {@code cols}. Blocks, rows and entries
+   * that the matrix does not contain are zero. Each element is shuffled once.
    *
    * @param matrix a BlockMatrix, an IndexedRowMatrix or a CoordinateMatrix; if it does not know its
    *     extents, MLlib finds them now
@@ -79,7 +79,7 @@ public final class MllibMatrices {
    * A matrix of MLlib as blocks.
    *
    * @param blocks blocks of any tiling
-   * @param blockShape shape of a BlockMatrix's blocks, of others all rows and columns
+   * @param blockShape shape of a BlockMatrix's blocks; the whole matrix for other classes
    */
   private record Given(Dataset<Row> blocks, Shape extents, Shape blockShape) {
     static Given of(SparkSession spark, Object matrix) {
@@ -129,7 +129,7 @@ public final class MllibMatrices {
   }
 
   /**
-   * A BlockMatrix of blocks of {@code rows} x {@code cols}.
+   * A BlockMatrix with blocks of {@code rows} x {@code cols}.
    *
    * @param df blocks of any real type and tiling, without further columns
    * @param <M> {@code org.apache.spark.mllib.linalg.distributed.BlockMatrix}
@@ -241,7 +241,7 @@ public final class MllibMatrices {
     return RowFactory.create(firstRow, firstCol, rows, cols, values);
   }
 
-  /** Checks a part's length: missing elements would else be zero, as parts that are not there. */
+  /** Checks a part's length: otherwise missing elements would become zero, as missing parts do. */
   private static void requireLength(String part, String what, long found, long expected) {
     if (found != expected) {
       ErrorBoundary.BLOCKS.run(
@@ -271,7 +271,7 @@ public final class MllibMatrices {
 
   // ---- to MLlib
 
-  /** Stated extents of one matrix; zeros, which MLlib takes for unknown, if there are none. */
+  /** Stated extents of one matrix; zeros, which mean unknown to MLlib, if there are none. */
   private static long[] extents(Dataset<Row> df, String method) {
     Require.given(df, "MllibMatrices." + method, "df");
     List<String> further = new ArrayList<>(List.of(df.columns()));
@@ -313,7 +313,7 @@ public final class MllibMatrices {
     };
   }
 
-  /** The elements with their class, of which Scala makes arrays. */
+  /** An RDD of the elements with their class, which Scala needs to make arrays. */
   @SuppressWarnings("unchecked") // the elements are of this class
   private static RDD<Object> typed(JavaRDD<Object> elements, Class<?> type) {
     return elements

@@ -10,10 +10,10 @@ import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.functions.TableFunctions;
 
 /**
- * One call of an operator from the facade. Where the DataFrames belong to Spark Connect, their
- * server calls its SQL function.
+ * One call of an operator from the facade. For DataFrames of Spark Connect, the server calls the
+ * operator's SQL function.
  *
- * <p>A client of Spark Connect has no classes for plans, so that this class names none.
+ * <p>A client of Spark Connect has no classes for plans, so this class refers to none.
  */
 final class OperatorCall {
   private static final String CONNECT = "org.apache.spark.sql.connect.";
@@ -21,10 +21,10 @@ final class OperatorCall {
   private OperatorCall() {}
 
   /**
-   * The DataFrame that the operator makes.
+   * The operator's resulting DataFrame.
    *
-   * @param arguments arguments in the order of the operator's parameters, options in one object; an
-   *     absent one has the default
+   * @param arguments arguments in the order of the operator's parameters, options in one object;
+   *     absent arguments have their defaults
    * @throws IllegalStateException if the session cannot plan our nodes
    * @throws IllegalArgumentException if an argument is null, the DataFrames belong to different
    *     sessions, or the operator refuses them

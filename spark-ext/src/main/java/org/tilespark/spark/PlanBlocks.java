@@ -44,8 +44,8 @@ import org.tilespark.spark.vectors.SpreadBlocksExec;
 import scala.collection.immutable.Seq;
 
 /**
- * The strategy that turns our logical nodes into physical ones: one stage for all operators that
- * follow each other block by block, and what {@link MultiplyNodes} makes of a product.
+ * The strategy that turns our logical nodes into physical ones: one stage for consecutive operators
+ * that work block by block, and the nodes of {@link MultiplyNodes} for a product.
  */
 public final class PlanBlocks extends SparkStrategy {
   private final SparkContext context;
@@ -61,7 +61,7 @@ public final class PlanBlocks extends SparkStrategy {
     return node == null ? ScalaInterop.emptySeq() : ScalaInterop.<SparkPlan>seq(node);
   }
 
-  /** The physical node; null for a plan that is none of our nodes. */
+  /** The physical node; null if the plan is not one of our nodes. */
   private SparkPlan physical(LogicalPlan plan) {
     if (plan instanceof MultiplyBlocks product) {
       return new MultiplyNodes(context, product, this::planLater, this::pieces).plan();
@@ -127,7 +127,10 @@ public final class PlanBlocks extends SparkStrategy {
     return null;
   }
 
-  /** The stage that cuts blocks, with what makes them if it can be in the same one. */
+  /**
+   * The stage that cuts blocks, together with the operators that produce them if one stage can run
+   * both.
+   */
   private SparkPlan pieces(CutBlocks cut) {
     return stage(BlockStage.endingIn(cut), cut.blocks(), cut.produced(), Optional.of(cut));
   }
@@ -136,7 +139,7 @@ public final class PlanBlocks extends SparkStrategy {
    * A stage of programs on blocks.
    *
    * @param out positions of the block columns in {@code produced}
-   * @param produced the output, but for the keys of pieces
+   * @param produced the output without the keys of pieces
    * @param cut cut of the results into pieces; empty if they stay blocks
    */
   private SparkPlan stage(
@@ -168,7 +171,7 @@ public final class PlanBlocks extends SparkStrategy {
         .orElseGet(() -> planLater(child));
   }
 
-  /** The plan that gives pieces; of a small array, gathered for one task. */
+  /** The plan that gives the pieces of blocks; those of a small array are gathered for one task. */
   private SparkPlan pieces(BlockStage stage, int branch, AssembleSpec spec) {
     LogicalPlan plan = stage.children().get(branch);
     return Exchange.isOneTask(plan, spec)

@@ -23,8 +23,8 @@ final class PluginSettings {
   private PluginSettings() {}
 
   /**
-   * Adds ours, and keeps what the user has set. On a version of Spark that was not tested, blocks
-   * stay with Spark's own shuffle and cache: {@link SparkVersion#warnIfUntested} says so.
+   * Adds our settings, and keeps those of the user. On an untested version of Spark, blocks use
+   * Spark's own shuffle and cache: {@link SparkVersion#warnIfUntested} says so.
    *
    * @param sparkVersion the version that runs
    */
@@ -36,7 +36,7 @@ final class PluginSettings {
     }
   }
 
-  /** The extension comes after the user's, so that theirs keep their places. */
+  /** Appends our extension after the user's extensions, so that these keep their order. */
   private static void appendExtension(SparkConf conf) {
     String ours = TileSparkExtensions.class.getName();
     String users = conf.get(EXTENSIONS, "").strip();

@@ -30,7 +30,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Adds tilespark to a Spark session: {@code
+ * Adds tilespark's rules, functions and strategies to a Spark session: {@code
  * spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
  */
 public final class TileSparkExtensions
@@ -40,7 +40,7 @@ public final class TileSparkExtensions
     SparkVersion.warnIfUntested();
     SessionSettings.declare();
     extensions.injectCheckRule(ScalaInterop.function(session -> new SessionSettings()));
-    // Analysis: what is known of arrays, and names that SQL knows.
+    // Analysis: known facts of arrays, and SQL functions.
     extensions.injectResolutionRule(ScalaInterop.function(session -> new ReconcileMetadata()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new CommonTables()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new InsertedSpectra.Merged()));

@@ -36,10 +36,11 @@ import org.tilespark.spark.ui.ExecutorMetrics;
 import org.tilespark.spark.ui.GpuTab;
 
 /**
- * Sets executors up and down: {@code spark.plugins=org.tilespark.spark.TileSparkPlugin}.
+ * Starts and stops tilespark's part of driver and executors: {@code
+ * spark.plugins=org.tilespark.spark.TileSparkPlugin}.
  *
- * <p>Without it everything works too, but devices are opened by the first task that needs one, and
- * EXPLAIN on a cluster cannot tell what the executors have.
+ * <p>Everything also works without the plugin, but devices are opened by the first task that needs
+ * one, and EXPLAIN on a cluster cannot show the executors' devices.
  */
 public final class TileSparkPlugin implements SparkPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(TileSparkPlugin.class);
@@ -59,13 +60,13 @@ public final class TileSparkPlugin implements SparkPlugin {
     return new Executor();
   }
 
-  /** Tells executors, in the map that the driver's part gives them, that their status is shown. */
+  /** Key in the map from driver to executors: says that the driver shows their status. */
   private static final String SHOWN = "status.shown";
 
-  /** Names the driver's build to executors, in the same map. */
+  /** Key in the same map: the driver's build. */
   private static final String BUILD = "build";
 
-  /** News that an executor ends since its build is another one; for the driver's log. */
+  /** Message for the driver's log: an executor ends because its build differs. */
   private record Refusal(String why) implements Serializable {}
 
   private static final class Driver implements DriverPlugin {
@@ -83,7 +84,7 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
       SparkVersion.warnIfUntested();
       PluginSettings.add(context.conf(), SparkVersion.running());
-      if (!isLocal) { // where the driver is the executor too, that says more
+      if (!isLocal) { // in local mode the executor part logs a line that says more
         LOG.info(SessionLine.ofDriver(context.conf()));
       }
       reports = ExecutorReports.start();
@@ -113,7 +114,9 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
     }
 
-    /** Adds the tab, if there is a UI to add it to and it is wanted; true if so. */
+    /**
+     * Adds the tab to Spark's UI, if there is a UI and the tab is configured; true if it was added.
+     */
     private boolean attachTab(SparkContext context) {
       boolean wanted = TileSparkConf.UI_ENABLED.read(TileSparkConf.application(context.conf()));
       if (!wanted || context.ui().isEmpty()) {
@@ -155,7 +158,7 @@ public final class TileSparkPlugin implements SparkPlugin {
     public void shutdown() {
       BlockCacheSerializer.uninstall();
       ExecutorReports.stop();
-      ExecutorRuntime.stop(); // local mode without an executor part that came this far
+      ExecutorRuntime.stop(); // in local mode the executor part did not start completely
     }
   }
 
@@ -194,7 +197,10 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
     }
 
-    /** Tells the driver how the executor is, if that is shown, and hears what can be let go. */
+    /**
+     * Sends the executor's status to the driver, if that is shown, and receives the resources to
+     * release.
+     */
     private static void talk(PluginContext plugin, Object status, boolean shown, boolean isLocal)
         throws Exception {
       if (shown) {
@@ -206,8 +212,8 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * Ends the executor if it has another build than the driver, before a task misreads what comes
-     * from there.
+     * Ends the executor if it has another build than the driver, before a task misreads the
+     * driver's data.
      */
     private static void refuseOtherBuilds(PluginContext plugin, String ofDriver) {
       Build.whyRefused(plugin.executorID(), Build.running(), ofDriver)
@@ -223,8 +229,9 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * Tells the driver what devices there are. It looks for them in step, since the first query may
-     * be planned as soon as the executor is known; in local mode the planner looks for itself.
+     * Reports this executor's devices to the driver. It runs synchronously, since the first query
+     * may be planned as soon as the executor is known; in local mode the planner looks for devices
+     * itself.
      */
     private void report(PluginContext plugin) {
       try {
@@ -240,8 +247,8 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * Holds tasks back in an executor that is about to end: here they would only fail, each time
-     * nearer to the limit of failures at which Spark gives the job up.
+     * Holds tasks back in an executor that is about to end: they would only fail here, and each
+     * failure brings the job nearer to Spark's limit.
      */
     @Override
     public void onTaskStart() {
@@ -259,7 +266,7 @@ public final class TileSparkPlugin implements SparkPlugin {
       sender.ifPresent(StatusSender::soon);
     }
 
-    /** Ends an executor that lost its device, once the driver has heard of the task's failure. */
+    /** Ends an executor that lost its device, after the driver was told of the task's failure. */
     @Override
     public void onTaskFailed(TaskFailedReason reason) {
       sender.ifPresent(StatusSender::soon);
@@ -286,7 +293,7 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * The CUDA error that caused it and that no later call can get past, wherever the task met it.
+     * The sticky CUDA error among the causes of the failure, after which every later call fails.
      */
     private static Optional<CudaFailure> stickyFailure(TaskFailedReason reason) {
       if (reason instanceof ExceptionFailure failure && failure.exception().isDefined()) {

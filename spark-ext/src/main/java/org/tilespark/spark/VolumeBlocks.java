@@ -21,14 +21,15 @@ public final class VolumeBlocks {
   private VolumeBlocks() {}
 
   /**
-   * The volume with its axes reordered: output axis {@code i} is the input axis that the {@code
-   * i}-th letter names, so {@code "yzx"} gives {@code Y(j,k,i) = X(i,j,k)}. In the result the
-   * columns x, y, z (and nx, ny, nz) mean output axes 0, 1, 2. No shuffle; further columns are
-   * carried through.
+   * Reorders the volume's axes: output axis {@code i} is the input axis that the {@code i}-th
+   * letter names, so {@code "yzx"} gives {@code Y(j,k,i) = X(i,j,k)}. In the result the columns x,
+   * y, z (and nx, ny, nz) mean output axes 0, 1, 2. No shuffle; further columns are carried
+   * through.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex
    * @param axes one of xyz, xzy, yxz, yzx, zxy, zyx; or numbers, as {@code "1,2,0"} for yzx
-   * @throws IllegalArgumentException if {@code df} has no volume blocks or {@code axes} is no order
+   * @throws IllegalArgumentException if {@code df} has no volume blocks or {@code axes} is no
+   *     permutation
    */
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
     return OperatorCall.of(TableFunctions.VOLUME_PERMUTE, df, axes);
@@ -112,13 +113,13 @@ public final class VolumeBlocks {
   }
 
   /**
-   * The volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
-   * already and have less than 256 MiB of values each stay as they are, unless the whole volume is
-   * one. Else as few slabs are made as keep below that and are one at least for each task that can
-   * run at once (Spark's default parallelism), as far as the extent allows.
+   * The volume in slabs: cut along {@code axis}, whole along the others. Existing slabs with less
+   * than 256 MiB of values each stay as they are, unless the whole volume is one. Otherwise the
+   * volume is cut into the least number of slabs that are below that size and give each task that
+   * can run at once (Spark's default parallelism) one, as far as the extent allows.
    *
-   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. All else as {@link #reblock(Dataset, int, int, int)}.
+   * <p>Extents are taken from the column metadata; if it states none, a small aggregate over the
+   * coordinate columns runs now. Otherwise as {@link #reblock(Dataset, int, int, int)}.
    *
    * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
@@ -135,17 +136,16 @@ public final class VolumeBlocks {
     return slabs(df, axis, thickness, Missing.ERROR);
   }
 
-  /** As {@link #slabs(Dataset, String, int)}, with a choice of what missing blocks are. */
+  /** As {@link #slabs(Dataset, String, int)}, with a choice for missing blocks. */
   public static Dataset<Row> slabs(Dataset<Row> df, String axis, int thickness, Missing missing) {
     return OperatorCall.of(TableFunctions.VOLUME_SLABS, df, axis, thickness, missing);
   }
 
   /**
-   * The volume in pencils: whole along {@code axis}, cut along the others. Pencils that are there
-   * already and have less than 256 MiB of values each stay as they are, unless the whole volume is
-   * one. Else the volume is halved across its longer other axis until pencils keep below that and
-   * are one at least for each task that can run at once (Spark's default parallelism), as far as
-   * the extents allow.
+   * The volume in pencils: whole along {@code axis}, cut along the others. Existing pencils with
+   * less than 256 MiB of values each stay as they are, unless the whole volume is one. Otherwise
+   * the longer of the other two axes is halved until pencils are below that size and there is one
+   * for each task that can run at once (Spark's default parallelism), as far as the extents allow.
    *
    * <p>Extents are found as by {@link #slabs(Dataset, String)}.
    *
@@ -156,7 +156,7 @@ public final class VolumeBlocks {
   }
 
   /**
-   * As {@link #pencils(Dataset, String)}, in pencils of a given section.
+   * As {@link #pencils(Dataset, String)}, in pencils of a given cross-section.
    *
    * @param first elements of a pencil along the first of the other axes, 1 or more
    * @param second along the second of them
@@ -165,7 +165,7 @@ public final class VolumeBlocks {
     return pencils(df, axis, first, second, Missing.ERROR);
   }
 
-  /** As {@link #pencils(Dataset, String, int, int)}, with a choice of what missing blocks are. */
+  /** As {@link #pencils(Dataset, String, int, int)}, with a choice for missing blocks. */
   public static Dataset<Row> pencils(
       Dataset<Row> df, String axis, int first, int second, Missing missing) {
     return OperatorCall.of(TableFunctions.VOLUME_PENCILS, df, axis, first, second, missing);
@@ -180,13 +180,15 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_SLICE, df, slices);
   }
 
-  /** The elements along all axes in reverse order; as {@link #slice} with {@code ::-1} for each. */
+  /**
+   * Reverses the order of elements along all axes; as {@link #slice} with {@code ::-1} for each.
+   */
   public static Dataset<Row> flip(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.VOLUME_FLIP, df);
   }
 
   /**
-   * The elements along some axes in reverse order; as {@link #slice} with {@code ::-1} for those.
+   * Reverses the order of elements along some axes; as {@link #slice} with {@code ::-1} for those.
    *
    * @param axes letters or numbers, as {@code "xz"} or {@code "0,2"}
    */
@@ -223,13 +225,14 @@ public final class VolumeBlocks {
   /**
    * The volume's discrete Fourier transform, as numpy's {@code fftn} and {@code rfftn}.
    *
-   * <p>Slabs need one exchange, blocks that are whole along all transformed axes none, any other
-   * tiling one more. A transform of all three axes leaves its result permuted: its axes are {@code
-   * yzx}, as the column metadata says, and it is cut along y. {@link #ifft} takes it as it is.
+   * <p>Slabs need one shuffle; blocks that are whole along all transformed axes need none; any
+   * other tiling needs one more. A transform of all three axes leaves its result permuted: its axes
+   * are {@code yzx}, as the column metadata says, and it is cut along y. {@link #ifft} accepts this
+   * order.
    *
-   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
-   * over the coordinate columns runs now. All else is lazy. Further columns distinguish several
-   * volumes of one size.
+   * <p>Extents are taken from the column metadata; if it states none, a small aggregate over the
+   * coordinate columns runs now. All else is lazy. Further columns distinguish several volumes of
+   * one size.
    *
    * @param df blocks of FLOAT or DOUBLE, real or complex, in any tiling
    * @return complex blocks (with a column {@code imag}) of the same type
@@ -246,12 +249,12 @@ public final class VolumeBlocks {
   }
 
   /**
-   * The volume of a spectrum: undoes {@link #fft}, as the column metadata says that it was done.
-   * The axes come back in the order they had.
+   * The inverse of {@link #fft}: the volume of a spectrum. The column metadata says how {@code fft}
+   * was computed. The axes return to their original order.
    *
    * @param df a result of {@link #fft}, also permuted, re-blocked, or with other values; or complex
    *     blocks of any origin, with options that describe them
-   * @return blocks of the same type; real ones of half a spectrum
+   * @return blocks of the same type; real blocks for half a spectrum
    * @throws IllegalArgumentException if {@code df} has no complex blocks, or neither metadata nor
    *     options say which axes were transformed
    */
@@ -278,7 +281,7 @@ public final class VolumeBlocks {
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
-   * @param missing value of an element that one of them, or both, have in no block
+   * @param missing value of elements that are in no block of one or both volumes
    * @throws IllegalArgumentException if the columns, the stated extents or the transforms do not
    *     fit
    */
@@ -286,30 +289,31 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_ADD, a, b, missing);
   }
 
-  /** As {@link MatrixBlocks#map}, of a volume, whose places are x, y and z. */
+  /** As {@link MatrixBlocks#map}, for a volume, where an element's place is x, y and z. */
   public static Dataset<Row> map(Dataset<Row> df, String expression) {
     return OperatorCall.of(TableFunctions.VOLUME_MAP, df, expression);
   }
 
   /**
-   * As {@link #map(Dataset, String)}, with numbers under names of their own: {@code map(df, "v *
-   * scale", Map.of("scale", 2.5))}. They are literals in all respects.
+   * As {@link #map(Dataset, String)}, with named numbers: {@code map(df, "v * scale",
+   * Map.of("scale", 2.5))}. They act exactly like literals.
    *
-   * @param scalars each named in the expression, none like an element or a place
+   * @param scalars numbers by name; the expression must use each, and no name may be that of an
+   *     element or a place
    */
   public static Dataset<Row> map(
       Dataset<Row> df, String expression, Map<String, ? extends Number> scalars) {
     return OperatorCall.of(TableFunctions.VOLUME_MAP, df, expression, scalars);
   }
 
-  /** {@link #zip(Dataset, Dataset, String, Missing)} of volumes that miss nothing. */
+  /** {@link #zip(Dataset, Dataset, String, Missing)} of volumes without missing blocks. */
   public static Dataset<Row> zip(Dataset<Row> a, Dataset<Row> b, String expression) {
     return zip(a, b, expression, Missing.ERROR);
   }
 
   /**
-   * As {@link MatrixBlocks#zip(Dataset, Dataset, String, Missing)}, of volumes: a plane of 1 x N x
-   * K meets each of the other's.
+   * As {@link MatrixBlocks#zip(Dataset, Dataset, String, Missing)}, for volumes: a plane of 1 x N x
+   * K is combined with each plane of the other.
    */
   public static Dataset<Row> zip(
       Dataset<Row> a, Dataset<Row> b, String expression, Missing missing) {
@@ -330,26 +334,27 @@ public final class VolumeBlocks {
 
   /**
    * The products of the elements of two volumes or spectra at equal places, computed in double and
-   * rounded once. Both may be in any tilings; the result is cut as that of {@link #add(Dataset,
-   * Dataset)}. Where both come from {@link #fft} nothing is moved for it.
+   * rounded once. Both may have any tiling; the result has the tiling of {@link #add(Dataset,
+   * Dataset)}. If both come from {@link #fft}, nothing is shuffled.
    *
    * <p>Two spectra must have the same transformed axes, halved axis, shift and norm, as the column
    * metadata states them: elements at equal places then belong to equal frequencies, and one
-   * inverse undoes both transforms.
+   * inverse transform serves for both.
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, real or complex, with the same further columns
    * @return blocks with the first one's metadata, complex if one of the two is
-   * @throws IllegalArgumentException if the two do not fit each other; says what was found
+   * @throws IllegalArgumentException if the two do not fit each other; the message says what was
+   *     found
    */
   public static Dataset<Row> multiplyPointwise(Dataset<Row> a, Dataset<Row> b) {
     return OperatorCall.of(TableFunctions.VOLUME_MULTIPLY_POINTWISE, a, b);
   }
 
   /**
-   * A spectrum with zeros where the absolute value of the frequency is above a cutoff. Block by
-   * block, between transforms in one device trip with them. After several transforms each axis has
-   * the frequencies of its own.
+   * Sets a spectrum to zero where the absolute value of the frequency is above a cutoff. It works
+   * block by block; between transforms the block stays on the device. After several transforms each
+   * axis has its own frequencies.
    *
    * @param df a result of {@link #fft}
    * @param cutoff 0 or more, in cycles per unit of the spacing
@@ -361,8 +366,8 @@ public final class VolumeBlocks {
   }
 
   /**
-   * A spectrum with zeros where the absolute value of the frequency is outside a band; as {@link
-   * #lowPass} otherwise.
+   * Sets a spectrum to zero where the absolute value of the frequency is outside a band; otherwise
+   * as {@link #lowPass}.
    *
    * @param df a result of {@link #fft}
    * @param low the least frequency that is kept, 0 or more, in cycles per unit of the spacing
@@ -375,7 +380,7 @@ public final class VolumeBlocks {
   }
 
   /**
-   * The squares of a spectrum's absolute values, as real blocks in its places.
+   * The squares of a spectrum's absolute values, as real blocks at the same places.
    *
    * @param df complex blocks of FLOAT or DOUBLE
    */
@@ -383,20 +388,23 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_POWER_SPECTRUM, df);
   }
 
-  /** {@link #radialAverage(Dataset, double)} in rings as wide as the finest step of any axis. */
+  /**
+   * {@link #radialAverage(Dataset, double)} with rings as wide as the smallest frequency step of
+   * any axis.
+   */
   public static Dataset<Row> radialAverage(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.VOLUME_RADIAL_AVERAGE, df);
   }
 
   /**
    * The mean power of a spectrum at each absolute value of the frequency: one aggregate over the
-   * blocks, each element of the spectrum in one of them. What half a spectrum leaves out is counted
-   * too.
+   * blocks, where each element of the spectrum is in one ring. Elements that half a spectrum leaves
+   * out are counted too.
    *
    * @param df a result of {@link #fft} or {@link #powerSpectrum}
    * @param width width of a ring; ring i takes the frequencies nearest to i times the width
    * @return further columns of {@code df}, then {@code frequency DOUBLE, power DOUBLE, count
-   *     BIGINT}, one row for each ring that holds something
+   *     BIGINT}, one row for each ring that is not empty
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
    *     or says that an axis was transformed twice, or the width is not above 0
    */
@@ -600,7 +608,10 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_WITH_EXTENTS, df, List.of(nx, ny, nz));
   }
 
-  /** These blocks without stated extents, for frames that a union or filter left stale. */
+  /**
+   * These blocks without stated extents, for frames whose stated extents are wrong after a union or
+   * filter.
+   */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.withoutExtents", "df");
     return OperatorCall.of(TableFunctions.VOLUME_WITH_EXTENTS, df, ArrayMetadata.UNKNOWN);

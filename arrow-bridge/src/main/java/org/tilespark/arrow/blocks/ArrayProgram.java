@@ -22,20 +22,20 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * The steps on a whole array between two exchanges, and on each part of it. Parts may be cut in any
- * way along the axes that {@link #cutAxes} does not name. Steps may take further arrays, of which
- * programs of their own say what becomes of them first; see {@link #inputs}.
+ * The steps on a whole array between two exchanges; they also run on each part of the array. Parts
+ * may be cut in any way along the axes that {@link #cutAxes} does not name. Steps may take further
+ * arrays, each with its own program that runs first; see {@link #inputs}.
  *
- * @param extents extents of the whole input array; unknown ones suffice for steps that say so
+ * @param extents extents of the whole input array; they may be unknown if no step needs them
  * @param type element type, or the type of the parts of complex numbers
- * @param isComplex true if it is taken as complex numbers
- * @param steps first to last
+ * @param isComplex true if the input is complex
+ * @param steps the steps, first to last
  */
 public record ArrayProgram(
     Extents extents, ElementType type, boolean isComplex, List<ArrayStep> steps)
     implements Serializable {
   /**
-   * A program for one part.
+   * The program for one part of the array.
    *
    * @param program the steps
    * @param place the result's box in the whole result
@@ -67,12 +67,14 @@ public record ArrayProgram(
     return new ArrayProgram(extents, type, isComplex, List.of(new Permute(permutation)));
   }
 
-  /** The whole array as it comes; extents that are not known count as 1, which steps accept. */
+  /** The state of the whole input array; unknown extents count as 1, which steps accept. */
   private State first() {
     return new State(extents.orOnes(), type, isComplex);
   }
 
-  /** The whole result; its extents count only if those of the input are known. */
+  /**
+   * The state of the whole result; its extents are meaningful only if those of the input are known.
+   */
   public State output() {
     State state = first();
     for (ArrayStep step : steps) {
@@ -93,14 +95,16 @@ public record ArrayProgram(
         .anyMatch(ArrayStep::needsTransforms);
   }
 
-  /** True if a device does it for many small arrays at once; see {@link ArrayStep#isBatched}. */
+  /**
+   * True if a device can run this for many small arrays at once; see {@link ArrayStep#isBatched}.
+   */
   public boolean isBatched() {
     return inputs().stream().flatMap(input -> input.steps.stream()).allMatch(ArrayStep::isBatched);
   }
 
   /**
-   * The programs of all arrays that are taken: this one, then those of the others that its steps
-   * take, in the order in which they are taken.
+   * The programs of all input arrays: this one, then those of the further arrays that its steps
+   * take, in the order in which the steps take them.
    */
   public List<ArrayProgram> inputs() {
     List<ArrayProgram> inputs = new ArrayList<>(List.of(this));
@@ -119,7 +123,7 @@ public record ArrayProgram(
     return all;
   }
 
-  /** This program as one permutation, if it does nothing else. */
+  /** The permutation that this program consists of, if it does nothing else. */
   public Optional<Permutation> asPermutation() {
     return steps.stream().allMatch(step -> step.asPermutation().isPresent())
         ? Optional.of(permutation())
@@ -127,8 +131,8 @@ public record ArrayProgram(
   }
 
   /**
-   * The axes of the inputs that correspond: axis {@code i} of the first of {@link #inputs} meets
-   * axis {@code meetings().get(input).axis(i)} of each.
+   * The corresponding axes of the inputs: axis {@code i} of the first of {@link #inputs}
+   * corresponds to axis {@code meetings().get(input).axis(i)} of input {@code input}.
    */
   public List<Permutation> meetings() {
     List<Permutation> meetings = new ArrayList<>(List.of(Permutation.identity(extents.rank())));
@@ -144,10 +148,10 @@ public record ArrayProgram(
   }
 
   /**
-   * Input axes that are not cut freely.
+   * Input axes along which parts cannot be cut freely.
    *
-   * @param whole along which every part must be whole
-   * @param sliced axes along which a slice is taken, so that parts move or are dropped
+   * @param whole axes along which every part must be whole
+   * @param sliced axes axes along which a slice is taken, so that parts move or are dropped
    */
   public record CutAxes(Set<Integer> whole, Set<Integer> sliced) {}
 
@@ -173,8 +177,8 @@ public record ArrayProgram(
   }
 
   /**
-   * The elementwise programs of this one, in order, if they read nothing but the element; empty if
-   * there are other steps, or if the element type changes.
+   * The elementwise programs of the steps, in order, if they read only the element; empty if there
+   * are other steps, or if the element type changes.
    */
   public Optional<List<ElementwiseProgram>> ofElements() {
     boolean keepsType =
@@ -185,23 +189,23 @@ public record ArrayProgram(
     return keepsType && programs.size() == steps.size() ? Optional.of(programs) : Optional.empty();
   }
 
-  /** True if all it does is to take some of the elements, and give blocks other places. */
+  /** True if this program only takes some of the elements and moves blocks to other places. */
   public boolean isSelection() {
     return steps.stream().allMatch(ArrayStep::isSelection);
   }
 
   /**
-   * Elements along one axis.
+   * A range of elements along one axis.
    *
    * @param axis index of the axis
    */
   public record Along(int axis, AxisRange range) {}
 
   /**
-   * The elements along an axis of the input of which those of the result are made; empty if they
-   * are made of none.
+   * The input elements along an axis from which the given elements of the result are computed;
+   * empty if there are none.
    *
-   * @param result along an axis of the result
+   * @param result elements along an axis of the result
    */
   public Optional<Along> needed(Along result) {
     int axis = result.axis;
@@ -229,12 +233,14 @@ public record ArrayProgram(
     return states;
   }
 
-  /** True if parts must be cells of a tiling, and the whole array may be none. */
+  /**
+   * True if parts must be cells of a tiling, so that the whole array may not be accepted as a part.
+   */
   public boolean takesCells() {
     return steps.stream().anyMatch(ArrayStep::takesCells);
   }
 
-  /** The shape of full blocks of the result, from that of full blocks that are taken. */
+  /** The shape of full blocks of the result, from that of full blocks of the input. */
   public Shape blockShape(Shape taken) {
     if (extents.known().isEmpty()) { // no step makes blocks larger or smaller
       return permutation().apply(taken);
@@ -254,8 +260,8 @@ public record ArrayProgram(
   }
 
   /**
-   * Binds a program to parts, and remembers what parts of equal size share. Neighbouring
-   * elementwise steps become one. For one thread.
+   * Makes the programs of parts, and caches what parts of equal size share. Neighbouring
+   * elementwise steps are joined. For one thread.
    */
   public static final class Binding {
     private final ArrayProgram program;
@@ -283,7 +289,7 @@ public record ArrayProgram(
     }
 
     /**
-     * True if something of a part is left in the result.
+     * True if the result has elements from a part.
      *
      * @param part the part's box
      */
@@ -304,11 +310,12 @@ public record ArrayProgram(
     /**
      * The program of a part.
      *
-     * @param parts the part's box, which is kept, and whole along the axes of {@link CutAxes}; then
-     *     the boxes of the parts of the other {@link ArrayProgram#inputs} that meet it
-     * @param trend the numbers of a trend that come with the part; null where none come
-     * @throws IllegalArgumentException if two parts do not meet, or what is left of one after a
-     *     slice is not whole along an axis along which a later step needs it whole
+     * @param parts first the part's box, which must be {@linkplain #keeps kept} and be whole along
+     *     the axes of {@link CutAxes}; then the boxes of the corresponding parts of the other
+     *     {@link ArrayProgram#inputs}
+     * @param trend the numbers of a trend that come with the part; null if there are none
+     * @throws IllegalArgumentException if two parts do not correspond, or a slice leaves a part
+     *     that is not whole along an axis for which a later step needs the whole
      */
     public Part on(List<Box> parts, double[] trend) {
       if (trend != null) {
@@ -386,8 +393,8 @@ public record ArrayProgram(
   }
 
   /**
-   * True if {@link #then} can be asked for: {@code next} takes what this gives, or would give if
-   * real numbers came to it as complex ones.
+   * True if {@link #then} is possible: {@code next} accepts this program's result, perhaps after
+   * the real input of this program is treated as complex.
    */
   public boolean fits(ArrayProgram next) {
     State output = output();
@@ -396,16 +403,16 @@ public record ArrayProgram(
         && outputExtents().mayBe(next.extents);
   }
 
-  /** True if real numbers may come as complex ones, since all it does is to move elements. */
+  /** True if real input may be treated as complex, since this program only moves elements. */
   private boolean takesComplex() {
     return steps.stream().allMatch(step -> step.isSelection() || step.asPermutation().isPresent());
   }
 
   /**
-   * Both programs as one, on the same parts. Permutations that meet become one, or none; slices
-   * become one, and are taken before permutations.
+   * This program followed by {@code next}, as one program on the same parts. Adjacent permutations
+   * are composed, or dropped if nothing is left; slices are joined and moved before permutations.
    *
-   * @throws IllegalArgumentException if {@code next} does not take what this gives
+   * @throws IllegalArgumentException if {@code next} does not accept this program's result
    */
   public ArrayProgram then(ArrayProgram next) {
     if (!fits(next)) {
@@ -420,11 +427,11 @@ public record ArrayProgram(
   }
 
   /**
-   * This program with one more in front of one of its inputs.
+   * This program with another one that runs before on one of its inputs.
    *
    * @param input number among {@link #inputs}
    * @param first steps on that input before this program
-   * @throws IllegalArgumentException if the input does not take what {@code first} gives
+   * @throws IllegalArgumentException if the input does not accept the result of {@code first}
    */
   public ArrayProgram behind(int input, ArrayProgram first) {
     if (input == 0) {
@@ -445,7 +452,10 @@ public record ArrayProgram(
     return new ArrayProgram(extents, type, isComplex, all);
   }
 
-  /** Adds a step: what only moves elements becomes one with its like, and a slice goes first. */
+  /**
+   * Appends a step: steps of one kind that only move elements are joined, and a slice goes before
+   * them.
+   */
   private static void append(List<ArrayStep> all, ArrayStep step) {
     if (all.isEmpty()) {
       all.add(step);
@@ -472,7 +482,7 @@ public record ArrayProgram(
     }
   }
 
-  /** The extents of the input, which may follow from those that {@code next} knows. */
+  /** The extents of the input, if necessary derived from those that {@code next} knows. */
   private Extents known(ArrayProgram next) {
     boolean follow = extents.known().isEmpty() && next.extents.known().isPresent();
     return follow ? Extents.of(permutation().inverse().apply(next.extents.require())) : extents;

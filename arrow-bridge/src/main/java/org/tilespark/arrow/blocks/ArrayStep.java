@@ -14,7 +14,7 @@ import org.tilespark.layout.Shape;
 
 /**
  * One step that a whole array takes in an {@link ArrayProgram}, which runs on parts of the array.
- * Axes are counted from 0, outermost first, in the array as the step before left it.
+ * Axes are counted from 0, outermost first, in the array that the previous step gives.
  */
 public interface ArrayStep extends Serializable {
   /**
@@ -25,7 +25,7 @@ public interface ArrayStep extends Serializable {
    */
   State after(State before);
 
-  /** Programs of further arrays that this step takes, in their order. */
+  /** Programs of the further arrays that this step takes, in order. */
   default List<ArrayProgram> others() {
     return List.of();
   }
@@ -35,15 +35,15 @@ public interface ArrayStep extends Serializable {
     throw new IllegalArgumentException(this + " takes no further arrays");
   }
 
-  /** Axes along which a part must be whole, besides those whose extent changes. */
+  /** Axes along which a part must be whole, in addition to those whose extent changes. */
   default Set<Integer> whole() {
     return Set.of();
   }
 
   /**
-   * Axes along which a part becomes a part at another place or of another extent, as {@link #place}
-   * says, or nothing: this step takes some of the elements, or one of many, or puts them in another
-   * order. They need not be whole.
+   * Axes along which this step moves, shrinks or drops a part, as {@link #place} says, because it
+   * selects elements, combines several into one, or reorders them. Parts need not be whole along
+   * them.
    *
    * @param before the whole array before this step
    */
@@ -56,12 +56,12 @@ public interface ArrayStep extends Serializable {
     return false;
   }
 
-  /** True if it depends on the extents of the whole array. */
+  /** True if this step depends on the extents of the whole array. */
   default boolean needsExtents() {
     return true;
   }
 
-  /** True if it is another step for parts of equal size at other places. */
+  /** True if this step differs between parts of equal size at different places. */
   default boolean dependsOnPlace() {
     return true;
   }
@@ -71,12 +71,15 @@ public interface ArrayStep extends Serializable {
     return false;
   }
 
-  /** True if a device does it for many small arrays at once: they share launches and copies. */
+  /**
+   * True if a device can run this step for many small arrays at once, which then share launches and
+   * copies.
+   */
   default boolean isBatched() {
     return true;
   }
 
-  /** True if all it does is to take some of the elements, or to give parts other places. */
+  /** True if this step only takes some of the elements, or moves parts to other places. */
   default boolean isSelection() {
     return false;
   }
@@ -86,7 +89,7 @@ public interface ArrayStep extends Serializable {
     return Permutation.identity(rank);
   }
 
-  /** The permutation that this step is, if it does nothing else. */
+  /** The permutation that this step consists of, if it does nothing else. */
   default Optional<Permutation> asPermutation() {
     return Optional.empty();
   }
@@ -96,7 +99,7 @@ public interface ArrayStep extends Serializable {
     return Optional.empty();
   }
 
-  /** The slice that this step is, if it does nothing else. */
+  /** The slice that this step consists of, if it does nothing else. */
   default Optional<Slice> asSlice() {
     return Optional.empty();
   }
@@ -119,10 +122,11 @@ public interface ArrayStep extends Serializable {
   }
 
   /**
-   * The elements along an axis of which those in a range are made; empty if they are made of none.
+   * The elements along an axis before this step from which the elements of a range are computed;
+   * empty if there are none.
    *
    * @param before the whole array before this step
-   * @param axis before this step
+   * @param axis an axis before this step
    * @param after elements along that axis after this step
    */
   default Optional<AxisRange> needed(State before, int axis, AxisRange after) {
@@ -150,7 +154,7 @@ public interface ArrayStep extends Serializable {
   }
 
   /**
-   * True if something of a part is left after this step.
+   * True if the result of this step has elements from a part.
    *
    * @param before the whole array before this step
    * @param part the part's box before this step
@@ -163,7 +167,7 @@ public interface ArrayStep extends Serializable {
    * The box of a part of the whole array after this step.
    *
    * @param before the whole array before this step
-   * @param part the part's box before this step; this step {@link #keeps} some of it
+   * @param part the part's box before this step; this step {@link #keeps} elements of it
    */
   default Box place(State before, Box part) {
     return part;
@@ -181,8 +185,8 @@ public interface ArrayStep extends Serializable {
   /**
    * Values that come with a part of an array.
    *
-   * @param trend the numbers of a trend; null where none come
-   * @param others for each of {@link #others} the program of its part at the same place
+   * @param trend the numbers of a trend; null if there are none
+   * @param others for each of {@link #others}, the program for its part at the same place
    */
   record Given(double[] trend, List<BlockProgram> others) {
     /** Copies the list. */

@@ -12,7 +12,8 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The device's memory of one batch: lanes, each on a stream of its own, made and freed together.
+ * The device memory of one batch: several lanes, each with its own stream, allocated and freed
+ * together.
  */
 final class BatchLanes implements AutoCloseable {
   private final TaskScope scope;
@@ -37,7 +38,7 @@ final class BatchLanes implements AutoCloseable {
   /**
    * Allocates all lanes.
    *
-   * @param pieces pieces that go through them in turn
+   * @param pieces pieces that use the lanes in turn
    * @param streams one for each lane; borrowed
    */
   static BatchLanes allocate(
@@ -73,7 +74,7 @@ final class BatchLanes implements AutoCloseable {
     return lanes.get(piece % lanes.size());
   }
 
-  /** Waits until the device is done with the batch; the time it took. */
+  /** Waits until the device has finished the batch; returns the times that it took. */
   DeviceClock.Times await() {
     return DeviceClock.await(lanes.stream().map(lane -> lane.clock).toList());
   }
@@ -120,7 +121,9 @@ final class BatchLanes implements AutoCloseable {
       stream.upload(target, arrays.buffers.get(0), 0);
     }
 
-    /** Queues the steps of a piece that was uploaded, and its copies to where results go. */
+    /**
+     * Queues the steps of an uploaded piece, and the copies of its results to their destinations.
+     */
     void finish(BatchPiece piece, List<HostRanges.Copy> results) {
       staged = clock.ended(Phase.COPY_UP);
       DeviceProgram plan = piece.plan();

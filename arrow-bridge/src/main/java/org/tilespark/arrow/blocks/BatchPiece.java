@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A unit of work on the device within one plane of a {@link DeviceBatch}: that plane of consecutive
- * arrays, or one slice of it of one array. It is dense in device memory.
+ * A unit of work on the device within one plane of a {@link DeviceBatch}: that plane of several
+ * consecutive arrays, or one slice of it of a single array. A piece is dense in device memory.
  *
  * @param program the steps on each array, on values of one kind
  * @param count number of consecutive arrays
@@ -16,15 +16,15 @@ record BatchPiece(BlockProgram program, long count, Region from, Region to) {
   /**
    * How much of a batch is in device memory at once.
    *
-   * @param lanes pieces under way at once, each with a buffer to read and one to write
-   * @param pieceBytes bytes of a piece at most, and of each buffer
+   * @param lanes number of pieces in progress at once, each with an input buffer and an output
+   *     buffer @param pieceBytes most bytes of a piece, and of each buffer
    */
   record Layout(int lanes, long pieceBytes) {
     private static final int MOST_LANES = 2;
 
     /**
-     * The layout for granted memory: all of a plane in one piece if it fits; else two lanes, so
-     * that the copies of one piece overlap the other's; else one.
+     * The layout for granted memory: a whole plane in one piece if it fits; otherwise two lanes, so
+     * that the copies of two pieces overlap; if these do not fit, one lane.
      *
      * @param planeBytes bytes of one plane of the batch
      * @param thinnestBytes bytes of the smallest piece that the batch can be cut into

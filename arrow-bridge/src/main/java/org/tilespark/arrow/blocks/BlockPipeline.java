@@ -10,14 +10,15 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * One task's way of putting many arrays through a {@link BlockProgram}, one after another: {@link
- * #begin} an array, {@link #put} its parts, and those of the arrays that it meets, {@link #run} it,
- * and {@link #take} parts of the result. Between the first put and the last take the array stays
- * where it is computed, in device memory where there is a device. While one array computes or comes
- * down, the next may be put; {@link #isFull()} says when parts have to be taken first.
+ * Runs a {@link BlockProgram} on many arrays of one task, one after another: {@link #begin} an
+ * array, {@link #put} its parts and those of the further arrays that the program takes, {@link
+ * #run} it, and {@link #take} parts of the result. Between the first put and the last take the
+ * array stays where it is computed: in device memory if there is a device. While one array is
+ * computed or downloaded, the next one may be put; {@link #isFull()} says when parts have to be
+ * taken first.
  *
  * <p>A complex array has two planes (real and imaginary parts), a real one has one. Used by one
- * thread. Closing waits for the device and frees everything that was not taken; it may be called
+ * thread. Closing waits for the device and frees all results that were not taken; it may be called
  * twice.
  */
 public interface BlockPipeline extends AutoCloseable {
@@ -97,9 +98,9 @@ public interface BlockPipeline extends AutoCloseable {
     }
 
     /**
-     * The room of this part, checked.
+     * The destination memory of this part, checked.
      *
-     * @throws IllegalArgumentException if it is neither empty nor of the planes' bytes
+     * @throws IllegalArgumentException if it is neither empty nor as long as the planes
      */
     List<HostMemory> requireRoom(List<HostMemory> room, State state) {
       long bytes = elements() * state.type().bytes();
@@ -133,25 +134,25 @@ public interface BlockPipeline extends AutoCloseable {
     }
   }
 
-  /** True if no further array may begin before a part is taken. */
+  /** True if a part must be taken before a further array may begin. */
   boolean isFull();
 
   /** Arrays run and not yet taken whole. */
   int inFlight();
 
   /**
-   * Starts an array, all zero. The one before must have been run.
+   * Starts an array, initially all zero. The previous one must have been run.
    *
    * @param program the steps on the array
    * @throws org.tilespark.kernels.ResourceException if the array and the work area of its
-   *     transforms do not fit; the message has the bytes wanted, the bytes available, and what
+   *     transforms do not fit; the message states the bytes needed, the bytes available, and what
    *     helps
    */
   void begin(BlockProgram program);
 
   /**
-   * Puts a part of an array being started; no two parts may overlap. Planes with an owner are
-   * retained until the array is done. Planes without one have been read when this returns.
+   * Puts a part of an array that was begun; no two parts may overlap. Planes with an owner are
+   * retained until the array is done. Planes without an owner have been read when this returns.
    *
    * @param input number of the array among {@link BlockProgram#inputs}
    * @param planes dense, row-major; one if the input is real, else two
@@ -166,7 +167,7 @@ public interface BlockPipeline extends AutoCloseable {
   }
 
   /**
-   * Puts an array being started as one part, as {@link #put}. Planes without an owner must stay
+   * Puts an array that was begun as one part, as {@link #put}. Planes without an owner must stay
    * valid until {@link #run} returns.
    *
    * @param input number of the array among {@link BlockProgram#inputs}
@@ -185,10 +186,11 @@ public interface BlockPipeline extends AutoCloseable {
   }
 
   /**
-   * Sends the array being started on its way; what was not put is zero.
+   * Runs the program on the array that was begun; elements that were not put are zero.
    *
-   * @param outputs the parts of the result that will be taken, in this order; each element of the
-   *     result may be in several or in none. Empty: nothing is taken, the array is dropped
+   * @param outputs the parts of the result that will be taken, in this order; an element of the
+   *     result may be in several parts or in none. If the list is empty, nothing is taken and the
+   *     array is dropped
    * @param rooms destinations of these parts
    * @throws IllegalArgumentException if a part is not inside the result
    */
@@ -198,7 +200,7 @@ public interface BlockPipeline extends AutoCloseable {
    * Waits for the next part of the oldest array that was run.
    *
    * @return one buffer per plane of the result, dense, row-major; the caller closes them. Empty if
-   *     the part has gone into its room
+   *     the part was written to its room
    * @throws IllegalStateException if an array was begun and not run
    */
   List<ArrowBuf> take();

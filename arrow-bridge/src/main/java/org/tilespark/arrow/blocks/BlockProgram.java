@@ -8,29 +8,30 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * The steps on one block, or on one array as a whole; each takes the result of the one before.
- * Transforms need their axes whole, so the array is whole along those; along others it may be a
- * part of a larger one.
+ * The steps on one block, or on one whole array; each step takes the result of the previous one.
+ * The array may be a part of a larger one, except along the axes of transforms, where it must be
+ * whole.
  *
- * @param shape shape of the input array, 1 to 3 axes and one that counts consecutive equal arrays,
- *     all extents at least 1
- * @param type element type, or the type of the parts of complex numbers; steps say which they take
- * @param isComplex true if it comes as complex numbers
- * @param steps first to last; may be empty
+ * @param shape shape of the input array, 1 to 3 axes, and perhaps a leading axis over several
+ *     arrays of equal shape; all extents at least 1
+ * @param type element type, or the type of the parts of complex numbers; steps check which types
+ *     they accept
+ * @param isComplex true if the input is complex
+ * @param steps the steps, first to last; may be empty
  */
 public record BlockProgram(
     Shape shape, ElementType type, boolean isComplex, List<BlockStep> steps) {
   private static final int MOST_AXES = ElementwiseProgram.MOST_AXES;
 
   /**
-   * The array at one place of the chain.
+   * The shape and type of the array between two steps.
    *
    * @param shape its extents
    * @param type element type, or the type of the parts of complex numbers
    * @param isComplex true if they are complex numbers
    */
   public record State(Shape shape, ElementType type, boolean isComplex) {
-    /** Buffers that hold it in host memory: 2 if complex, else 1. */
+    /** Number of planes that hold the array in host memory: 2 if complex, else 1. */
     public int planes() {
       return isComplex ? 2 : 1;
     }
@@ -52,9 +53,10 @@ public record BlockProgram(
   }
 
   /**
-   * Copies the list and checks that every step fits what the one before gives.
+   * Copies the list and checks that every step accepts the result of the previous one.
    *
-   * @throws IllegalArgumentException if one does not; says which, what it takes and what it finds
+   * @throws IllegalArgumentException if a step does not; the message names the step, what it
+   *     accepts and what it found
    */
   public BlockProgram {
     steps = List.copyOf(steps);
@@ -117,7 +119,7 @@ public record BlockProgram(
     return new BlockProgram(shape, type, isComplex, steps.subList(0, steps.size() - 1));
   }
 
-  /** Steps with neighbours as one where one can do what both do, with the same bits. */
+  /** The steps, with neighbours joined where one step gives the same bits as the two. */
   static List<BlockStep> joined(List<BlockStep> steps, Compositions compositions) {
     List<BlockStep> all = new ArrayList<>();
     for (BlockStep each : steps) {
@@ -138,8 +140,8 @@ public record BlockProgram(
   }
 
   /**
-   * All arrays that are put: that of the program itself, then those of the others that its steps
-   * take, in the order in which they are taken.
+   * All input arrays: the program's own, then the further arrays that its steps take, in the order
+   * in which they take them.
    */
   public List<State> inputs() {
     List<State> inputs = new ArrayList<>(List.of(input()));

@@ -6,12 +6,12 @@ import org.tilespark.arrow.blocks.BlockProgram.State;
 import org.tilespark.layout.Box;
 
 /**
- * One step of a {@link BlockProgram}, with both its twins. Vectors, one per axis, come outermost
- * axis first, each as long as that axis of the block; what depends on the place of a block in the
- * whole array is in these vectors.
+ * One step of a {@link BlockProgram}, with its implementations on the CPU and on a device. Vectors,
+ * one per axis, are ordered from the outermost axis on, each as long as that axis of the block;
+ * they carry all numbers that depend on the block's place in the whole array.
  */
 public interface BlockStep extends ArrayStep {
-  /** Programs of further blocks that this step takes, in their order. */
+  /** Programs of the further blocks that this step takes, in order. */
   default List<BlockProgram> otherBlocks() {
     return List.of();
   }
@@ -19,26 +19,26 @@ public interface BlockStep extends ArrayStep {
   /**
    * This step on the CPU.
    *
-   * @param before the arrays that it is made ready for
+   * @param before shape and type of the arrays that the step will run on
    */
   HostStep onHost(State before);
 
   /**
    * This step on {@code count} consecutive arrays, as one step on one array with a leading axis of
-   * that extent; empty if it takes vectors, which hardly two arrays share.
+   * that extent; empty if it takes vectors, since two arrays rarely have equal ones.
    */
   Optional<BlockStep> repeated(long count);
 
   /**
-   * True if it treats each plane of complex numbers separately, or takes and gives real numbers,
-   * and takes any slice of an array.
+   * True if this step works on any slice of an array, and either treats each plane of complex
+   * numbers separately or takes and gives real numbers.
    */
   default boolean isPlanewise() {
     return false;
   }
 
   /**
-   * This step and the next one as one step, if one can do both and gives the same bits.
+   * This step and the next one as one step, if a single step can give the same bits.
    *
    * @param compositions composes two elementwise programs
    */
@@ -46,12 +46,15 @@ public interface BlockStep extends ArrayStep {
     return Optional.empty();
   }
 
-  /** This step with what becomes of its other blocks last, as far as it can do that itself. */
+  /**
+   * This step joined with the last steps of its other blocks' programs, as far as it can run those
+   * itself.
+   */
   default BlockStep withOthersTakenIn(Compositions compositions) {
     return this;
   }
 
-  /** The elementwise step that this is, if it is one. */
+  /** This step as an elementwise step, if it is one. */
   default Optional<ElementwiseBlock> asElementwise() {
     return Optional.empty();
   }

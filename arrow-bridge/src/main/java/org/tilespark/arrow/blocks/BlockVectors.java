@@ -16,7 +16,7 @@ import org.tilespark.layout.ElementType;
 
 /**
  * The {@code values} column of a batch of blocks: an Arrow list vector with one list per block, all
- * lists back to back in one buffer, no nulls.
+ * lists contiguous in one buffer, no nulls.
  */
 public final class BlockVectors {
   private BlockVectors() {}
@@ -29,9 +29,9 @@ public final class BlockVectors {
    * @param lengths elements of each block; block {@code i} starts where block {@code i - 1} ends
    * @param data holds the values of all blocks from its first byte on; retained: the vector's close
    *     releases that reference, the caller keeps its own
-   * @param allocator for the offsets and validity bits
+   * @param allocator allocator for the offsets and validity bits
    * @throws IllegalArgumentException if the blocks hold 2^31 elements or more, or more than {@code
-   *     data} does
+   *     data} holds
    */
   public static ListVector list(
       String name, ElementType type, int[] lengths, ArrowBuf data, BufferAllocator allocator) {

@@ -13,21 +13,18 @@ import org.tilespark.layout.Strides;
 
 /**
  * The steps of a {@link BlockProgram} that only move elements, as copies of boxes from one dense
- * array into another. Both twins run the same ones.
+ * array into another. CPU and device run the same copies.
  */
 final class BoxMoves {
   private BoxMoves() {}
 
   /**
-   * A box of one array that becomes a box of another.
+   * The copy of a box of one array to a box of another.
    *
-   * @param size its extents
-   * @param inShape the array it comes from, dense
-   * @param from its lowest element there
-   * @param steps from one element there to the next, along each axis; negative if the axis is read
-   *     backwards
-   * @param outShape the array it goes to, dense
-   * @param to its first element there
+   * @param size extents of the box @param inShape shape of the source array, dense @param from the
+   *     box's lowest element in the source @param steps steps between elements in the source, along
+   *     each axis; negative if the axis is read backwards @param outShape shape of the target
+   *     array, dense @param to the box's first element in the target
    */
   record Move(Shape size, Shape inShape, long[] from, long[] steps, Shape outShape, long[] to) {
     /** A box whose elements are neighbours in both arrays. */
@@ -41,7 +38,10 @@ final class BoxMoves {
       return ones;
     }
 
-    /** The copy, between addresses that are {@link #fromElement} and {@link #toElement} further. */
+    /**
+     * The copy as a transpose problem, between addresses offset by {@link #fromElement} and {@link
+     * #toElement}.
+     */
     TransposeProblem problem(int elementBytes) {
       long[] strides = new long[size.rank()];
       Strides dense = Strides.rowMajor(inShape);
@@ -75,9 +75,9 @@ final class BoxMoves {
     return element;
   }
 
-  /** Index of a part's first element, if the part is one contiguous range of the array. */
+  /** Index of a part's first element in the array, if the part is one contiguous range of it. */
   static OptionalLong contiguous(Part part, Shape array) {
-    boolean isInside = false; // an axis along which the part is not one element thick
+    boolean isInside = false; // an outer axis has a part of more than one element
     for (int axis = 0; axis < array.rank(); axis++) {
       if (isInside && part.size().get(axis) < array.extent(axis)) {
         return OptionalLong.empty();
@@ -116,7 +116,10 @@ final class BoxMoves {
         new long[array.rank()]);
   }
 
-  /** A roll: what stays together goes together, at most two pieces for each axis that moves. */
+  /**
+   * The moves of a roll: elements that stay together are one move, so each axis that moves has at
+   * most two pieces.
+   */
   static List<Move> roll(Shape array, Roll roll) {
     List<Move> moves = new ArrayList<>();
     int rank = array.rank();

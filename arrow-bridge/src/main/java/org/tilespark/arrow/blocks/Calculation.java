@@ -11,12 +11,13 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Straight-line code on dense, row-major arrays: how a step that takes several passes is made, the
- * same on both twins. Array 0 is what the step takes; all others are written before they are read.
+ * Straight-line code on dense, row-major arrays for a step that needs several passes; CPU and
+ * device run the same code. Array 0 is the step's input; all others are written before they are
+ * read.
  *
- * @param arrays all of them
- * @param result the number of the array that the step gives
- * @param passes passes in their order
+ * @param arrays all arrays
+ * @param result the number of the array that is the step's result
+ * @param passes the passes, in order
  */
 record Calculation(List<State> arrays, int result, List<Pass> passes) {
   /** Copies the lists. */
@@ -26,9 +27,9 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
   }
 
   /**
-   * The start of contiguous numbers: an element of an array.
+   * An element of an array, where contiguous numbers begin.
    *
-   * @param array its number
+   * @param array number of the array
    */
   record At(int array, long element) {
     /** The beginning of an array. */
@@ -56,7 +57,7 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
   }
 
   /**
-   * An elementwise program, one place for each input and output.
+   * A pass that runs an elementwise program; each input and output begins at a given place.
    *
    * @param shape shape of the outputs
    */

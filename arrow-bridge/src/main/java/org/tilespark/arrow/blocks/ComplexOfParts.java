@@ -21,9 +21,9 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Makes the complex product C of two matrices A and B of the real product S of their real and
- * imaginary parts. The parts of A are in turn along the rows of S, those of B along its columns, as
- * {@link Interleave} puts them:
+ * Computes the complex product C of two matrices A and B from the real product S of their real and
+ * imaginary parts. The rows of S alternate between the parts of A, its columns between the parts of
+ * B, as {@link Interleave} orders them:
  *
  * <pre>
  *   S[2i, 2j] = Re A Re B      S[2i, 2j+1] = Re A Im B
@@ -32,12 +32,12 @@ import org.tilespark.layout.Shape;
  *   Re C[i, j] = S[2i, 2j] - S[2i+1, 2j+1]     Im C[i, j] = S[2i, 2j+1] + S[2i+1, 2j]
  * </pre>
  *
- * <p>A conjugate changes the sign of what its imaginary part is in. Of a real operand S has one row
- * or column for each of C. An S that is exactly symmetric, as that of {@code A^H A} is, makes a C
- * that is exactly Hermitian.
+ * <p>For a conjugated operand, terms with its imaginary part change their sign. For a real operand,
+ * S has one row or column for each one of C. If S is exactly symmetric, as for {@code A^H A}, then
+ * C is exactly Hermitian.
  *
- * @param a the numbers of A
- * @param b the numbers of B
+ * @param a whether A is real, complex or conjugated
+ * @param b whether B is real, complex or conjugated
  */
 public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
   /** The numbers of an operand. */
@@ -77,7 +77,7 @@ public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
     return axis == rank - 1 ? b.parts : axis == rank - 2 ? a.parts : 1;
   }
 
-  /** Numbers of elements of S along each axis as those of C. */
+  /** Converts numbers of elements of S along each axis to those of C. */
   private long[] divided(long[] ofParts) {
     long[] whole = ofParts.clone();
     for (int axis = 0; axis < whole.length; axis++) {
@@ -144,7 +144,7 @@ public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
     device.calculate(calculation(device.state()), after(device.state()));
   }
 
-  /** The real products are separated, (rows, parts, cols, parts) to (parts, parts, rows, cols). */
+  /** Separates the real products, from (rows, parts, cols, parts) to (parts, parts, rows, cols). */
   private Calculation calculation(State before) {
     Calculation.Builder code = new Calculation.Builder(before);
     ElementType type = before.type();
@@ -168,7 +168,7 @@ public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
     return code.giving(result);
   }
 
-  /** From the real products, in the order of S, to complex numbers. */
+  /** The program from the real products, in the order of S, to complex numbers. */
   private ElementwiseProgram complex(ElementType type) {
     int products = a.parts * b.parts;
     List<Input> inputs = new ArrayList<>();

@@ -5,13 +5,14 @@ import java.util.Map;
 import java.util.Optional;
 import org.tilespark.kernels.pointwise.ElementwiseProgram;
 
-/** Makes one elementwise program of two, and remembers those that it made. For one thread. */
+/** Composes two elementwise programs into one, and caches the results. For one thread. */
 public final class Compositions {
   private final Map<Pair, Optional<ElementwiseProgram>> made = new HashMap<>();
 
   private record Pair(ElementwiseProgram first, ElementwiseProgram next, int input) {
     private Optional<ElementwiseProgram> composed() {
-      // What is repeated is computed once for all places, not for each.
+      // Do not compose if the input is broadcast: the first program would be computed again for
+      // each repetition.
       boolean isWorthIt =
           next.inputs().get(input).broadcast().isEmpty() && next.isShortBehind(first);
       return isWorthIt ? Optional.of(next.behind(input, first)) : Optional.empty();
@@ -21,7 +22,7 @@ public final class Compositions {
   /** A cache without programs. */
   Compositions() {}
 
-  /** Both programs as one, if that costs no more; see {@link ElementwiseProgram#behind}. */
+  /** Both programs as one, if that is not slower; see {@link ElementwiseProgram#behind}. */
   Optional<ElementwiseProgram> of(ElementwiseProgram first, ElementwiseProgram next, int input) {
     return made.computeIfAbsent(new Pair(first, next, input), Pair::composed);
   }

@@ -7,7 +7,7 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 
-/** The device's memory of the arrays of a program, and what a plan does in it. */
+/** The device memory of a program's arrays, and the running of a plan in it. */
 final class DeviceArrays implements AutoCloseable {
   final List<DeviceBuffer> buffers = new ArrayList<>();
   final DeviceBuffer[] staging = new DeviceBuffer[DeviceStaging.LANES];
@@ -30,7 +30,7 @@ final class DeviceArrays implements AutoCloseable {
     vectors = scope.own(allocate.apply(vectorBytes));
   }
 
-  /** Allocates what a plan needs, on the lanes' stream for that. */
+  /** Allocates all buffers of a plan, on the lanes' stream for allocations. */
   static DeviceArrays allocate(
       DeviceProgram plan, long stagingBytes, DeviceMachine machine, DeviceLanes lanes) {
     return TaskScope.opening(
@@ -43,7 +43,7 @@ final class DeviceArrays implements AutoCloseable {
                 bytes -> machine.place().device().allocate(bytes, lanes.allocations())));
   }
 
-  /** Allocates only the arrays that need buffers, in the order of a stream. */
+  /** Allocates only the buffers of arrays, in the order of a stream. */
   static DeviceArrays allocate(List<Long> buffers, DeviceMachine machine, CudaStream stream) {
     return TaskScope.opening(
         scope ->
@@ -51,7 +51,7 @@ final class DeviceArrays implements AutoCloseable {
                 scope, buffers, 0, 0, bytes -> machine.place().device().allocate(bytes, stream)));
   }
 
-  /** Queues what the plan says happens to the arrays in the first buffers. */
+  /** Queues the plan's operations on the arrays in the first buffers. */
   void run(DeviceProgram plan, DeviceMachine machine, CudaStream compute) {
     long vectorsOffset = 0;
     for (DeviceProgram.Step step : plan.steps()) {

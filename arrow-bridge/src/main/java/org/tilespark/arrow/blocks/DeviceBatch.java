@@ -22,25 +22,27 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Arrays that come and leave whole in {@link BlockProgram#isPlanewise planewise} programs, on their
- * way through a {@link DeviceBlockPipeline}: equal small ones together, or a large one. Each plane
- * goes alone, one after the other on one stream: the copies up, one launch a step for all arrays,
- * the copies down. What does not fit the device's memory, and a large array that is not pinned,
- * goes in {@link BatchPiece pieces}, in turn on two streams, so that the copies of one overlap
- * those of the next. That array is not gathered first: its pieces go through two small pinned
- * buffers.
+ * Whole arrays with a {@link BlockProgram#isPlanewise planewise} program in a {@link
+ * DeviceBlockPipeline}: several small ones of equal programs together, or one large array. The
+ * planes are processed one after the other on one stream: upload, one launch per step for all
+ * arrays, download. A batch that does not fit the device's memory, or a large array that is not
+ * pinned, is processed in {@link BatchPiece pieces} alternately on two streams, so that the copies
+ * of one piece overlap those of the next. A large array that is not pinned is copied piece by piece
+ * through two small pinned buffers.
  */
 final class DeviceBatch implements DeviceWork {
   /** Arrays of a batch at most. */
   private static final int MOST_ARRAYS = 1 << 16;
 
-  /** Smaller pieces cost more than waiting for other tasks to give back memory. */
+  /**
+   * Least bytes of a piece: smaller ones cost more than waiting until other tasks give back memory.
+   */
   private static final long LEAST_PIECE_BYTES = 1 << 20;
 
   /**
-   * A large array in pinned memory goes in one piece if this number of arrays fits the device: two
-   * for each of sixteen tasks. Copies of whole arrays run at the full rate of the bus, those of
-   * slices, which take short rows from all over the array, at three quarters.
+   * A large array in pinned memory is processed in one piece if this number of arrays fits the
+   * device: two for each of sixteen tasks. Copies of whole arrays run at the full rate of the bus;
+   * copies of slices, which consist of short rows, at three quarters of it.
    */
   private static final int WHOLE_ARRAYS = 32;
 
@@ -62,10 +64,10 @@ final class DeviceBatch implements DeviceWork {
   private boolean settled;
 
   /**
-   * No arrays yet.
+   * A batch without arrays.
    *
-   * @param program the steps on each array; arrays of it may go together
-   * @param usualBytes bytes of one plane of a usual batch
+   * @param program the steps on each array of the batch
+   * @param usualBytes usual bytes of one plane of a batch
    */
   DeviceBatch(BlockProgram program, DeviceMachine machine, DeviceLanes lanes, long usualBytes) {
     this.program = program;
@@ -93,12 +95,12 @@ final class DeviceBatch implements DeviceWork {
     return Math.min(usualBytes, DeviceStaging.STAGING_BYTES);
   }
 
-  /** True if arrays of this program go together with others. */
+  /** True if arrays of this program are small enough to share a batch. */
   boolean isOfSmall() {
     return arrayBytes <= fullBytes();
   }
 
-  /** True if an array of a program may go with these. */
+  /** True if an array of a program may join this batch. */
   boolean takes(BlockProgram other) {
     return program.equals(other) && !isFull();
   }
@@ -140,7 +142,9 @@ final class DeviceBatch implements DeviceWork {
     launched(launched);
   }
 
-  /** Queues the only array, which is large; it has been read when this returns unless pinned. */
+  /**
+   * Queues the only array, which is large; it has been read when this returns, unless it is pinned.
+   */
   void launchLarge(List<Plane> planes, Rooms room) {
     if (planes.stream().allMatch(each -> each.owner().filter(place.memory()::owns).isPresent())) {
       add(planes, room);
@@ -162,9 +166,9 @@ final class DeviceBatch implements DeviceWork {
   }
 
   /**
-   * Gets a turn, and memory on both sides.
+   * Waits for a turn, and allocates memory on host and device.
    *
-   * @param passes true for an array that goes through small pinned buffers
+   * @param passes true for an array that is copied through small pinned buffers
    */
   private BatchLanes prepare(boolean passes) {
     place.takeTurn();
@@ -191,13 +195,17 @@ final class DeviceBatch implements DeviceWork {
 
   private void launched(int pieces) {
     place.listener().moved(rooms.size() * program.input().bytes(), resultBytes);
-    // Planes in one lane follow each other on its stream; the next batch takes the other.
+    // With one lane, all planes follow each other on its stream and the next batch uses the other
+    // stream.
     lanes.turnThrough(granted.resource().count() == 1 ? 1 : pieces);
   }
 
   // Results
 
-  /** Finds where each result goes, and makes buffers where the device cannot write there. */
+  /**
+   * Finds the destination of each result, and allocates buffers where the device cannot write to it
+   * directly.
+   */
   private void makeRoom() {
     Part whole = Part.whole(output.shape());
     List<List<HostMemory>> given = new ArrayList<>();
@@ -241,14 +249,14 @@ final class DeviceBatch implements DeviceWork {
     }
   }
 
-  /** True if the device is to write to a range of rooms itself. */
+  /** True if the device should write directly to a range of rooms. */
   private boolean isDirect(HostMemory range) {
     return range.bytes() >= DeviceRun.LEAST_COPY_BYTES && place.memory().pins(range);
   }
 
   /**
-   * True for each array whose room takes direct copies: those of its planes, each together with the
-   * rooms next to it in memory of arrays next to it, must pass a test.
+   * For each array, true if the device can copy directly to its room. The room of each plane,
+   * joined with the adjacent rooms of neighbouring arrays, must pass a test.
    */
   static boolean[] direct(List<List<HostMemory>> rooms, int planes, Predicate<HostMemory> test) {
     boolean[] direct = new boolean[rooms.size()];

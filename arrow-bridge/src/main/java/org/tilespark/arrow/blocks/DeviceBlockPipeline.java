@@ -19,16 +19,16 @@ import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
 
 /**
- * The pipeline of an executor with a GPU. Arrays that come and leave whole share trips if their
- * programs move elements or compute each real number separately: equal small ones go together, in
- * one copy up, one launch a step and one copy down; large ones directly from their memory, or slice
- * by slice ({@link DeviceBatch}). In other programs equal small arrays are one array with a leading
- * axis, and a large one goes alone, with those that its program takes besides ({@link DeviceRun});
- * if the program transforms, it needs cuFFT. Parts go up through two small buffers of the device in
- * turn, from which a kernel puts them into the array; what a {@link DeviceProgram} says happens to
- * the array; and parts come down the same way. Copies are contiguous and have streams of their own,
- * so a copy up, a copy down and the work between overlap: the parts of an array go up while the one
- * before comes down.
+ * The pipeline of an executor with a GPU. Whole arrays form batches ({@link DeviceBatch}) if their
+ * program only moves elements or computes each real number separately: small arrays of equal
+ * programs share one upload, one launch per step and one download; large arrays are copied directly
+ * from their memory, or slice by slice. With other programs ({@link DeviceRun}), small arrays of
+ * equal programs are joined along a leading axis, and a large array is processed alone, with the
+ * further arrays that its program takes. A program with transforms needs cuFFT. Parts are uploaded
+ * through two small device buffers in turn, from which a kernel puts them into the array. Then the
+ * operations of a {@link DeviceProgram} run on the array, and parts are downloaded in the same way.
+ * Copies are contiguous and have streams of their own, so upload, computation and download overlap:
+ * the parts of one array are uploaded while the previous array is downloaded.
  *
  * <pre>
  *   two streams up:    copy | put | copy | put ...        (of the next array)
@@ -37,22 +37,21 @@ import org.tilespark.layout.Shape;
  * </pre>
  *
  * <p>Planes in pinned memory are read in place, and rooms in pinned memory are written in place;
- * others, and small ones, go through pinned buffers. Small parts share a launch, and the buffers
- * that they come down in.
+ * other planes and rooms, and small ones, are copied through pinned buffers. Small parts share a
+ * launch and a download buffer.
  *
- * <p>The turn and the device's memory of an array that goes alone are taken when the first copy
- * goes up, that is when about 16 MiB were put, or 128 MiB of pinned memory, or the array is run;
- * those of small arrays when all of them are sent. The memory is given back when the last part has
- * come down. As many parts come down before they are asked for as pinned memory is allowed for
- * them.
+ * <p>An array that is processed alone takes its turn and its device memory at the first upload:
+ * when about 16 MiB were put, or 128 MiB of pinned memory, or the array is run. Small arrays take
+ * theirs when all of them are sent. The memory is given back after the last part was downloaded.
+ * Parts are downloaded ahead of {@link #take} as far as the allowed pinned memory suffices.
  *
  * <p>Small arrays wait for others with an equal program until there are enough for a batch, another
- * program comes, or a result of theirs is asked for.
+ * program comes, or one of their results is asked for.
  */
 public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipeline {
   private static final int UNDER_WAY = 2;
 
-  /** Small arrays wait for others, but not until a device without work has this much. */
+  /** Bytes of waiting small arrays at which they are sent to an idle device. */
   private static final long EARLY_BYTES = 1 << 20;
 
   private final DeviceMachine machine;
@@ -60,12 +59,12 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   private final long aheadBytes;
   private final long batchBytes;
   private final Deque<DeviceWork> underWay = new ArrayDeque<>();
-  // Small arrays that others may join, by their planes or in parts; younger than what is under way.
+  // Small arrays that others may join, as a batch or as a run; newer than all work in progress.
   private DeviceBatch open;
   private DeviceRun joined; // or a large array; null, as the other, if there are none
   private Known known; // of the last array that began
   private boolean isFilling; // between begin and run
-  private List<Plane> whole = List.of(); // of the array being started, if they are all of it
+  private List<Plane> whole = List.of(); // planes of the array being started, if it was put whole
   private boolean isInParts; // the array being started is put there
   private volatile Thread user; // the one that began the last array
 
@@ -95,14 +94,15 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   }
 
   /**
-   * A pipeline on one device; borrows everything.
+   * A pipeline on one device; it borrows all arguments.
    *
-   * @param place the device and memory that it works with
-   * @param transforms cuFFT's transforms; empty if there is no cuFFT, then programs need none
-   * @param aheadBytes pinned memory for parts that come down before they are asked for; a larger
-   *     part comes down alone
-   * @param batchBytes bytes of a usual batch of blocks in each plane; what is larger and not pinned
-   *     goes in slices
+   * @param place the device and the memory that it uses
+   * @param transforms cuFFT's transforms; empty if there is no cuFFT; then programs must not need
+   *     it
+   * @param aheadBytes most pinned memory for parts that are downloaded ahead; a larger part is
+   *     downloaded alone
+   * @param batchBytes usual bytes of each plane of a batch of blocks; larger arrays that are not
+   *     pinned are processed in slices
    * @throws IllegalArgumentException if {@code batchBytes} is less than 1
    */
   public DeviceBlockPipeline(
@@ -174,7 +174,10 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     }
   }
 
-  /** The run that takes the parts of the array being started: with equal ones, or alone. */
+  /**
+   * The run that takes the parts of the array being started, alone or with arrays of equal
+   * programs.
+   */
   private DeviceRun array() {
     if (!isInParts) {
       if (joined == null || !joined.takes(known.program())) {
@@ -206,7 +209,10 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     fetchAhead();
   }
 
-  /** The planes of the array being started have been read, or are held by whoever will. */
+  /**
+   * Releases the planes of the array being started: they have been read, or are retained by a later
+   * reader.
+   */
   private void letGo() {
     List<Plane> held = whole;
     whole = List.of();
@@ -297,7 +303,7 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
     return taken;
   }
 
-  /** Queues the way down of what there is pinned memory for, the oldest array first. */
+  /** Queues downloads as far as pinned memory suffices, the oldest array first. */
   private void fetchAhead() {
     long bytes = 0;
     for (DeviceWork work : underWay) {

@@ -19,9 +19,9 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * The way down of the parts of one array's result, in their order: into their rooms where the
- * device can write there, else into pinned buffers. Small parts share a launch and a buffer; a
- * large part that is contiguous in an array of one plane is read in place.
+ * Downloads the parts of one array's result, in order: directly into their rooms if the device can
+ * write there, otherwise into pinned buffers. Small parts share a launch and a buffer; a large part
+ * that is contiguous in an array of one plane is read in place.
  */
 final class DeviceDownload implements AutoCloseable {
   private final DevicePlace place;
@@ -37,7 +37,7 @@ final class DeviceDownload implements AutoCloseable {
 
   /** The source of parts on the device. */
   interface Device {
-    /** Queues the move of pieces into the staging buffer of the next lane down. */
+    /** Queues the move of pieces into the staging buffer of the next download lane. */
     DeviceBuffer stage(List<Piece> pieces);
 
     /** True if the planes are stored in the array one after the other, as the host wants them. */
@@ -49,11 +49,11 @@ final class DeviceDownload implements AutoCloseable {
     /** The stream of that lane. */
     CudaStream stream();
 
-    /** Notes that the last queued work is a copy down. The other lane is next. */
+    /** Called after a download was queued; the other lane is next. */
     void copied(FetchedParts group);
   }
 
-  /** Parts of a result in {@code output}; borrows place and device. */
+  /** A download of parts of a result of state {@code output}; borrows place and device. */
   DeviceDownload(DevicePlace place, State output, long stagingBytes, Device device) {
     this.place = place;
     this.output = output;
@@ -61,13 +61,13 @@ final class DeviceDownload implements AutoCloseable {
     this.device = device;
   }
 
-  /** The parts, as {@link BlockPipeline#run} has them; nothing comes down yet. */
+  /** Sets the parts, as in {@link BlockPipeline#run}; starts no download yet. */
   void begin(List<Part> outputs, Rooms outputRooms) {
     rooms = outputRooms;
     unfetched.addAll(outputs);
   }
 
-  /** True if there are parts whose way down is not queued. */
+  /** True if there are parts whose download is not queued. */
   boolean hasMore() {
     return !unfetched.isEmpty();
   }
@@ -81,12 +81,12 @@ final class DeviceDownload implements AutoCloseable {
     return output.planes() * DeviceLoad.aligned(planeBytes(part));
   }
 
-  /** Bytes that have come down, or are on their way, and are not taken. */
+  /** Bytes that were downloaded, or are being downloaded, and are not taken. */
   long fetchedBytes() {
     return fetchedBytes;
   }
 
-  /** Bytes that have come down, or are on their way. */
+  /** Bytes that were downloaded, or are being downloaded. */
   long movedBytes() {
     return movedBytes;
   }
@@ -103,7 +103,7 @@ final class DeviceDownload implements AutoCloseable {
     return bytes == 0 ? output.planes() * planeBytes(unfetched.element()) : bytes;
   }
 
-  /** Queues the way down of the next parts; their bytes. */
+  /** Queues the download of the next parts; returns their bytes. */
   long fetch() {
     long bytes = nextBytes();
     FetchedParts group = new FetchedParts(bytes);
@@ -164,7 +164,7 @@ final class DeviceDownload implements AutoCloseable {
   /** A range of a staging buffer that comes down. */
   private record Down(long from, HostMemory to) {}
 
-  /** Adds a copy, as one with the last if it continues that. */
+  /** Adds a copy, joined with the last one if it continues that. */
   private static void addBuffered(List<Down> copies, long from, HostMemory to) {
     Down last = copies.isEmpty() ? null : copies.get(copies.size() - 1);
     if (last != null
@@ -185,7 +185,7 @@ final class DeviceDownload implements AutoCloseable {
     return part.requireRoom(rooms.of(nextRoom++), output);
   }
 
-  /** True if the device is to write to the room itself. */
+  /** True if the device should write directly to the room. */
   private boolean isDirect(List<HostMemory> room) {
     return !room.isEmpty()
         && room.stream()
@@ -241,7 +241,7 @@ final class DeviceDownload implements AutoCloseable {
     return fetched.element();
   }
 
-  /** True if what {@link #next} gives is all that is left. */
+  /** True if the parts of {@link #next} are the last ones. */
   boolean isLast() {
     return unfetched.isEmpty() && fetched.size() == 1;
   }

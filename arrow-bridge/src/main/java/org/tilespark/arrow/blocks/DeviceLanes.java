@@ -12,9 +12,9 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The streams of a {@link DeviceBlockPipeline}, which its arrays take turns on: two up, one to
- * compute, two down, and one on which device memory comes and goes; and two on which batches go up,
- * compute and come down. Opened when first needed.
+ * The streams of a {@link DeviceBlockPipeline}, which its arrays use in turn: two for uploads, one
+ * to compute, two for downloads, one to allocate and free device memory, and two for whole batches.
+ * Opened when first needed.
  */
 final class DeviceLanes {
   private final DevicePlace place;
@@ -33,11 +33,12 @@ final class DeviceLanes {
     this.place = place;
   }
 
-  /** A stream up, and the pinned memory in which parts are gathered for it. */
+  /** A stream for uploads, with the pinned memory in which parts are gathered for it. */
   final class UpLane {
     private final CudaStream stream;
     private final GrowingBuffer gathered = new GrowingBuffer(place.allocator());
-    private CudaEvent read; // follows the last copy from that memory, of a clock of:
+    private CudaEvent
+        read; // event after the last copy from that memory; it belongs to the clock of:
     private DeviceRun readFor;
 
     private UpLane(CudaStream stream) {
@@ -57,7 +58,7 @@ final class DeviceLanes {
       return gathered.memory(bytes);
     }
 
-    /** The device reads that memory until {@code copied}, an event of the array's. */
+    /** Notes that the device reads that memory until {@code copied}, an event of the array. */
     void reads(DeviceRun array, CudaEvent copied) {
       read = copied;
       readFor = array;
@@ -139,14 +140,14 @@ final class DeviceLanes {
   }
 
   /**
-   * Advances the lanes by the pieces of the last batch: the next batch begins with the stream that
-   * follows.
+   * Advances the lanes by the pieces of the last batch: the next batch begins with the following
+   * stream.
    */
   void turnThrough(int pieces) {
     nextThrough = (nextThrough + pieces) % DeviceStaging.LANES;
   }
 
-  /** The array's events are closed now; what they were for is long past. */
+  /** Forgets an array whose events are closed, since its copies are done. */
   void forget(DeviceRun array) {
     for (UpLane lane : up) {
       if (lane != null && lane.readFor == array) {
@@ -157,8 +158,8 @@ final class DeviceLanes {
   }
 
   /**
-   * Closes the streams, which waits for their work, then the arrays that the work was for, then
-   * where their memory goes back to.
+   * Closes the streams, which waits for their work, then the arrays of that work, then the stream
+   * to which their memory is returned.
    */
   void close(Collection<? extends AutoCloseable> arrays) {
     List<AutoCloseable> owned = new ArrayList<>();

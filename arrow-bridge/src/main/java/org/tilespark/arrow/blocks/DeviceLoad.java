@@ -11,12 +11,12 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * One upload to a staging buffer of the device: ranges of pinned memory, one copy each, and the
- * pieces of arrays that are then in the buffer. Pinned planes are read in place, others are
+ * pieces of arrays that are then in the buffer. Pinned planes are read in place; others are
  * gathered in pinned memory first. Parts that are contiguous in an array of one plane need no
- * staging buffer: they go straight to their place.
+ * staging buffer: they are copied directly to their place.
  */
 final class DeviceLoad {
-  /** Planes begin in staging buffers at multiples of this, which suits every access. */
+  /** Alignment of planes in staging buffers, sufficient for every access. */
   static final long ALIGNMENT = 16;
 
   private final long capacity;
@@ -28,7 +28,7 @@ final class DeviceLoad {
   private long usedBytes;
   private long straightBytes;
 
-  /** Bytes that go from one place of pinned memory to one place of a staging buffer. */
+  /** A copy of contiguous bytes from pinned memory to a staging buffer. */
   static final class Upload {
     private final long address;
     private final long toBytes;
@@ -45,7 +45,7 @@ final class DeviceLoad {
       return HostMemory.ofAddress(address, bytes);
     }
 
-    /** Its offset in the staging buffer, or in the array. */
+    /** The target's offset in the staging buffer or in the array. */
     long toBytes() {
       return toBytes;
     }
@@ -59,8 +59,7 @@ final class DeviceLoad {
    * A load without values.
    *
    * @param capacity bytes of the staging buffer
-   * @param newGathered gives pinned memory of the requested bytes, which may be overwritten; asked
-   *     once
+   * @param newGathered supplies pinned memory for gathering, which may be overwritten; called once
    */
   DeviceLoad(long capacity, Supplier<HostMemory> newGathered) {
     this.capacity = capacity;
@@ -72,7 +71,10 @@ final class DeviceLoad {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
 
-  /** The number of elements of each of {@code planes} that fit; 0 if this is better sent first. */
+  /**
+   * The number of elements of each of {@code planes} planes that fit; 0 if this load should be sent
+   * first.
+   */
   long fitting(long elements, int planes, int width) {
     long room = (capacity - usedBytes) / planes;
     long most = room / ALIGNMENT * ALIGNMENT / width;
@@ -94,7 +96,7 @@ final class DeviceLoad {
     return to;
   }
 
-  /** Adds a copy of the values; where they will be in the staging buffer. */
+  /** Adds a copy of the values; returns their offset in the staging buffer. */
   long gather(HostMemory values) {
     long to = reserve(values.bytes());
     if (gathered == null) {
@@ -102,7 +104,7 @@ final class DeviceLoad {
     }
     HostMemory target = gathered.slice(to, values.bytes());
     values.copyTo(target);
-    // The gap before it too, so that what was gathered is one copy.
+    // Includes the gap before it, so that all gathered values are one copy.
     Upload last = last();
     if (last != null
         && last.address + last.bytes == gathered.offset() + last.toEnd()
@@ -114,7 +116,7 @@ final class DeviceLoad {
     return to;
   }
 
-  /** Adds pinned values that go straight to their place in the array. */
+  /** Adds pinned values that are copied directly to their place in the array. */
   void straight(int array, HostMemory values, long toBytes) {
     straight
         .computeIfAbsent(array, any -> new ArrayList<>())
@@ -152,7 +154,7 @@ final class DeviceLoad {
     return pieces.isEmpty() && straight.isEmpty();
   }
 
-  /** True if some of it was gathered in memory that the copies read. */
+  /** True if this load reads gathered values. */
   boolean isGathered() {
     return gathered != null;
   }

@@ -16,16 +16,15 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 
-/** One thing a device does: it makes an array of one or several others, its operands. */
+/** An operation on a device, which computes one array from one or more operands. */
 interface DeviceOperation {
   /**
    * Operands, result and memory of an operation.
    *
-   * @param from hold the operands
-   * @param to holds the result; the buffer of the operand where {@link #inPlace} says so
-   * @param area for work
+   * @param from buffers of the operands @param to buffer of the result; that of an operand if
+   *     {@link #inPlace} says so @param area work area
    * @param vectors vectors of all operations
-   * @param vectorsOffset bytes in front of this operation's
+   * @param vectorsOffset offset of this operation's vectors in bytes
    */
   record Work(
       DeviceMachine machine,
@@ -44,7 +43,10 @@ interface DeviceOperation {
   /** The result. */
   State after();
 
-  /** The number of the operand whose buffer takes the result; empty if it needs another buffer. */
+  /**
+   * The number of the operand whose buffer is overwritten with the result; empty if the result
+   * needs another buffer.
+   */
   default OptionalInt inPlace() {
     return OptionalInt.empty();
   }
@@ -52,7 +54,7 @@ interface DeviceOperation {
   /**
    * Bytes of the work area.
    *
-   * @param ofTransform bytes that a transform really needs
+   * @param ofTransform bytes that cuFFT needs for a transform
    */
   default long workBytes(ToLongFunction<Transform> ofTransform) {
     return 0;
@@ -72,9 +74,9 @@ interface DeviceOperation {
   }
 
   /**
-   * A transform by cuFFT; no factor.
+   * A transform by cuFFT, without a factor.
    *
-   * @param workLimit the bytes its work area should not exceed
+   * @param workLimit most bytes that its work area should have
    */
   record Transform(FourierProblem problem, State before, State after, long workLimit)
       implements DeviceOperation {
@@ -113,7 +115,7 @@ interface DeviceOperation {
   /**
    * Copies of boxes.
    *
-   * @param leavesGaps true if they do not cover the result, which is zero elsewhere
+   * @param leavesGaps true if the copies do not cover the result, whose other elements are zero
    */
   record Moves(List<Move> moves, boolean leavesGaps, State before, State after)
       implements DeviceOperation {
@@ -134,10 +136,10 @@ interface DeviceOperation {
   }
 
   /**
-   * Each element from those at the same place.
+   * Computes each element from the elements at the same place.
    *
-   * @param step says how; what becomes of its other blocks has been done before
-   * @param operands the step's block and its other blocks
+   * @param step the step to compute; the programs of its other blocks have run before
+   * @param operands states of the step's block and of its other blocks
    */
   record Compute(ElementwiseBlock step, List<State> operands, State after)
       implements DeviceOperation {

@@ -14,20 +14,20 @@ import org.tilespark.kernels.memory.HostMemory;
  * their operands and results. A pure value.
  *
  * <ul>
- *   <li>The factors of transforms wait for an elementwise step, or for the result to be taken.
- *   <li>Permutations that follow each other are one, or none.
+ *   <li>The factors of transforms are applied by the next elementwise step, or when the result is
+ *       taken.
+ *   <li>Consecutive permutations are composed; an identity is dropped.
  *   <li>Transforms between real values and half a spectrum have the halved axis last; so it is
- *       brought there before and taken back after.
- *   <li>The same is done for a transform over the middle one of three axes where cuFFT would be
- *       called for many small slices: two more passes over the array cost less than the calls.
+ *       permuted there before and back afterwards.
+ *   <li>The same is done for a transform over the middle one of three axes if cuFFT would be called
+ *       for many small slices, since two further passes over the array are faster than the calls.
  * </ul>
  *
  * <p>Each input has a buffer of its own from the start, those of the first input first. An
- * operation in place leaves its result where an operand was; another one takes the first buffer
- * that holds nothing any more, or a new one. So does a work area.
+ * operation in place overwrites an operand's buffer; any other one takes the first buffer that is
+ * free again, or a new one. A work area does the same.
  *
- * @param program the program that this is the plan of
- * @param steps first to last
+ * @param program the planned program @param steps the steps, first to last
  * @param factor factor of the result, still to be applied
  * @param result the number of the buffer that holds the result
  * @param buffers bytes of each buffer
@@ -35,11 +35,11 @@ import org.tilespark.kernels.memory.HostMemory;
 record DeviceProgram(
     BlockProgram program, List<Step> steps, double factor, int result, List<Long> buffers) {
   /**
-   * An operation, and the numbers of buffers.
+   * An operation, and the numbers of its buffers.
    *
-   * @param from hold its operands
-   * @param to holds its result
-   * @param area its work area; {@code to} if it needs none
+   * @param from buffers of its operands
+   * @param to buffer of its result
+   * @param area buffer of its work area; {@code to} if it needs none
    */
   record Step(DeviceOperation operation, List<Integer> from, int to, int area) {
     /** Copies the list. */
@@ -55,9 +55,9 @@ record DeviceProgram(
   }
 
   /**
-   * The plan of a program, with the work areas that transforms really need.
+   * The plan of a program, with the work areas that cuFFT needs.
    *
-   * @param workShare work areas should be no larger than the array divided by this
+   * @param workShare work areas should be at most the array's size divided by this
    * @param workBytes bytes of work area of a transform
    */
   static DeviceProgram of(
@@ -66,8 +66,8 @@ record DeviceProgram(
   }
 
   /**
-   * The plan of a program whose arrays may go together, for consecutive planes: of several arrays,
-   * or those of complex numbers.
+   * The plan of a planewise program for consecutive planes: those of several arrays, or the two of
+   * complex numbers.
    *
    * @param count number of planes
    */
@@ -109,7 +109,7 @@ record DeviceProgram(
       return places.get(value);
     }
 
-    /** Takes the first buffer that holds nothing, and makes it as large as needed. */
+    /** Takes the first free buffer, and enlarges it as needed. */
     private int taken(long needed) {
       int first = held.nextClearBit(0);
       held.set(first);
@@ -125,7 +125,10 @@ record DeviceProgram(
       }
     }
 
-    /** The operation gives the value whose number is next; its operands are not needed later. */
+    /**
+     * Assigns buffers to an operation, which gives the value with the next number; its operands are
+     * not needed later.
+     */
     void place(DeviceSteps.Operation next) {
       DeviceOperation operation = next.operation();
       List<Integer> from = next.operands().stream().map(places::get).toList();

@@ -31,43 +31,45 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
- * One array on its way through a {@link DeviceBlockPipeline}, with the others that its program
- * takes: their parts go up, what the plan says happens to them, and the parts of the result come
- * down. The turn and the device's memory are taken when the first copy goes up, and the memory is
- * given back when the last part has come down. Parts in pinned memory go up in turns with those of
- * other tasks ({@link UploadTurns}).
+ * One array in a {@link DeviceBlockPipeline}, with the further arrays that its program takes: their
+ * parts are uploaded, the plan's operations run, and the parts of the result are downloaded. The
+ * turn and the device memory are taken at the first upload, and the memory is given back after the
+ * last download. Parts in pinned memory are uploaded in turns with other tasks ({@link
+ * UploadTurns}).
  *
- * <p>Equal small arrays go as one array with a leading axis. Its extent is the same however many of
- * them come, and the rest is zero: one plan serves all, and no bit of a result depends on how many
+ * <p>Small arrays of equal programs are joined along a leading axis. Its extent is fixed and unused
+ * places are zero: one plan serves any number of arrays, and no bit of a result depends on how many
  * arrays cuFFT transforms at once.
  *
  * <p>Complex numbers are interleaved on the device.
  */
 final class DeviceRun implements DeviceWork {
-  /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
+  /**
+   * Pinned planes with fewer bytes are gathered too: a copy by the CPU is faster than a call of the
+   * driver.
+   */
   static final long LEAST_COPY_BYTES = 32 << 10;
 
-  /** Bytes of arrays that go together, at most: their copies take as long as their launches. */
+  /**
+   * Most bytes of arrays that are joined: at this size their copies take as long as their launches.
+   */
   private static final long MOST_BYTES = 4 << 20;
 
-  /**
-   * Planes of arrays that go together, at most: staging buffers have room for gaps between them.
-   */
+  /** Most planes of arrays that are joined: staging buffers have room for as many gaps. */
   private static final long MOST_PLANES = 4096;
 
-  /** Kernels that move pieces know no narrower elements; those move as boxes. */
+  /** Least bytes of an element for kernels that move pieces; narrower ones are moved as boxes. */
   private static final int LEAST_PART_BYTES = 4;
 
-  /** Groups of arrays for which device memory has room, with their work areas. */
+  /** Number of groups of joined arrays, with work areas, that must fit in device memory. */
   private static final long SHARES = 64;
 
   /**
    * A part of a result that the caller will take.
    *
-   * @param part in all arrays
-   * @param rooms the rooms of its array's parts
-   * @param number among the parts of its array
-   * @param isLast true for the last one of these
+   * @param part its box in the joined arrays @param rooms the rooms of its array's parts @param
+   *     number its number among the parts of its array @param isLast true for the last part of its
+   *     array
    */
   private record Output(Part part, Rooms rooms, int number, boolean isLast) {
     List<HostMemory> room() {
@@ -99,10 +101,10 @@ final class DeviceRun implements DeviceWork {
   private boolean settled;
 
   /**
-   * No array yet.
+   * A run without arrays.
    *
-   * @param program the work on each array; elements that are not put are zero
-   * @param most arrays that may go together, as {@link #together}
+   * @param program the steps on each array; elements that are not put are zero
+   * @param most most arrays that are joined, as {@link #together}
    */
   DeviceRun(BlockProgram program, int most, DeviceMachine machine, DeviceLanes lanes) {
     BlockProgram all = most == 1 ? program : program.repeated(most).orElseThrow();
@@ -123,10 +125,10 @@ final class DeviceRun implements DeviceWork {
   }
 
   /**
-   * The number of arrays of a program that go together: 1 if they are large, or have no step in
-   * common.
+   * The number of arrays of a program that are joined: 1 if they are large, or if a step cannot run
+   * on joined arrays.
    *
-   * @param usualBytes bytes of a usual batch
+   * @param usualBytes usual bytes of a batch
    * @param limitBytes most bytes of device memory
    */
   static int together(BlockProgram program, long usualBytes, long limitBytes) {
@@ -141,12 +143,14 @@ final class DeviceRun implements DeviceWork {
     return count > 1 && program.repeated(count).isPresent() ? (int) count : 1;
   }
 
-  /** True if the next array of a program goes with these. */
+  /** True if the next array of a program can join these. */
   boolean takes(BlockProgram next) {
     return ended < most && program.equals(next);
   }
 
-  /** True if it is time to {@link #launch}: nothing more may come, or enough has. */
+  /**
+   * True if it is time to {@link #launch}: no further array can join, or there are enough bytes.
+   */
   boolean isReady(long enoughBytes) {
     return ended == most || ended * program.input().bytes() >= enoughBytes;
   }
@@ -164,7 +168,7 @@ final class DeviceRun implements DeviceWork {
 
   // Up
 
-  /** A part of one of the arrays, in all of them. */
+  /** A part of the next array as a part of the joined arrays. */
   private Part inAll(Part part) {
     return most == 1 ? part : part.behind(ended);
   }
@@ -179,7 +183,7 @@ final class DeviceRun implements DeviceWork {
       Optional<ArrowBuf> owner = planes.get(p).owner().filter(machine.place().memory()::owns);
       pinned[p] = owner.isPresent() && planes.get(p).values().bytes() >= LEAST_COPY_BYTES;
       if (pinned[p]) {
-        // Shared with our allocator, so that it outlives the one it came from.
+        // Retained by our allocator, so that the buffer outlives the allocator that it came from.
         ReferenceManager source = owner.get().getReferenceManager();
         held.add(source.retain(owner.get(), machine.place().allocator()));
       }
@@ -225,9 +229,9 @@ final class DeviceRun implements DeviceWork {
   }
 
   /**
-   * Sends what was put last if it was gathered, since the next parts need that memory. Parts that
-   * are read in place are kept until there is enough for a turn: so nobody has a turn and waits for
-   * parts.
+   * Sends the last load if it was gathered, since the next parts need that memory. Loads that are
+   * read in place are kept until there is enough for a turn, so that no task holds a turn while it
+   * waits for parts.
    */
   private void flush() {
     if (load.isEmpty()) {
@@ -265,9 +269,9 @@ final class DeviceRun implements DeviceWork {
   }
 
   /**
-   * Queues copies to the device, and there the moves to where the parts belong.
+   * Queues copies to the device, then the moves of the parts to their places there.
    *
-   * @param behindCopies hears of the stream when the copies are queued on it
+   * @param behindCopies called with the stream after the copies are queued on it
    */
   private void send(DeviceLoad sent, Consumer<CudaStream> behindCopies) {
     DeviceLanes.UpLane lane = lanes.up();
@@ -340,7 +344,7 @@ final class DeviceRun implements DeviceWork {
     return clock;
   }
 
-  /** A turn and memory, all zero where the array goes, if this array has none yet. */
+  /** Takes a turn and memory, with zeros in the array's buffers, if this array has none yet. */
   private void acquire() {
     if (granted != null) {
       return;
@@ -381,7 +385,7 @@ final class DeviceRun implements DeviceWork {
 
   // On the device
 
-  /** Ends an array, of which parts were put, as {@link BlockPipeline#run}. */
+  /** Ends an array whose parts were put, as in {@link BlockPipeline#run}. */
   void end(List<Part> parts, Rooms rooms) {
     for (int i = 0; i < parts.size(); i++) {
       outputs.add(new Output(inAll(parts.get(i)), rooms, i, i == parts.size() - 1));
@@ -390,7 +394,7 @@ final class DeviceRun implements DeviceWork {
     arrays += parts.isEmpty() ? 0 : 1;
   }
 
-  /** Sends all arrays on their way; nothing comes down yet. */
+  /** Uploads and computes all arrays; starts no download yet. */
   void launch() {
     flush();
     sendKept();
@@ -477,7 +481,7 @@ final class DeviceRun implements DeviceWork {
     return download.fetchedBytes();
   }
 
-  /** As {@link BlockPipeline#take}; all is settled with the last part that comes down. */
+  /** As {@link BlockPipeline#take}; the last downloaded part also settles the run. */
   @Override
   public List<ArrowBuf> take() {
     FetchedParts group = download.next();
@@ -508,7 +512,7 @@ final class DeviceRun implements DeviceWork {
     letGo();
   }
 
-  /** The copies up are done: others may have the pinned memory that they read. */
+  /** Releases the pinned memory that the uploads read, since they are done. */
   private void letGo() {
     Closing.emptied(held);
   }

@@ -8,21 +8,24 @@ final class DeviceStaging {
   /** Count of the staging buffers of an array: while one is copied, the next is filled. */
   static final int LANES = 2;
 
-  /** Pinned parts of this many bytes go up together, or all of an array if it has fewer. */
+  /** Bytes of pinned parts that are uploaded together; a smaller array is uploaded as a whole. */
   static final long TURN_BYTES = 128L << 20;
 
-  /** Fewer bytes go up without a turn: their copy takes no longer than a thread's wait for it. */
+  /**
+   * Least bytes for which an upload takes a turn: copying fewer takes no longer than waiting for a
+   * turn.
+   */
   static final long LEAST_TURN_BYTES = 16L << 20;
 
-  /** Bytes of a staging buffer that gaps between small parts may take. */
+  /** Bytes of a staging buffer that are reserved for gaps between small parts. */
   private static final long SLACK_BYTES = 64 << 10;
 
-  /** How much smaller than the array work areas are where device memory is scarce. */
+  /** Divisor of the array's size that limits work areas where device memory is scarce. */
   static final long SCARCE_SHARE = 8;
 
   private DeviceStaging() {}
 
-  /** Bytes of one staging buffer: small arrays need no large one. */
+  /** Bytes of one staging buffer: smaller for small arrays. */
   static long stagingBytes(BlockProgram program) {
     long inputs = program.inputs().stream().mapToLong(BlockProgram.State::bytes).sum();
     long bytes = Math.max(inputs, program.output().bytes());

@@ -20,13 +20,13 @@ import org.tilespark.layout.Shape;
 
 /**
  * Gathers a device's plan for one array of a {@link BlockProgram}: each step adds its operations by
- * {@link BlockStep#lower}. See {@link DeviceProgram} for what becomes one.
+ * {@link BlockStep#lower}. {@link DeviceProgram} says which steps are joined.
  */
 public final class DeviceSteps {
-  /** A slice of fewer bytes costs less to move twice than to transform by a call of its own. */
+  /** Least bytes of a slice for its own cuFFT call: smaller slices are faster to move twice. */
   private static final long LEAST_SLICE_BYTES = 8 << 20;
 
-  /** Up to this many cuFFT calls cost too little to avoid. */
+  /** Most cuFFT calls that are not worth avoiding. */
   private static final long FEW_SLICES = 32;
 
   private final Operations operations;
@@ -37,9 +37,10 @@ public final class DeviceSteps {
   private double factor = 1;
 
   /**
-   * An operation that gives the value with the next number, after those of the inputs.
+   * An operation; the inputs have the first numbers of values, and each operation gives the value
+   * with the next number.
    *
-   * @param operands numbers of values, each of which no other operation takes
+   * @param operands numbers of its operands; each value is an operand only once
    */
   record Operation(DeviceOperation operation, List<Integer> operands) {
     /** Copies the list. */
@@ -71,9 +72,9 @@ public final class DeviceSteps {
   }
 
   /**
-   * No steps yet, of the next input that has none.
+   * A plan without steps, for the next input.
    *
-   * @param workShare work areas should be no larger than the array divided by this
+   * @param workShare work areas should be at most the array's size divided by this
    */
   DeviceSteps(Operations operations, long workShare) {
     this.operations = operations;
@@ -114,7 +115,7 @@ public final class DeviceSteps {
     state = operation.after();
   }
 
-  /** Computes each element, from the arrays that the step takes besides, once they are ready. */
+  /** Adds an elementwise step, after the plans of the further arrays that it takes. */
   void elementwise(ElementwiseBlock step) {
     List<DeviceSteps> arrays = new ArrayList<>(List.of(this));
     for (BlockProgram program : step.otherBlocks()) {
@@ -199,7 +200,9 @@ public final class DeviceSteps {
     }
   }
 
-  /** True if cuFFT would be called for each of many small slices: axes are between others. */
+  /**
+   * True if cuFFT would be called for each of many small slices, since the axes are between others.
+   */
   private boolean isManySlices(List<Integer> axes) {
     Shape shape = state.shape();
     for (int last : axes) {

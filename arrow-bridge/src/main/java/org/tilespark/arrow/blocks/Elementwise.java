@@ -11,12 +11,12 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram;
 import org.tilespark.layout.Box;
 
 /**
- * Computes each element from the elements at the same place, of this array and of others. Others of
- * extent 1 along an axis repeat their element there.
+ * Computes each element from the elements at the same place of this array and of others. Another
+ * array with extent 1 along an axis is broadcast along it.
  *
- * @param program whose first input is this array, whose others are {@code others} in their order,
- *     and which has one output
- * @param vectors one for each of the program's, as long as the whole array along its axis
+ * @param program has this array as its first input, {@code others} as the further inputs in order,
+ *     and one output
+ * @param vectors one for each vector of the program, as long as the whole array along its axis
  * @param others steps on the other arrays before this one
  * @param text as EXPLAIN shows it
  */

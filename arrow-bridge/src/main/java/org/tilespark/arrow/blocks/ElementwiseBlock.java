@@ -13,9 +13,9 @@ import org.tilespark.layout.Shape;
 /**
  * {@link Elementwise} on a block.
  *
- * @param program whose first input is the block, whose others are {@code otherBlocks}, and which
- *     has one output
- * @param vectors one for each of the program's, as long as the block along its axis
+ * @param program has the block as its first input, {@code otherBlocks} as the further inputs, and
+ *     one output @param vectors one for each vector of the program, as long as the block along its
+ *     axis
  * @param origin index of the block's first element in the whole array, one number per axis
  * @param otherBlocks steps on the other blocks before this one
  */
@@ -32,7 +32,7 @@ public record ElementwiseBlock(
     otherBlocks = List.copyOf(otherBlocks);
   }
 
-  /** A program that takes only the block and vectors, and reads no places. */
+  /** The step of a program that takes only the block and vectors, and reads no places. */
   public static ElementwiseBlock of(ElementwiseProgram program, List<double[]> vectors) {
     return new ElementwiseBlock(
         program, vectors, Collections.nCopies(program.rank(), 0L), List.of());
@@ -81,10 +81,10 @@ public record ElementwiseBlock(
   }
 
   /**
-   * This step and the one that gives one of its inputs, as one.
+   * This step joined with the step that gives one of its inputs.
    *
-   * @param before the other blocks up to those of {@code first}
-   * @param behind the other blocks, after those
+   * @param before the other blocks before those of {@code first}
+   * @param behind the other blocks after those of {@code first}
    */
   private Optional<BlockStep> behind(
       int input,

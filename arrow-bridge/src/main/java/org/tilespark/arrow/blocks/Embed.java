@@ -12,8 +12,8 @@ import org.tilespark.layout.Box;
 import org.tilespark.layout.Shape;
 
 /**
- * Makes the array a part of a larger one, whose other elements come from elsewhere. Parts get other
- * places, and stay as they are.
+ * Makes the array a part of a larger one, whose other elements come from other sources. Parts keep
+ * their content and get new places.
  *
  * @param shape shape of the larger array
  * @param low index of the array's first element in it, one number per axis

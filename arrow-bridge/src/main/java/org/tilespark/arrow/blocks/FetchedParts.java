@@ -15,13 +15,13 @@ import org.tilespark.kernels.memory.HostMemory;
 /** Parts that come down together, or one large part. */
 final class FetchedParts implements AutoCloseable {
   /**
-   * A part that comes down.
+   * A part that is downloaded.
    *
-   * @param planes buffers that the device writes; none if it writes the room itself
+   * @param planes buffers that the device writes; none if it writes directly to the room
    * @param room final destination of the values; empty if buffers are handed out
    */
   record Fetched(List<ArrowBuf> planes, List<HostMemory> room) {
-    /** The buffers to hand out, once the device is done. */
+    /** The buffers for the caller, after the device is done. */
     List<ArrowBuf> arrived(PipelineListener listener) {
       if (room.isEmpty()) {
         return planes;

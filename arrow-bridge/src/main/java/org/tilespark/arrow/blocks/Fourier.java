@@ -11,14 +11,14 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.layout.Box;
 
 /**
- * A discrete Fourier transform over some of the axes, each of them whole in the array. Sums are not
- * normalised but multiplied by {@code scale}.
+ * A discrete Fourier transform over some of the axes, along which the array must be whole. Results
+ * are not normalised but multiplied by {@code scale}.
  *
  * @param axes axes of the transform, each once; with {@link Form#REAL} the last one is the halved
  *     one
  * @param realExtent with {@link Form#REAL} and {@link Direction#INVERSE} the extent n of the halved
  *     axis on the real side; otherwise ignored, 0
- * @param scale factor of every result; 1 for none
+ * @param scale factor of every result; 1 for no factor
  */
 public record Fourier(
     List<Integer> axes, Form form, Direction direction, long realExtent, double scale)
@@ -36,9 +36,9 @@ public record Fourier(
     /** Complex numbers on both. */
     COMPLEX,
     /**
-     * Real values on one side and the half spectrum on the other: of the last axis named, of extent
-     * n on the real side, the spectrum keeps the frequencies 0 to n / 2 (rounded down). Forward
-     * takes real values, inverse gives them.
+     * Real values on one side and half a spectrum on the other. The last axis is halved: if it has
+     * n real values, the spectrum keeps its frequencies 0 to n / 2 (rounded down). Forward takes
+     * real values, inverse gives them.
      */
     REAL
   }

@@ -20,9 +20,9 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 
 /**
- * An array on the CPU that steps change. Its values are in buffers of its own, one per plane, or
- * for a while in memory that it borrows and only reads. A step works in place if it can and the
- * memory is the array's own, else from one memory to another. For one thread.
+ * An array on the CPU that steps change. Its values are in its own buffers, one per plane, or
+ * temporarily in borrowed memory that it only reads. A step works in place if it can and the array
+ * owns the memory; otherwise it writes to new memory. For one thread.
  */
 public final class HostArray implements AutoCloseable {
   /** Resources that all arrays of a pipeline share; borrowed. */
@@ -36,7 +36,8 @@ public final class HostArray implements AutoCloseable {
   private final Machine machine;
   private State state;
   private List<HostMemory> planes;
-  private List<ArrowBuf> buffers; // of the planes; none if their memory is not the array's own
+  private List<ArrowBuf>
+      buffers; // buffers of the planes; empty if the array does not own their memory
   private List<ArrowBuf> read; // owners of memory that is only read
   private List<HostMemory> target = List.of(); // where the next step leaves its result; or none
   private Queue<HostArray> waiting = new ArrayDeque<>(); // other arrays that steps take
@@ -92,7 +93,7 @@ public final class HostArray implements AutoCloseable {
     return state;
   }
 
-  /** The buffers of its planes, which it owns; none if their memory is not its own. */
+  /** The buffers of the planes, which this array owns; empty if it does not own their memory. */
   List<ArrowBuf> buffers() {
     return buffers;
   }
@@ -103,10 +104,11 @@ public final class HostArray implements AutoCloseable {
   }
 
   /**
-   * Takes steps; borrows nothing after that.
+   * Runs steps; afterwards this array borrows no memory.
    *
-   * @param others arrays that steps take, in this order
-   * @param room destination of the result, one memory per plane; none: into buffers of its own
+   * @param others further arrays that steps take, in this order
+   * @param room destination of the result, one range per plane; if empty, the result goes to this
+   *     array's own buffers
    */
   void run(List<HostStep> steps, Queue<HostArray> others, List<HostMemory> room) {
     waiting = others;
@@ -122,7 +124,7 @@ public final class HostArray implements AutoCloseable {
   }
 
   /**
-   * Computes each element from this array and from others that wait.
+   * Computes each element from this array and from the waiting further arrays.
    *
    * @param place index of the first element in the whole array
    * @param firsts steps on each of the others before this one
@@ -164,10 +166,10 @@ public final class HostArray implements AutoCloseable {
   }
 
   /**
-   * A step that needs no second memory.
+   * Runs a step that can work in place.
    *
-   * @param after the array's state after it: planes of as many bytes, and no more of them
-   * @param work from all planes to those of the result, which may be the same memory
+   * @param after the array's state after the step, with at most as many planes of the same length
+   * @param work computes from the planes to those of the result, which may be the same memory
    */
   void update(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {
     if (buffers.isEmpty() || !target.isEmpty()) {
@@ -182,9 +184,9 @@ public final class HostArray implements AutoCloseable {
   }
 
   /**
-   * A step from one memory to another.
+   * Runs a step from one memory to another.
    *
-   * @param work from all planes to those of the result, whose bytes may be anything
+   * @param work computes from the planes to those of the result, which are not initialised
    */
   void into(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {
     List<ArrowBuf> owned = target.isEmpty() ? allocate(machine, after) : List.of();
@@ -237,7 +239,7 @@ public final class HostArray implements AutoCloseable {
   /**
    * Moves boxes into another array.
    *
-   * @param leavesGaps true if they do not cover the result, which is zero elsewhere
+   * @param leavesGaps true if the boxes do not cover the result, whose other elements are zero
    */
   void move(List<Move> moves, boolean leavesGaps, State after) {
     into(

@@ -22,16 +22,16 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * The pipeline of an executor without a GPU, on the calling thread, see {@link HostArray}. An array
- * that comes as one part is read in place, and a result that is one part goes into its room with
- * the last step; other parts are copied out when they are taken.
+ * that is put as one part is read in place, and the last step writes a result of one part directly
+ * to its room; other parts are copied out when they are taken.
  */
 public final class HostBlockPipeline implements BlockPipeline {
-  /** Bytes of results that may wait until they are taken. */
+  /** Most bytes of results that may wait to be taken. */
   private static final long AHEAD_BYTES = 4 << 20;
 
   private final HostArray.Machine machine;
   private final PipelineListener listener;
-  private HostProgram program; // of the last array that began; null before the first
+  private HostProgram program; // program of the last array that began; null before the first
   private boolean isFilling; // between begin and run
   private final List<HostArray> filling = new ArrayList<>(); // inputs; null before they are put
   private final Deque<Result> done = new ArrayDeque<>();
@@ -47,7 +47,7 @@ public final class HostBlockPipeline implements BlockPipeline {
     this.listener = listener;
   }
 
-  /** A result, and what of it is still to be taken. */
+  /** A result, and its parts that are still to be taken. */
   private static final class Result {
     final HostArray array;
     final List<Part> parts;
@@ -96,7 +96,7 @@ public final class HostBlockPipeline implements BlockPipeline {
     }
   }
 
-  /** An input to which parts are put, or zeros where none were. */
+  /** An input that is put in parts; elements that were not put are zero. */
   private HostArray filled(int input) {
     if (filling.get(input) == null) {
       filling.set(input, HostArray.zero(machine, program.inputs().get(input)));
@@ -123,7 +123,7 @@ public final class HostBlockPipeline implements BlockPipeline {
       waiting.add(filled(input));
     }
     HostArray array = waiting.remove();
-    // Rooms are asked for in the order of results: not before those of earlier ones.
+    // Rooms must be asked for in the order of results, so not before those of earlier results.
     boolean isPlaced = isWhole && unplaced == 0;
     List<HostMemory> room = isPlaced ? outputs.get(0).requireRoom(rooms.of(0), output) : List.of();
     long start = System.nanoTime();

@@ -14,8 +14,8 @@ import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * A {@link Calculation} made ready for the CPU. Arrays between the first and the result have memory
- * from the first pass that mentions them to the last.
+ * A {@link Calculation} made ready for the CPU. Intermediate arrays have memory from the first to
+ * the last pass that mentions them.
  */
 final class HostCalculation implements HostStep, Calculation.Twin {
   private final Calculation calculation;
@@ -26,9 +26,9 @@ final class HostCalculation implements HostStep, Calculation.Twin {
   private record Range(int array, long start, long bytes) {}
 
   /**
-   * Makes one ready.
+   * Prepares a calculation.
    *
-   * @param after an array's state after it
+   * @param after an array's state after the calculation
    */
   HostCalculation(Calculation calculation, State after) {
     this.calculation = calculation;
@@ -119,10 +119,10 @@ final class HostCalculation implements HostStep, Calculation.Twin {
     private final List<List<ArrowBuf>> buffers; // likewise
 
     /**
-     * No memory but that of two arrays.
+     * A run with memory for only input and result.
      *
-     * @param from the planes that are taken
-     * @param to the planes of the result, which do not overlap those
+     * @param from the planes of the input
+     * @param to the planes of the result, which do not overlap the input
      */
     Run(HostArray.Machine machine, List<HostMemory> from, List<HostMemory> to) {
       this.machine = machine;

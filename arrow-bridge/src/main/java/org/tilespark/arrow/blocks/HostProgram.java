@@ -6,13 +6,11 @@ import org.tilespark.arrow.blocks.BlockPipeline.Part;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 
 /**
- * A program made ready for the CPU: what arrays of equal programs have in common is found out once.
- * For one thread.
+ * A program made ready for the CPU: what arrays of equal programs share is computed once. For one
+ * thread.
  *
- * @param inputs all arrays that are put
- * @param wholes all of each of these
- * @param steps first to last
- * @param whole all of the result
+ * @param inputs states of all input arrays @param wholes the whole of each input as a part @param
+ *     steps the steps, first to last @param whole the whole result as a part
  */
 record HostProgram(
     BlockProgram program,
@@ -34,7 +32,7 @@ record HostProgram(
         Part.whole(output.shape()));
   }
 
-  /** The steps of a program, each ready for what the one before gives. */
+  /** The steps of a program, each prepared for the result of the previous one. */
   static List<HostStep> steps(BlockProgram program) {
     List<State> states = program.states();
     List<HostStep> steps = new ArrayList<>();

@@ -8,7 +8,7 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Host memory of one plane of a {@link DeviceBatch}: ranges outside the heap, in the order of the
- * plane. Each array is in one of them, alone or with others.
+ * plane. Each range holds one or more arrays.
  */
 final class HostRanges {
   private final List<HostMemory> ranges = new ArrayList<>();
@@ -17,11 +17,11 @@ final class HostRanges {
   private long bytes;
 
   /**
-   * Rows of host memory that are copied at once; they are dense on the device.
+   * Rows of host memory that are copied in one call; they are dense on the device.
    *
    * @param memory from the first row's first byte to the last row's last
    * @param pitchBytes from one row's first byte to the next one's
-   * @param deviceOffset offset of the first row
+   * @param deviceOffset offset of the first row on the device
    */
   record Copy(HostMemory memory, long pitchBytes, long rowBytes, long rows, long deviceOffset) {
     void upload(DeviceBuffer to, CudaStream stream) {
@@ -34,7 +34,7 @@ final class HostRanges {
   }
 
   /**
-   * Adds the plane's next bytes, as one range with the last if they follow it in memory.
+   * Adds the plane's next bytes, joined with the last range if they follow it in memory.
    *
    * @param source allocator of the memory; ranges of different allocators are never joined
    */

@@ -18,8 +18,8 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Makes a real array of a complex one, of twice the extent along an axis: element {@code i} along
- * it becomes its real part at {@code 2 i} and its imaginary part at {@code 2 i + 1}. The places of
+ * Makes a complex array a real one of twice the extent along an axis: element {@code i} along it
+ * becomes its real part at {@code 2 i} and its imaginary part at {@code 2 i + 1}. The places of
  * parts do not depend on how the array is cut.
  *
  * @param axis the axis along which the parts follow each other
@@ -77,7 +77,7 @@ public record Interleave(int axis) implements BlockStep {
     device.calculate(calculation(device.state()), after(device.state()));
   }
 
-  /** Parts are separated, (2, outer, inner), and then put in turn, (outer, 2, inner). */
+  /** Permutes the planes of parts, (2, outer, inner), to alternating parts, (outer, 2, inner). */
   private Calculation calculation(State before) {
     Calculation.Builder code = new Calculation.Builder(before);
     ElementType type = before.type();

@@ -14,14 +14,14 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * The second half of a reduction: the states that {@link Reduce} made of cells, all those along the
- * reduced axes, become one in the order of their places, and then the result. Of n states number i
- * meets number i + half, where half is the greatest power of two below n, until one is left: the
- * order does not depend on how cells were spread over tasks.
+ * The second half of a reduction: it merges the states that {@link Reduce} computed for all cells
+ * along the reduced axes, in the order of their places, and computes the result. Of n states, state
+ * i is merged with state i + half, where half is the greatest power of two below n, until one is
+ * left: so the order does not depend on the distribution of cells over tasks.
  *
  * @param axes reduced axes, ascending, at least one
  * @param bases bases of {@link Reduce}
- * @param finish from the numbers of the states, one input each, to the result
+ * @param finish program from the numbers of the merged states, one input each, to the result
  */
 public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwiseProgram finish)
     implements BlockStep {
@@ -116,7 +116,7 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     return moved;
   }
 
-  /** Merges the states of each result into one, in the place of the first. */
+  /** Merges the states of each result into one, which replaces the first. */
   private static void merge(
       Calculation.Builder code,
       BaseReduction base,

@@ -18,9 +18,9 @@ final class PlaneBoxes {
   private PlaneBoxes() {}
 
   /**
-   * A box of a larger one.
+   * A box inside a larger one.
    *
-   * @param low its first element there, one number per axis
+   * @param low its first element in the larger box, one number per axis
    * @param size its extents
    */
   record Inner(List<Long> low, List<Long> size) {
@@ -45,7 +45,10 @@ final class PlaneBoxes {
     return parts;
   }
 
-  /** The copy of a box of a plane, whose elements are one of the parts along a last axis. */
+  /**
+   * The copy of a box of a plane; in the array, the plane's elements are one of the two parts along
+   * a last axis.
+   */
   private static DeviceTransposer.Part part(
       Direction direction, State state, Piece piece, Inner inner, int plane, long inStaging) {
     int width = state.type().bytes();
@@ -71,9 +74,8 @@ final class PlaneBoxes {
   }
 
   /**
-   * The boxes that the elements {@code start} to {@code start + count} of a dense, row-major box
-   * consist of, in their order: parts of rows and of slices at both ends, and what is whole between
-   * them.
+   * The boxes that together are the elements {@code start} to {@code start + count} of a dense,
+   * row-major box, in order: partial rows and slices at both ends, and whole ones between them.
    */
   static List<Inner> range(Shape box, long start, long count) {
     List<Inner> boxes = new ArrayList<>();
@@ -81,7 +83,7 @@ final class PlaneBoxes {
     return boxes;
   }
 
-  /** Adds the range at {@code outer} along the first axes. */
+  /** Adds the boxes of a range at index {@code outer} along the first axes. */
   private static void addRange(
       List<Inner> boxes, Shape box, List<Long> outer, long start, long count) {
     int axis = outer.size();

@@ -12,8 +12,8 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Pinned memory that holds one plane of the arrays of a batch: the arrays themselves if they are
- * pinned, else copies. Ranges that are small even with their neighbours are copied too: that costs
- * less than an upload of their own.
+ * pinned, else copies. Ranges that are small even when joined with their neighbours are copied too:
+ * that is faster than a separate upload.
  */
 final class PlaneSource implements AutoCloseable {
   private static final long FIRST_COPIES_BYTES = 64 << 10;
@@ -30,7 +30,7 @@ final class PlaneSource implements AutoCloseable {
    * A source without arrays.
    *
    * @param place borrowed
-   * @param mostBytes bytes of the plane of all arrays
+   * @param mostBytes most bytes of the plane over all arrays
    */
   PlaneSource(DevicePlace place, long mostBytes) {
     this.place = place;
@@ -44,7 +44,7 @@ final class PlaneSource implements AutoCloseable {
     if (owner.isPresent()) {
       ReferenceManager source = owner.get().getReferenceManager();
       if (source != last) {
-        // Shared with our allocator, so that it outlives the one it came from.
+        // Retained by our allocator, so that the buffer outlives the allocator that it came from.
         held.add(source.retain(owner.get(), place.allocator()));
       }
       add(values, source);
@@ -61,7 +61,10 @@ final class PlaneSource implements AutoCloseable {
     last = source;
   }
 
-  /** Memory of ours after the last copy, or in a new buffer, each twice as large as the last. */
+  /**
+   * Memory for a copy: after the last copy, or in a new buffer, which is twice as large as the
+   * previous one.
+   */
   private HostMemory newCopy(long bytes) {
     if (copies == null || bytes > copies.capacity() - usedBytes) {
       long next = copies == null ? FIRST_COPIES_BYTES : 2 * copies.capacity();
@@ -74,7 +77,7 @@ final class PlaneSource implements AutoCloseable {
     return copy;
   }
 
-  /** The ranges of all that was added; nothing is added after this. */
+  /** The ranges of all added planes; no plane may be added after this. */
   HostRanges end() {
     List<HostMemory> all = ranges.ranges();
     long smallBytes = all.stream().filter(PlaneSource::isSmall).mapToLong(HostMemory::bytes).sum();

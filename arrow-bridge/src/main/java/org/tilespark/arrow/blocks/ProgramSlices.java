@@ -11,14 +11,14 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * A plane that is cut along one of the axes that no step of its program needs whole, so that each
- * slice goes through the device alone: one goes up while another computes and a third comes down,
- * and the device need not hold the plane.
+ * A plane that is cut into slices along an axis that no step of its program needs whole. Each slice
+ * is processed separately: one is uploaded while another is computed and a third is downloaded, and
+ * the device need not hold the whole plane.
  *
- * <p>Steps carry a slice of the input to a slice of the output, along the axis that the cut one
- * becomes. On the device a slice is a dense array of its own. In host memory it is a {@link Region}
- * of the plane on both sides: contiguous if its axis is the outermost, else rows with gaps, which
- * the device's copy engine gathers and scatters.
+ * <p>Steps turn a slice of the input into a slice of the output, along the axis that corresponds to
+ * the cut one. On the device a slice is a dense array of its own. In host memory it is a {@link
+ * Region} of the plane on both sides: contiguous if its axis is the outermost, otherwise rows with
+ * gaps, which the device's copy engine gathers and scatters.
  *
  * <pre>
  *     input (4, 6), axis 0, 2 thick      output (6, 4), axis 1
@@ -30,16 +30,19 @@ import org.tilespark.layout.Shape;
  *
  * @param program the steps on the plane
  * @param axis the input axis that is cut
- * @param thickness extent of a slice along it; the last one may have less
+ * @param thickness extent of a slice along the axis; the last slice may be smaller
  */
 record ProgramSlices(ArrayProgram program, int axis, long thickness) {
-  /** Thick slices are this many elements or a multiple, so that their rows stay aligned. */
+  /**
+   * The extent of thick slices is a multiple of this many elements, so that their rows stay
+   * aligned.
+   */
   private static final long QUANTUM = 64;
 
   /**
    * The cut whose slices have at most {@code mostBytes} bytes before, between and after the steps:
-   * along the axis whose rows in host memory are longest, on the side where they are shorter. Empty
-   * if even a slice of thickness 1 is larger along every axis.
+   * along the axis with the longest rows in host memory, where the shorter of input and output rows
+   * counts. Empty if even slices of thickness 1 are larger along every axis.
    *
    * @param plane the steps on the plane, which holds values of one kind
    */
@@ -83,7 +86,10 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
     return plane.states().stream().mapToLong(State::planeBytes).max().orElseThrow();
   }
 
-  /** Bytes of the smallest slices that a plane can be cut into; all if it cannot be cut. */
+  /**
+   * Bytes of the smallest slice into which a plane can be cut; those of the whole plane if it
+   * cannot be cut.
+   */
   static long thinnestBytes(BlockProgram plane) {
     long bytes = planeBytes(plane);
     Set<Integer> whole = uncut(ofWhole(plane));

@@ -14,13 +14,13 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * The first half of a reduction: each cell of a tiling becomes the states of base reductions along
- * axes, see {@link BaseReduction}. A state is a few numbers. Along the first reduced axis the
- * result has these numbers of each cell, those of one state after the other; along the other
- * reduced axes it has one element for each cell. {@link Merge} is the second half.
+ * The first half of a reduction: it reduces each cell of a tiling along some axes to the states of
+ * base reductions ({@link BaseReduction}). A state is a few numbers. Along the first reduced axis,
+ * the result has the numbers of each cell's states, one state after the other; along the other
+ * reduced axes, it has one element for each cell. {@link Merge} is the second half.
  *
- * <p>Worked case: the means of the columns of a (5, 9) matrix in blocks of (2, 4) are a sum each:
- * along axis 0 there are 3 blocks, so the result is (3, 9), in blocks of (1, 4).
+ * <p>Worked case: the means of the columns of a (5, 9) matrix in blocks of (2, 4) need one sum
+ * each: along axis 0 there are 3 blocks, so the result is (3, 9), in blocks of (1, 4).
  *
  * @param axes reduced axes, ascending, at least one
  * @param grid elements of a full cell along each axis
@@ -33,7 +33,7 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
    * A base reduction of an expression.
    *
    * @param reduction the base reduction
-   * @param of from the array to a real one
+   * @param of elementwise program from the array to the reduced numbers, which are real
    */
   public record Base(BaseReduction reduction, ElementwiseProgram of) implements Serializable {}
 
@@ -48,7 +48,7 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
     return bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
   }
 
-  /** Elements of each cell along the first reduced axis, or along another one. */
+  /** Number of result elements for each cell along a reduced axis. */
   private long ofCell(int axis) {
     return axis == axes.get(0) ? numbers() : 1;
   }

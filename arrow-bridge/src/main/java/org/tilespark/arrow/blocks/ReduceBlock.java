@@ -21,10 +21,8 @@ import org.tilespark.layout.Shape;
 /**
  * {@link Reduce} on one cell.
  *
- * @param axes as there
- * @param bases as there
- * @param type as there
- * @param low the cell's first element along each of the axes; 0 where no result is a place
+ * @param axes as in {@link Reduce} @param bases as in {@link Reduce} @param type as in {@link
+ *     Reduce} @param low the cell's first element along each of the axes; 0 if no result is a place
  * @param extents extents of the whole array
  */
 record ReduceBlock(
@@ -189,8 +187,8 @@ record ReduceBlock(
     }
 
     /**
-     * The program that makes places in the cell to places in the whole array, both counted in
-     * row-major order.
+     * The program that converts places in the cell to places in the whole array, both in row-major
+     * order.
      */
     private ElementwiseProgram places() {
       ElementwiseCode program = new ElementwiseCode();
@@ -212,7 +210,10 @@ record ReduceBlock(
       return program.program(shape.rank(), program.cast(type, place));
     }
 
-    /** Two looks at the cell, which is there: the second one at the distances from the mean. */
+    /**
+     * Computes moments in two passes over the cell, which is in memory; the second pass uses the
+     * distances from the mean.
+     */
     private void moments(int numbers, int first) {
       long count = shape.elements() / results.elements();
       fold(numbers, Reduction.SUM, state(first + 1));

@@ -1,8 +1,8 @@
 package org.tilespark.arrow.blocks;
 
 /**
- * Part of one plane of a batch: {@code rows} pieces of {@code rowBytes} bytes, {@code pitchBytes}
- * from one's first byte to the next one's.
+ * Part of one plane of a batch: {@code rows} pieces of {@code rowBytes} bytes, whose starts are
+ * {@code pitchBytes} apart.
  *
  * @param startBytes from the plane's beginning to the first piece
  * @param rowBytes length of each piece

@@ -10,8 +10,8 @@ import java.util.stream.IntStream;
 import org.tilespark.arrow.blocks.BlockProgram.State;
 
 /**
- * Moves every element, cyclically: what was at index i of an axis of extent n is at {@code (i +
- * shift) mod n} after.
+ * Moves every element cyclically: the element at index i of an axis of extent n moves to {@code (i
+ * + shift) mod n}.
  *
  * @param shifts one per axis, of either sign
  */

@@ -16,7 +16,7 @@ import org.tilespark.layout.Shape;
 
 /**
  * Takes elements at even distances along each axis, in ascending or descending order, as numpy's
- * basic slicing. Of a whole array, each part keeps what it holds of them; parts that hold none are
+ * basic slicing. Each part of a whole array keeps its selected elements; parts without any are
  * dropped.
  *
  * @param ranges one per axis
@@ -40,7 +40,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
             .toList());
   }
 
-  /** The slice that takes the same elements before a permutation as this one after it. */
+  /** The slice that, taken before a permutation, selects the same elements as this one after it. */
   Slice before(Permutation permutation) {
     return new Slice(
         IntStream.range(0, ranges.size())
@@ -100,7 +100,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     return Optional.of(ranges.get(axis).then(after));
   }
 
-  /** The part of this slice that a part of an axis holds. */
+  /** The part of this slice that is in a part of an axis. */
   private Optional<AxisRange.Piece> piece(int axis, Box part) {
     return ranges.get(axis).within(part.low(axis), part.high(axis));
   }

@@ -21,7 +21,7 @@ final class StepChecks {
         .toList();
   }
 
-  /** A part that is as large as the whole along some axes. */
+  /** The part extended to the whole array along some axes. */
   static Box grown(Box part, List<Integer> axes, Shape whole) {
     long[] sizes = part.sizes();
     axes.forEach(axis -> sizes[axis] = whole.extent(axis));
@@ -36,19 +36,19 @@ final class StepChecks {
     return Shape.of(extents);
   }
 
-  /** One number per axis, and a 0 for an axis in front. */
+  /** The numbers per axis, with a 0 for a new leading axis. */
   static List<Long> behindZero(List<Long> numbers) {
     List<Long> all = new ArrayList<>(List.of(0L));
     all.addAll(numbers);
     return all;
   }
 
-  /** Axes of an array as they count with one more axis in front. */
+  /** The numbers of axes after a new leading axis is added. */
   static List<Integer> behindOneMore(List<Integer> axes) {
     return axes.stream().map(axis -> axis + 1).toList();
   }
 
-  /** Vectors of a whole array along some axes, cut to a part of it. */
+  /** The sections of a whole array's vectors along some axes that belong to a part. */
   static List<double[]> cut(List<Integer> axes, List<double[]> vectors, Box part) {
     List<double[]> all = new ArrayList<>();
     for (int v = 0; v < axes.size(); v++) {

@@ -3,9 +3,9 @@ package org.tilespark.arrow.memory;
 import java.util.SplittableRandom;
 
 /**
- * Allocation attempts that fail on purpose, so that tests walk the paths of short memory: one of
- * every {@code n} attempts, at a place in each run of {@code n} that a seed decides. Safe for
- * several threads.
+ * Makes allocations fail on purpose, so that tests cover the handling of short memory: one of every
+ * {@code n} attempts fails, and a seed decides which one in each run of {@code n}. Safe for several
+ * threads.
  */
 public final class AllocationFaults {
   /** None fails. */
@@ -18,7 +18,7 @@ public final class AllocationFaults {
   private int victim;
 
   /**
-   * One failure in every {@code everyNth} attempts; 0 for none, 1 for all.
+   * One failure in every {@code everyNth} attempts; 0 for no failures, 1 for all attempts.
    *
    * @throws IllegalArgumentException if it is negative
    */

@@ -8,17 +8,18 @@ import org.apache.arrow.memory.RootAllocator;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The root of one process's Arrow memory: an allocator of ours whose buffers are memory of a {@link
+ * The root of one process's Arrow memory: an allocator whose buffers come from a {@link
  * HostMemorySource}, so that an Arrow buffer can be the source or target of a device copy.
  *
  * <p>It is never Spark's root allocator: children inherit the allocation manager of their root, and
- * buffers do not move between roots. Thread-safe. The maker closes it, after all buffers.
+ * buffers do not move between roots. Thread-safe. Its creator closes it, after all buffers are
+ * closed.
  */
 public final class ArrowMemory implements AutoCloseable {
   private final HostMemorySource source;
   private final RootAllocator root;
 
-  /** Memory from {@code source}; borrows it, and keeps no bytes itself. */
+  /** Arrow memory from {@code source}, which is borrowed; no bytes are kept here. */
   public ArrowMemory(HostMemorySource source) {
     this.source = source;
     this.root =
@@ -54,7 +55,7 @@ public final class ArrowMemory implements AutoCloseable {
 
   /**
    * True if a device can copy from and to the values directly, because they are in pinned memory of
-   * this source, whoever holds them.
+   * this source, whether or not this allocator owns their buffer.
    */
   public boolean pins(HostMemory values) {
     return values.base() == null && source.pins(values.offset(), values.bytes());

@@ -8,11 +8,11 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Several buffers that are made together, and the memory of buffers. */
+/** Allocates several buffers together, and gives the memory of buffers. */
 public final class Buffers {
   private Buffers() {}
 
-  /** {@code count} buffers of {@code bytes} bytes, or none at all if one cannot be had. */
+  /** {@code count} buffers of {@code bytes} bytes, or no buffer if one cannot be allocated. */
   public static List<ArrowBuf> allocate(BufferAllocator allocator, int count, long bytes) {
     ArrowBuf[] buffers = new ArrowBuf[count];
     try {

@@ -9,13 +9,12 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
 
 /**
- * The resources of one task's pipelines on a device; they borrow all of it.
+ * The resources of one task's pipelines on a device; the pipelines borrow them.
  *
  * @param memory pinned memory
- * @param governor governor of the device's memory
- * @param allocator allocator of {@code memory}, for this task's buffers
- * @param task whose pipelines these are
- * @param listener hears what they do
+ * @param governor governor of the device's memory @param allocator allocator of {@code memory}, for
+ *     this task's buffers @param task the task that owns the pipelines @param listener notified of
+ *     what they do
  */
 public record DevicePlace(
     CudaDevice device,
@@ -25,7 +24,7 @@ public record DevicePlace(
     DeviceTask task,
     PipelineListener listener) {
   /**
-   * Checks the memory.
+   * Checks that the memory is pinned.
    *
    * @throws IllegalArgumentException if {@code memory} is not pinned
    */
@@ -62,7 +61,7 @@ public record DevicePlace(
     return granted;
   }
 
-  /** Runs {@code wait}, which waits for results of the device. */
+  /** Runs {@code wait}, which waits for results of the device, and reports how long that took. */
   public void awaitResults(Runnable wait) {
     long start = System.nanoTime();
     wait.run();

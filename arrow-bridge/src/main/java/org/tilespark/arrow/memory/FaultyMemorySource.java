@@ -1,8 +1,8 @@
 package org.tilespark.arrow.memory;
 
 /**
- * Host memory of which some requests are refused on purpose, as {@link AllocationFaults} say, so
- * that tests walk the paths of short memory. Thread-safe.
+ * Host memory that refuses some requests on purpose, as {@link AllocationFaults} decide, so that
+ * tests cover the handling of short memory. Thread-safe.
  */
 public final class FaultyMemorySource implements HostMemorySource {
   private final HostMemorySource source;

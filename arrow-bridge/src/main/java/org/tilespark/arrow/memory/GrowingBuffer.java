@@ -4,7 +4,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** One buffer that is made anew when a larger one is needed; what it held is lost then. */
+/** A buffer that is replaced when a larger one is needed; its content is then lost. */
 public final class GrowingBuffer implements AutoCloseable {
   private final BufferAllocator allocator;
   private ArrowBuf buffer; // null until needed

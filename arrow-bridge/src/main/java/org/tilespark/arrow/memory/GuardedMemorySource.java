@@ -4,11 +4,11 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.GuardedPages;
 
 /**
- * Plain host memory for tests, of {@link GuardedPages}: a use after the free ends the process.
- * Nothing is kept for reuse. Thread-safe.
+ * Plain host memory for tests, of {@link GuardedPages}: a use after free ends the process. Freed
+ * memory is never reused. Thread-safe.
  */
 public final class GuardedMemorySource implements HostMemorySource {
-  /** The system property that asks executors for this memory, if it is {@code true}. */
+  /** The system property that makes executors use this memory, if it is {@code true}. */
   public static final String PROPERTY = "tilespark.guardMemory";
 
   private final GuardedPages pages = new GuardedPages();

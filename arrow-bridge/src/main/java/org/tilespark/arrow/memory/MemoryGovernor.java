@@ -10,29 +10,31 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.ResourceException;
 
 /**
- * Shares a bounded amount of device memory among the tasks of an executor, and says what happens
- * when it runs out. A request that does not fit is tried again after, in this order: the task's own
- * earlier work is done and freed; others have given some back (for a while); it is halved, down to
- * the least that makes sense; and when even that does not fit while others still hold memory, they
- * are waited for longer. Only then it fails, with the figures.
+ * Shares a bounded amount of device memory among the tasks of an executor, and decides what happens
+ * when it runs out. A request that does not fit is retried in these steps: wait for the task's own
+ * earlier work and free its memory; wait a short time for other tasks to give some back; halve the
+ * request, down to the least useful size; and if even that does not fit while others hold memory,
+ * wait for them longer. Only then the request fails, with the figures.
  *
- * <p>Before all of that, what is kept without need is given up: panels that tasks could share
- * ({@link org.tilespark.arrow.panels.SharedPanels SharedPanels}) are granted only where nobody
- * waits, and never stand in anybody's way.
+ * <p>Before all of that, optional memory is given up: panels for sharing between tasks ({@link
+ * org.tilespark.arrow.panels.SharedPanels SharedPanels}) are granted only while no request waits,
+ * and are freed for any other request.
  *
- * <p>Safe for several threads. Its lock is held for figures only: never while memory is allocated
- * or freed, or while others are asked to give some up.
+ * <p>Safe for several threads. Its lock protects only the figures: it is never held while memory is
+ * allocated or freed, or while {@link Reclaimer} is called.
  */
 public final class MemoryGovernor {
   private static final long SHORT_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   private static final long LONG_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  /** A few batches of those who take and give back quickly. */
+  /** Most bytes left to tasks that take memory only for a short time: a few of their batches. */
   private static final long MOST_SPARE_BYTES = 256L << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(MemoryGovernor.class);
 
-  /** Attempts at the least size while nobody else holds memory: a passing failure may pass. */
+  /**
+   * Attempts at the least size while nobody else holds memory, since a failure may be temporary.
+   */
   private static final int LAST_ATTEMPTS = 3;
 
   private final long limitBytes;
@@ -48,9 +50,8 @@ public final class MemoryGovernor {
   /**
    * A governor of {@code limitBytes} bytes.
    *
-   * @param faults attempts that are to fail, for tests
-   * @param advice advice for the error when memory runs out, in the words of whoever configures
-   *     this
+   * @param faults attempts that fail on purpose, for tests
+   * @param advice advice for the error message when memory runs out, which names the configuration
    */
   public MemoryGovernor(long limitBytes, AllocationFaults faults, String advice) {
     if (limitBytes <= 0) {
@@ -62,7 +63,7 @@ public final class MemoryGovernor {
     this.advice = advice;
   }
 
-  /** Memory that was granted; closing it gives it back, once its own resource is freed. */
+  /** Granted memory; closing it frees the resource, then gives the bytes back. */
   public final class Grant<T extends AutoCloseable> implements AutoCloseable {
     private final long bytes;
     private final T resource;
@@ -108,8 +109,8 @@ public final class MemoryGovernor {
    * @param allocate allocates the resource for a number of bytes; throws a {@link
    *     ResourceException} if it does not fit
    * @param settleOwn waits for the task's own earlier work and frees its memory
-   * @throws ResourceException if not even {@code least} bytes can be had; says what was requested,
-   *     the limit, what others hold, and what helps
+   * @throws ResourceException if not even {@code least} bytes are available; the message states the
+   *     request, the limit, what others hold, and what helps
    */
   public <T extends AutoCloseable> Grant<T> acquire(
       long wanted,
@@ -130,7 +131,9 @@ public final class MemoryGovernor {
         } catch (ResourceException e) {
           // The driver has less than we thought.
           if (reclaimer.giveUp(Long.MAX_VALUE) && !reclaimed) {
-            reclaimed = true; // others may keep something again, so from now on it waits as well
+            reclaimed =
+                true; // others may keep optional memory again, so from now on this request waits as
+                      // well
             continue;
           }
           refusal = e;
@@ -155,15 +158,14 @@ public final class MemoryGovernor {
   }
 
   /**
-   * Memory of just {@code bytes} bytes, to be held for long. It leaves some to those who take and
-   * give back quickly, unless nobody holds any; and since whoever holds memory needs no more to
-   * give it back, it waits for others as long as they hold some.
+   * Memory of exactly {@code bytes} bytes, to be held for long. The request leaves some memory to
+   * tasks with short needs, unless nobody holds any. It waits as long as others hold memory, since
+   * they need no further memory to give it back.
    *
    * @param allocate as in {@link #acquire}
    * @param settleOwn as in {@link #acquire}
-   * @param stillWanted called each time it has waited for a while; throws if the memory is not
-   *     wanted any more
-   * @throws ResourceException if that much cannot be had though nobody else holds any, or the
+   * @param stillWanted called repeatedly while waiting; throws if the memory is no longer wanted
+   * @throws ResourceException if so much is not available although nobody else holds any, or the
    *     thread is interrupted
    */
   public <T extends AutoCloseable> Grant<T> acquireForLong(
@@ -211,11 +213,11 @@ public final class MemoryGovernor {
   }
 
   /**
-   * Memory that is of use, but not needed: it is not waited for, and nobody waits because of it.
+   * Optional memory: the request never waits, and nobody waits because of it.
    *
    * @param spare bytes that must be left to others
    * @param allocate as in {@link #acquire}
-   * @return empty if there is none, or others wait for some
+   * @return empty if there is not enough, or others wait for memory
    */
   public <T extends AutoCloseable> Optional<Grant<T>> tryAcquire(
       long bytes, long spare, LongFunction<T> allocate) {
@@ -232,7 +234,7 @@ public final class MemoryGovernor {
     }
   }
 
-  /** The grant of bytes that were taken; they are given back if there is no resource for them. */
+  /** Allocates the resource of reserved bytes; if that fails, the bytes are given back. */
   private <T extends AutoCloseable> Grant<T> granted(long bytes, LongFunction<T> allocate) {
     return TaskScope.opening(
         scope -> {
@@ -241,20 +243,17 @@ public final class MemoryGovernor {
         });
   }
 
-  /** Gives up memory of {@link #tryAcquire} when others need it. */
+  /** Frees memory of {@link #tryAcquire} when others need it. */
   public interface Reclaimer {
     /**
-     * Closes grants of as many bytes as are missing, or all that there are.
+     * Closes grants of at least {@code missing} bytes, or all grants.
      *
-     * @return false if there was none
+     * @return false if there was no grant
      */
     boolean giveUp(long missing);
   }
 
-  /**
-   * Sets the owner of the memory of {@link #tryAcquire}, which is asked without this governor's
-   * lock.
-   */
+  /** Sets the owner of memory of {@link #tryAcquire}; it is called without this governor's lock. */
   public void reclaimsWith(Reclaimer newReclaimer) {
     reclaimer = newReclaimer;
   }
@@ -279,7 +278,7 @@ public final class MemoryGovernor {
     return limitBytes;
   }
 
-  /** Takes bytes unless that leaves less than {@code spare} to others, of whom there are some. */
+  /** Reserves bytes, unless that would leave less than {@code spare} while others hold memory. */
   private boolean reserve(long bytes, long spare) {
     long missing;
     synchronized (this) {
@@ -291,7 +290,7 @@ public final class MemoryGovernor {
         take(bytes);
         return true;
       }
-      waiting++; // so that nobody takes for a panel what is given up for us
+      waiting++; // so that no panel takes the memory that is given up for this request
     }
     boolean asked = false;
     boolean fits;
@@ -325,7 +324,7 @@ public final class MemoryGovernor {
     notifyAll();
   }
 
-  /** Waits until someone gave memory back; false if nobody did, or nobody holds any. */
+  /** Waits until another task gives memory back; false if none did, or no other holds any. */
   private synchronized boolean othersGiveBack(long nanos) {
     long before = releases;
     long deadline = System.nanoTime() + nanos;

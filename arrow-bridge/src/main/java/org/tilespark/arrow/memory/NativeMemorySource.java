@@ -11,9 +11,9 @@ import sun.misc.Unsafe;
  * Plain memory, for executors without a GPU. It does not count against the JVM's limit for direct
  * buffers, which defaults to the heap's size.
  *
- * <p>Large requests come out of slabs on huge pages, which are kept for reuse up to a bound: the
- * operating system hands out memory page by page at first touch, which costs more than the work
- * done in it when many threads do so at once.
+ * <p>Large requests come from slabs on huge pages, which are kept for reuse up to a bound: the
+ * operating system provides memory page by page at first touch, and if many threads do that at once
+ * it takes longer than the work on the memory.
  */
 public final class NativeMemorySource implements HostMemorySource, AutoCloseable {
   /** Cache lines of the host, and the alignment Arrow recommends. */
@@ -75,8 +75,8 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     return (address + alignment - 1) & -alignment;
   }
 
-  // It has no cause: Spark ends an executor, or in local mode the application, that meets an
-  // OutOfMemoryError anywhere among the causes.
+  // It has no cause on purpose: Spark ends an executor, or in local mode the application, if an
+  // OutOfMemoryError is among the causes of an exception.
   private static OutOfHostMemoryException refused(long bytes) {
     return new OutOfHostMemoryException(
         ("The operating system refused %s bytes of memory outside the Java heap, also"
@@ -112,8 +112,8 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
   }
 
   /**
-   * Keeps as many bytes more as {@code bytes} says whenever an allocation is freed; {@code most} at
-   * most.
+   * Each time an allocation is freed, keeps {@code bytes} further bytes for reuse, up to {@code
+   * most}.
    */
   public void keepsMore(LongSupplier bytes, long most) {
     slabs.keepsMore(bytes, most);
@@ -124,7 +124,7 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     return slabs.freeBytes();
   }
 
-  /** Frees what is kept; what is still handed out is freed when it comes back. */
+  /** Frees the memory that is kept; memory still in use is freed when it is returned. */
   @Override
   public void close() {
     slabs.shut();

@@ -3,8 +3,8 @@ package org.tilespark.arrow.memory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts the users of something that its owner may give up while others use it: the last user frees
- * it. The owner is the first user. Thread-safe.
+ * Counts the users of a shared resource. Its owner may release it while others still use it; the
+ * last user frees it. The owner is the first user. Thread-safe.
  */
 public final class Uses {
   private final String what;
@@ -12,17 +12,17 @@ public final class Uses {
   private final AtomicInteger users = new AtomicInteger(1);
 
   /**
-   * One user, the owner.
+   * A resource with one user, the owner.
    *
-   * @param what names it in messages, as in "The memory of images"
-   * @param freeing frees it; called once, on the thread of the last user
+   * @param what name of the resource in messages, as in "The memory of images"
+   * @param freeing frees the resource; called once, on the thread of the last user
    */
   public Uses(String what, Runnable freeing) {
     this.what = what;
     this.freeing = freeing;
   }
 
-  /** Adds a user, who {@link #release}s it; false if it has been freed. */
+  /** Adds a user, who must {@link #release} the resource; false if it has been freed. */
   public boolean retain() {
     return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
   }
@@ -33,7 +33,7 @@ public final class Uses {
   }
 
   /**
-   * Ends one use; the last one frees it.
+   * Ends one use; the last one frees the resource.
    *
    * @return true if it was the last one
    * @throws IllegalStateException if all users have released it already

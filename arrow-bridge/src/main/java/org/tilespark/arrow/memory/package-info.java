@@ -1,6 +1,5 @@
 /**
- * Arrow memory of ours: where buffers come from, and how device memory is shared among tasks. Start
- * from {@link org.tilespark.arrow.memory.ArrowMemory} and {@link
- * org.tilespark.arrow.memory.MemoryGovernor}.
+ * The memory of Arrow buffers, and the sharing of device memory among tasks. Start from {@link
+ * org.tilespark.arrow.memory.ArrowMemory} and {@link org.tilespark.arrow.memory.MemoryGovernor}.
  */
 package org.tilespark.arrow.memory;

@@ -29,22 +29,23 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.kernels.select.SelectionPlan;
 
 /**
- * Multiplies panels on a device. The tile stays there until it is finished. Panels go through two
+ * Multiplies panels on a device. The tile stays on the device until it is finished. Panels use two
  * pairs of buffers in turn, each with a pinned and a device part: while the caller fills one pair,
  * the other is uploaded and multiplied. Uploads have one stream and kernels another, so that the
- * upload of one panel overlaps the kernels of the one before.
+ * upload of one panel overlaps the kernels of the previous one.
  *
  * <p>The task's turn and the device's memory are taken when the first panels of a tile are
- * multiplied, and the memory is given back when the tile is finished. That is also when the way to
- * multiply is chosen, for all panels of the tile: trials may spoil the tile, which is empty then.
+ * multiplied, and the memory is given back when the tile is finished. The way to multiply all
+ * panels of the tile is chosen at the first panels, when the tile is still empty, since trials
+ * overwrite it.
  *
  * <p>Panels that other tasks need too are uploaded by the first of them; the others copy them on
  * the device, from {@link DevicePanels} to their own buffers, at the place in their stream where
- * the upload would have been. So kernels find the same bytes at the same places either way.
+ * the upload would have been. So kernels always read the same bytes at the same places.
  *
- * <p>The finished tile comes down in rectangles to where they are wanted, or as a whole: into
- * pinned memory if it is small against the pool, else in pieces into plain memory. Where columns of
- * it are selected, the tile stays, unless there are too many.
+ * <p>The finished tile is downloaded in rectangles to their destinations, or as a whole: into
+ * pinned memory if it is small relative to the pool, otherwise in pieces into plain memory. If
+ * columns are selected, only these are downloaded, unless there are too many.
  */
 public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.Pipeline {
   /** Large tiles come down in pieces of this size. */
@@ -79,16 +80,16 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
    * Memory for finished tiles.
    *
    * @param plain allocator of any memory, for large tiles
-   * @param mostPinnedBytes most bytes of a finished tile, or of a piece that is fetched at a time,
-   *     that are to be pinned; pinning is slow, so no more than its share of a pool
+   * @param mostPinnedBytes most pinned bytes for a finished tile, or for a piece that is fetched at
+   *     a time; pinning is slow, so this is at most its share of a pool
    */
   public record Results(BufferAllocator plain, long mostPinnedBytes) {}
 
   /**
-   * A multiplier on one device; borrows everything.
+   * A multiplier on one device; it borrows all arguments.
    *
    * @param place the task's resources; its allocator is for panels and small tiles
-   * @param stage with whose other tasks it shares panels
+   * @param stage the stage whose tasks share panels
    */
   public DevicePanelMultiplier(
       DevicePlace place,
@@ -159,7 +160,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * Shortens the tile: nothing of the batch is on the device before its only panels are multiplied.
+   * Shortens the tile: no byte of the batch is on the device before its only panels are multiplied.
    */
   @Override
   public void shorten(Tile shorter) {
@@ -186,7 +187,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * Begins one panel: copies it if it is on the device already, and else has it filled.
+   * Begins one panel: copies it if it is on the device already, otherwise the caller must fill it.
    *
    * @param to null before the first panels of a tile
    */
@@ -199,7 +200,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
             || !stage.member().find(panel.id.get(), bytes, found -> found.copyTo(to, uploads));
   }
 
-  /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
+  /** Uploads one panel unless it is on the device; returns the number of bytes uploaded. */
   private long bring(PanelSlot.PinnedPanel panel, DeviceBuffer to) {
     if (!panel.isFilled) {
       return 0;
@@ -231,7 +232,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     OnDevice memories = granted.resource();
     DeviceBuffer a = memories.a[next];
     DeviceBuffer b = slot.shared ? a : memories.b[next];
-    // What used these buffers before is done: settle() waited for it.
+    // Earlier work on these buffers is done: settle() waited for it.
     slot.upload = slot.clocks.own(new DeviceClock(uploads));
     long up = bring(slot.a, a) + (slot.shared ? 0 : bring(slot.b, b));
     CudaEvent uploaded = slot.upload.ended(Phase.COPY_UP);
@@ -306,11 +307,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     return Optional.of(parts);
   }
 
-  /** The tile on the device until its last rectangle was fetched, or others want the memory. */
+  /**
+   * The finished tile, which stays on the device until its last rectangle is fetched or another
+   * operator needs the memory.
+   */
   private final class InParts implements FinishedTile {
     private final List<ElementwiseProgram> epilogue;
     private DeviceBuffer from; // null before anything was fetched
-    private HostMemory rest; // all of the tile; null unless others wanted the memory
+    private HostMemory rest; // the whole tile in host memory; null unless another operator needed the device memory
 
     private InParts(List<ElementwiseProgram> epilogue) {
       this.epilogue = epilogue;
@@ -358,7 +362,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
       }
     }
 
-    /** Brings the tile down as a whole, and gives the device's memory up. */
+    /** Downloads the whole tile, and frees the device memory. */
     private void settle() {
       if (granted != null) {
         try (DeviceClock clock = new DeviceClock(kernels)) {
@@ -368,7 +372,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     }
   }
 
-  /** Another operator of the task wants device memory while this one's tile is fetched. */
+  /**
+   * Called if another operator of the task needs device memory while this one's tile is fetched.
+   */
   @Override
   public void settleUnderWay() {
     if (parts != null) {
@@ -448,8 +454,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * The tile on the device, once the queued kernels have run; its sums are whole, and the epilogue
-   * is computed.
+   * Queues the last sums and the epilogue; returns the tile on the device, complete once the queued
+   * kernels have run.
    */
   private DeviceBuffer finished(DeviceClock clock, List<ElementwiseProgram> epilogue) {
     OnDevice memories = granted.resource();
@@ -468,7 +474,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     return finished;
   }
 
-  /** Brings the tile down after the queued work, waits, and gives the device's memory up. */
+  /** Downloads the tile after the queued work, waits, and frees the device memory. */
   private HostMemory fetched(DeviceBuffer from, DeviceClock clock) {
     HostMemory result = result();
     if (isPinned()) {
@@ -494,8 +500,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * Downloads through the panels' pinned memory, once that is free: while one piece comes down, the
-   * one before is copied to its place.
+   * Downloads through the panels' pinned memory, once that is free: while one piece is downloaded,
+   * the previous one is copied to its place.
    */
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
     settle();
@@ -539,7 +545,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
         : multiply;
   }
 
-  /** A turn, and the memory of the tile and the panels, if this tile has none yet. */
+  /** Takes a turn, and the memory of the tile and the panels, if this tile has none yet. */
   private void acquire() {
     if (granted != null) {
       return;
@@ -551,14 +557,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     granted = place.acquireForLong(bytes, ignored -> TaskScope.opening(OnDevice::new));
   }
 
-  /** Waits until the device is done with what was queued. */
+  /** Waits until the device has finished the queued work. */
   private void settle() {
     for (PanelSlot slot : slots) {
       slot.settle();
     }
   }
 
-  /** Waits for what is under way, and frees the device's memory. */
+  /** Waits for queued work, and frees the device memory. */
   private void giveUp() {
     settle();
     freeTile();

@@ -13,8 +13,8 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 
 /**
- * The panels on one device that the tasks of an executor share, and the rules by which they do: see
- * {@link SharedPanels}. Safe for several threads.
+ * The panels on one device that the tasks of an executor share; {@link SharedPanels} has the rules.
+ * Safe for several threads.
  */
 public final class DevicePanels implements AutoCloseable {
   /** A stage's panels are freed when no task of it ran for this long. */
@@ -22,9 +22,12 @@ public final class DevicePanels implements AutoCloseable {
 
   private final CudaDevice device;
   private final SharedPanels<Panel> panels;
-  private CudaStream keeper; // allocates and frees; null until first used; guarded by this
+  private CudaStream keeper; // the stream for allocations; null until first used; guarded by this
 
-  /** No panels yet; borrows both, and the device must stay open longer. */
+  /**
+   * Panels on a device, initially none; borrows both arguments, and the device must stay open
+   * longer.
+   */
   public DevicePanels(CudaDevice device, MemoryGovernor governor) {
     this.device = device;
     this.panels =
@@ -34,7 +37,7 @@ public final class DevicePanels implements AutoCloseable {
             CompletableFuture.delayedExecutor(IDLE_MILLIS, TimeUnit.MILLISECONDS));
   }
 
-  /** One task's part in the panels of a stage; closing it is the end of the task. */
+  /** One task's use of a stage's panels; it is closed when the task ends. */
   public static final class Stage implements AutoCloseable {
     private final SharedPanels<Panel>.Member member;
 
@@ -56,8 +59,8 @@ public final class DevicePanels implements AutoCloseable {
   /**
    * Lets a task share panels with others.
    *
-   * @param identity equal for tasks of one operator in one attempt at one stage, and only for
-   *     those; what they fill panels of one name with is equal
+   * @param identity equal only for tasks of the same operator in the same attempt of a stage; these
+   *     must fill panels of equal id with equal bytes
    */
   public Stage join(Object identity) {
     return new Stage(panels.join(identity));
@@ -70,7 +73,7 @@ public final class DevicePanels implements AutoCloseable {
     return keeper;
   }
 
-  /** Frees all of them; no task may use them any more. */
+  /** Frees all panels; no task may use them any more. */
   @Override
   public void close() {
     panels.close();
@@ -81,7 +84,7 @@ public final class DevicePanels implements AutoCloseable {
     }
   }
 
-  /** A panel in device memory of its own, filled once and copied from then on. */
+  /** A panel in its own device memory, which is filled once and then only copied. */
   static final class Panel implements AutoCloseable {
     private final CudaStream keeper;
     private final DeviceBuffer buffer;
@@ -93,7 +96,7 @@ public final class DevicePanels implements AutoCloseable {
       this.buffer = device.allocate(bytes, keeper);
     }
 
-    /** Queues a copy of all of this panel from the beginning of {@code from}. */
+    /** Queues a copy from the beginning of {@code from} that fills this panel. */
     void fill(DeviceBuffer from, CudaStream stream) {
       try (CudaEvent allocated = keeper.record()) {
         stream.waitFor(allocated);
@@ -101,7 +104,7 @@ public final class DevicePanels implements AutoCloseable {
       filled = copy(from, buffer, stream);
     }
 
-    /** Queues a copy of all of this panel to the beginning of {@code to}. */
+    /** Queues a copy of this whole panel to the beginning of {@code to}. */
     void copyTo(DeviceBuffer to, CudaStream stream) {
       stream.waitFor(filled);
       CudaEvent mark = copy(buffer, to, stream);

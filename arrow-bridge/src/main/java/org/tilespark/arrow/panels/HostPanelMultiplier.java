@@ -21,7 +21,10 @@ import sun.misc.Unsafe;
 
 /** Multiplies panels on the CPU, on the calling thread, in memory of an Arrow allocator. */
 public final class HostPanelMultiplier implements PanelMultiplier {
-  /** Half of a second-level cache, so that what is gathered there is multiplied there. */
+  /**
+   * Half of a second-level cache, so that gathered panels are still cached when they are
+   * multiplied.
+   */
   private static final long BATCH_BYTES = 512 << 10;
 
   private final Multiplier multiplier;

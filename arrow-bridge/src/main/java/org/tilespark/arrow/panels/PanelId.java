@@ -3,15 +3,16 @@ package org.tilespark.arrow.panels;
 import java.util.Objects;
 
 /**
- * Identity and user of a panel that tasks of a stage share.
+ * Identity of a panel that tasks of a stage share, and the tile that uses it.
  *
- * @param stripe key that is common to the panels of one operand over one range of M or N and one of
- *     K, and to no others of the stage; compared by {@code equals}
- * @param inner its first index along K; panels of a stripe that begin alike are alike
- * @param uses tiles that the panels of the stripe go into, 2 or more
- * @param user number of the tile that asks, from 0
- * @param usedNext true if the other tiles are computed next or at the same time, rather than much
- *     later
+ * @param stripe key of the panels of one operand over one range of M or N and one range of K,
+ *     different from all other keys of the stage; compared by {@code equals}
+ * @param inner first index of the panel along K; panels of a stripe with equal first index are
+ *     equal
+ * @param uses number of tiles that use the panels of the stripe, 2 or more
+ * @param user number of the tile that uses it now, from 0
+ * @param usedNext true if the other tiles are computed next or at the same time, and false if they
+ *     are computed much later
  */
 public record PanelId(Object stripe, long inner, int uses, int user, boolean usedNext) {
   /** Checks the numbers. */

@@ -12,34 +12,34 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.Shape;
 
 /**
- * Accumulates one tile of C after another from panels of A and B that stream by: what it holds does
- * not grow with the extent that is summed over. The caller fills panels while earlier ones are
- * multiplied. Used by one thread.
+ * Accumulates one tile of C after another from a stream of panels of A and B, so that its memory
+ * does not grow with K. The caller fills panels while earlier ones are multiplied. Used by one
+ * thread.
  *
- * <p>The life of a tile: {@link #begin}, then {@link #panels} and {@link #multiply} as often as
- * there are panels, then {@link #finish} or {@link #select}.
+ * <p>The life of a tile: {@link #begin}, then {@link #panels} and {@link #multiply} for each pair
+ * of panels, then {@link #finish} or {@link #select}.
  */
 public interface PanelMultiplier extends AutoCloseable {
-  /** A panel that is being filled; what it holds is not defined. */
+  /** A panel to be filled, initially with undefined content. */
   interface Panel {
     /**
      * Puts rows of values.
      *
      * @param start first byte of the first row in the panel
-     * @param pitch bytes from one row's start to the next one's there
-     * @param stay true if the values stay where they are until the multiplier is closed; else they
-     *     have been read when this returns
+     * @param pitch bytes from one row's start to the next one's in the panel
+     * @param stay true if the values stay valid until the multiplier is closed; otherwise they have
+     *     been read when this returns
      */
     void put(MemoryRows values, long start, long pitch, boolean stay);
 
     /**
-     * The memory from which the panel is multiplied, or goes to a device, for a caller that writes
-     * all of the panel there and puts nothing. It keeps what was written until the panels after the
-     * next ones are asked for.
+     * The memory from which the panel is multiplied or uploaded, for a caller that writes the whole
+     * panel there instead of calling {@code put}. Its content is kept until the panels after the
+     * next ones are requested.
      */
     HostMemory memory();
 
-    /** Puts all of a panel at once; it has been read when this returns. */
+    /** Puts a whole panel; the values have been read when this returns. */
     default void put(HostMemory values) {
       values.copyTo(memory());
     }
@@ -49,17 +49,16 @@ public interface PanelMultiplier extends AutoCloseable {
    * One panel of A and one of B, to be filled by the caller until the {@link #multiply} that
    * follows.
    *
-   * @param a empty if the panel is where it is multiplied already, and need not be filled; likewise
-   *     {@code b}
-   * @param b the same as {@code a} where one panel serves as both
+   * @param a empty if the panel is already available and need not be filled; {@code b} likewise
+   * @param b the same as {@code a} if one panel serves as both
    */
   record Panels(Optional<Panel> a, Optional<Panel> b) {}
 
   /**
-   * A panel that is to be filled and multiplied.
+   * A request for a panel.
    *
-   * @param bytes how large it is
-   * @param id the panel's identity; empty if no other task has it
+   * @param bytes length of the panel
+   * @param id the panel's identity; empty if no other task uses it
    */
   record Wanted(long bytes, Optional<PanelId> id) {}
 
@@ -77,8 +76,8 @@ public interface PanelMultiplier extends AutoCloseable {
   /**
    * A product of parts of the panels, added to a part of the tile.
    *
-   * @param problem the product; its factors are those of {@code ADD}, or of {@code OVERWRITE} where
-   *     those of the tile are
+   * @param problem the product; its factors are those of {@code ADD}, or of {@code OVERWRITE} if
+   *     the tile's are
    * @param startA first byte of op(A)'s part in A's panel
    * @param startB first byte of op(B)'s part in B's panel
    * @param startC first byte of the part of the tile
@@ -91,16 +90,17 @@ public interface PanelMultiplier extends AutoCloseable {
   }
 
   /**
-   * A tile, and what will be added to it. The matrices of a batch follow each other in it.
+   * A tile, and the products that will be added to it. The matrices of a batch follow each other in
+   * the tile.
    *
-   * @param panel the product of the largest panels, which makes all of the tile; its factors are
-   *     those of {@code ADD}, or of {@code OVERWRITE} if one product makes each element, so that
-   *     the tile need not be cleared
+   * @param panel the product of the largest panels, which covers the whole tile; its factors are
+   *     those of {@code ADD}, or of {@code OVERWRITE} if a single product computes each element, so
+   *     that the tile need not be cleared
    * @param shared true if one panel serves as both; elements below the diagonal of the tile are
    *     then undefined where they mirror those above
-   * @param additions products that will be added to one element of the tile, at most; how sums are
-   *     made depends on it, so the same result needs the same figure
-   * @param selects true if the tile is not given, but what {@link #select} finds in it
+   * @param additions most products that will be added to one element of the tile; the order of sums
+   *     depends on it, so equal results need equal numbers
+   * @param selects true if the caller calls {@link #select} instead of fetching the tile
    */
   record Tile(MultiplyProblem panel, boolean shared, long additions, boolean selects) {
     /** A tile that is given. */
@@ -108,7 +108,10 @@ public interface PanelMultiplier extends AutoCloseable {
       this(panel, shared, additions, false);
     }
 
-    /** Checks the factors, and that the additions are 0 or more, and 1 if they overwrite. */
+    /**
+     * Checks the factors, and that the number of additions is 0 or more, and 1 if the factors
+     * overwrite.
+     */
     public Tile {
       requireAdds(panel);
       if (PanelMultiplier.overwrites(panel) && additions != 1) {
@@ -136,13 +139,13 @@ public interface PanelMultiplier extends AutoCloseable {
       return Shape.of(Math.multiplyExact(panel.batch().count(), panel.m()), panel.n());
     }
 
-    /** Products that each element is the sum of, at most. */
+    /** Most products of elements that each element of the tile sums up. */
     long terms() {
       long depth = Math.max(1, panel.k());
       return additions > Long.MAX_VALUE / depth ? Long.MAX_VALUE : additions * depth;
     }
 
-    /** Device memory for it: the tile, once or twice, and two pairs of panels. */
+    /** Device memory for this tile: the tile, once or twice, and two pairs of panels. */
     public long deviceBytes() {
       long panels = Math.multiplyExact(2L, Math.addExact(mostA(), mostB()));
       long tiles = Math.multiplyExact(new TileSums(this).hasTotals() ? 2L : 1L, bytes());
@@ -160,30 +163,30 @@ public interface PanelMultiplier extends AutoCloseable {
     }
   }
 
-  /** Bytes that the panels and the tile of a batch should have together, at most. */
+  /** Most bytes that the panels and the tile of a batch should have together. */
   long batchBytes();
 
-  /** Begins a tile, all zero unless it is overwritten; the one before is given up. */
+  /** Begins a tile, initially zero unless it is overwritten; the previous tile is dropped. */
   void begin(Tile tile);
 
   /**
-   * Makes a batch smaller whose panels are being filled, by the matrices that come last in it, or
-   * makes panels shorter by the steps that come last in both.
+   * Shortens the batch whose panels are being filled by its last matrices, or shortens both panels
+   * by their last steps of K.
    *
-   * @param tile that of {@link #begin}, but for the count of products or of steps
+   * @param tile the tile of {@link #begin}, with fewer products or steps
    */
   void shorten(Tile tile);
 
   /**
-   * The next panels. Tasks that have a panel of the same name fill it alike.
+   * The next panels. Tasks that request a panel of equal id must fill it equally.
    *
-   * @param b empty if B's panel is A's
+   * @param b empty if one panel serves as both
    */
   Panels panels(Wanted a, Optional<Wanted> b);
 
   /**
-   * Adds products of the panels handed out last to the tile, in this order. May return before it is
-   * done.
+   * Adds products of the last requested panels to the tile, in this order. May return before they
+   * are computed.
    */
   void multiply(List<PanelProduct> products);
 
@@ -193,7 +196,8 @@ public interface PanelMultiplier extends AutoCloseable {
   }
 
   /**
-   * Gives the finished tile in the memory that holds it; valid as long.
+   * The finished tile in the memory that holds it; valid until the next {@link #begin} or {@link
+   * #close}.
    *
    * @param epilogue programs on each element, first to last: each of one input and one output of
    *     the tile's type, without vectors and places
@@ -201,17 +205,17 @@ public interface PanelMultiplier extends AutoCloseable {
   HostMemory finish(List<ElementwiseProgram> epilogue);
 
   /**
-   * A finished tile whose rectangles are copied to where they are wanted; valid until the next
-   * {@link #begin} or {@link #close}.
+   * A finished tile whose rectangles are copied to their destinations; valid until the next {@link
+   * #begin} or {@link #close}.
    */
   interface FinishedTile {
-    /** Bytes that should be fetched at a time, at most; one rectangle may have more. */
+    /** Most bytes that should be fetched at a time; a single rectangle may have more. */
     long mostBytes();
 
     /**
      * Copies rectangles; done on return.
      *
-     * @param isLast true if nothing else of the tile is wanted
+     * @param isLast true if no further rectangle of the tile will be fetched
      */
     void fetch(List<Rectangle> rectangles, boolean isLast);
   }
@@ -227,26 +231,27 @@ public interface PanelMultiplier extends AutoCloseable {
   record Rectangle(long start, long rowBytes, long rows, HostMemory to) {}
 
   /**
-   * The tile, as {@link #finish} gives it, to be fetched in rectangles: a device writes them where
-   * they are wanted, so nobody copies the tile again.
+   * The finished tile as {@link #finish} gives it, to be fetched in rectangles: a device writes
+   * them directly to their destinations, without a further copy.
    *
-   * @param epilogue as that of {@link #finish}
-   * @return empty if the tile is in host memory anyway; nothing has been done then
+   * @param epilogue as for {@link #finish}
+   * @return empty if the tile is in host memory anyway; then nothing was computed
    */
   default Optional<FinishedTile> finishInParts(List<ElementwiseProgram> epilogue) {
     return Optional.empty();
   }
 
   /**
-   * Finds columns of the rows of the tile, where it is: only these come from a device, unless they
-   * are too many. For {@link #finish}, if the tile {@code selects}; valid as long.
+   * Selects columns in the rows of the tile, where the tile is computed: only these are downloaded
+   * from a device, unless there are too many. Called in place of {@link #finish} if the tile {@code
+   * selects}; valid until the next {@link #begin} or {@link #close}.
    *
-   * @param selection selection among all rows and columns of the tile; borrowed as long as its
-   *     result is used
+   * @param selection selection among all rows and columns of the tile; borrowed while its result is
+   *     used
    */
   SelectedColumns select(ColumnSelection selection);
 
-  /** Waits for what is under way and frees everything; may be called twice. */
+  /** Waits for queued work and frees everything; may be called twice. */
   @Override
   void close();
 }

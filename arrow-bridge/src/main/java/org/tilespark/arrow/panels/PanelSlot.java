@@ -12,7 +12,9 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.MemoryRows;
 
-/** One pair of pinned panels, and what was queued with them last; closing it closes the clocks. */
+/**
+ * One pair of pinned panels, and the events of the last work on them; closing it closes its clocks.
+ */
 final class PanelSlot implements AutoCloseable {
   private static final long LEAST_COPY_BYTES = 32 << 10;
   private static final long LEAST_ROW_BYTES = 1 << 10;
@@ -25,7 +27,7 @@ final class PanelSlot implements AutoCloseable {
   DeviceClock compute;
   private final DevicePlace place;
 
-  /** Panels in memory of a place, which is borrowed; {@code scope} owns that memory. */
+  /** Panels in pinned memory of {@code place}, which is borrowed; {@code scope} owns the memory. */
   PanelSlot(TaskScope scope, DevicePlace place) {
     this.place = place;
     this.a = new PinnedPanel(scope.own(new GrowingBuffer(place.allocator())));
@@ -33,14 +35,14 @@ final class PanelSlot implements AutoCloseable {
   }
 
   /**
-   * One panel on its way to the device: what a device can read where it stays is copied from there,
-   * the rest is gathered in pinned memory first.
+   * One panel that is uploaded: rows that a device can read in place are copied from there, and
+   * other rows are gathered in pinned memory first.
    */
   final class PinnedPanel implements PanelMultiplier.Panel {
     private final GrowingBuffer host;
     private final List<Upload> uploads = new ArrayList<>();
     private HostMemory memory; // for what is gathered; null if nothing is
-    boolean isFilled; // by the caller; false if the panel is on the device already
+    boolean isFilled; // true if the caller fills it; false if the panel is on the device already
     long bytes;
     Optional<PanelId> id = Optional.empty(); // so if no other task has it
 
@@ -61,7 +63,7 @@ final class PanelSlot implements AutoCloseable {
       return isFilled ? Optional.of(this) : Optional.empty();
     }
 
-    /** Shortens it by the bytes at the end that were not filled. */
+    /** Shortens the panel by bytes at its end that were not filled. */
     void shorten(long fewerBytes) {
       bytes = fewerBytes;
       memory = memory == null ? null : memory.slice(0, bytes);
@@ -98,14 +100,14 @@ final class PanelSlot implements AutoCloseable {
       uploads.add(new Upload(from, start, pitch, isGathered));
     }
 
-    /** True if a copy of its own costs less than one by the CPU. */
+    /** True if a separate upload of these rows is faster than gathering them by the CPU. */
     private boolean isDirect(MemoryRows values) {
       return values.bytes() >= LEAST_COPY_BYTES
           && (values.isDense() || values.rowBytes() >= LEAST_ROW_BYTES)
           && place.memory().pins(values.span());
     }
 
-    /** Queues the copies; of what was gathered as one if that is all. */
+    /** Queues the copies; one copy if all rows were gathered. */
     void upload(CudaStream stream, DeviceBuffer to) {
       if (uploads.stream().allMatch(Upload::isGathered) && memory != null) {
         stream.upload(memory, to, 0);
@@ -119,10 +121,10 @@ final class PanelSlot implements AutoCloseable {
     }
   }
 
-  /** Rows that go to a panel; gathered ones have the panel's layout. */
+  /** Rows to be uploaded into a panel; gathered rows have the panel's layout. */
   private record Upload(MemoryRows from, long start, long pitch, boolean isGathered) {}
 
-  /** Waits until the device is done with what was queued, and reports its times. */
+  /** Waits until the device has finished the queued work, and reports its times. */
   void settle() {
     if (compute == null) {
       return;

@@ -19,29 +19,17 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.ResourceException;
 
 /**
- * Panels in memory of one device that the tasks of an executor share: the first task that needs one
- * uploads it and puts a copy here, the others copy it from here to buffers of their own. Every task
- * has those buffers anyway, so each can do without this; what is kept here is a cache.
+ * A cache of panels in device memory that the tasks of an executor share: the first task that needs a panel uploads it and puts a copy here; the others copy it from here to their own buffers. Every task has such buffers anyway, so each can do without this cache.
  *
- * <p>A panel is kept until the tiles it goes into have had it, until others need its memory, or
- * until no task of its stage has run for a while.
+ * <p>A panel is kept until all tiles that need it have used it, until other work needs its memory, or until no task of its stage has run for a while.
  *
  * <p>Who may wait for what:
  *
  * <ul>
- *   <li>The lock of this object guards figures only. Nobody who holds it calls the governor, the
- *       device, or whoever asked; nobody holds the governor's lock and asks for this one.
- *   <li>A panel is <em>claimed</em> while one task queues its upload and its copy. A task that
- *       finds it claimed waits for the claim to end; one that has a claim waits for nothing:
- *       neither for another claim, nor for a turn, nor for memory, which it gets at once or not at
- *       all. So claims end, and tasks have them one at a time.
- *   <li>A panel is <em>pinned</em> while a task queues a copy from it, which waits for nothing
- *       either. When the governor asks for memory, which it does for a task that has no claim and
- *       no pin, what is neither is given up at once; the task waits for pins and claims to end.
- *       Copies that are queued go before the memory is freed, by the order of streams; no thread
- *       waits for them.
- *   <li>A panel can be found once its copy is queued. A claim that ends otherwise, by a failure or
- *       for want of memory, leaves nothing, and the next task may claim.
+ *   <li>The lock of this object guards only its bookkeeping. A thread that holds it never calls the governor, the device or a caller's function; a thread that holds the governor's lock never takes this one.
+ *   <li>A panel is <em>claimed</em> while one task queues its upload and its copy. Another task that needs the panel waits for the claim to end. A task that has a claim never waits: not for another claim, a turn or memory, which it gets at once or not at all. So every claim ends, and a task has at most one.
+ *   <li>A panel is <em>pinned</em> while a task queues a copy from it, which never waits either. The governor asks for memory only on behalf of a task without claim and pin. Panels that are neither claimed nor pinned are freed at once; for others the task waits until pins and claims end. The order of streams runs queued copies before the memory is freed; no thread waits for them.
+ *   <li>A panel can be found once its copy is queued. If a claim ends by a failure or for lack of memory, no panel is kept, and the next task may claim it.
  * </ul>
  *
  * <p>Safe for several threads.
@@ -51,7 +39,10 @@ import org.tilespark.kernels.ResourceException;
 final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedPanels.class);
 
-  /** Panels needed much later leave 1 / this of the memory to others. */
+  /**
+   * Panels that are needed only much later must leave this fraction (1 / {@value}) of the memory to
+   * other work.
+   */
   private static final int SPARE_PART = 4;
 
   private final MemoryGovernor governor;
@@ -64,10 +55,11 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   private boolean closed;
 
   /**
-   * No panels yet. The governor is borrowed, and from now on asks this object for memory.
+   * A cache without panels. The governor is borrowed, and from now on asks this object to free
+   * memory.
    *
    * @param allocate allocates the memory of a panel of the given bytes
-   * @param later runs what it is given after a while, on a thread of its own
+   * @param later runs tasks after a delay, on another thread
    */
   SharedPanels(MemoryGovernor governor, LongFunction<P> allocate, Executor later) {
     this.governor = governor;
@@ -84,7 +76,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     private boolean refused; // by the driver, though the governor had granted
   }
 
-  /** The panels of one stripe, and the tiles that need none of them any more. */
+  /** The panels of one stripe, and the tiles that have finished with them. */
   private final class Stripe {
     private final BitSet passed = new BitSet();
     private final Map<Long, Panel> panels = new HashMap<>();
@@ -96,7 +88,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     private final PanelId id; // as its first user has it
     private final long bytes;
     private final BitSet users = new BitSet();
-    private MemoryGovernor.Grant<P> grant; // null while it is claimed; and where there was no room
+    private MemoryGovernor.Grant<P> grant; // null while the panel is claimed, and if there was no room
     private int pins;
     private boolean dropped;
     private boolean freed;
@@ -108,7 +100,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     }
   }
 
-  /** One task's part in a stage; closing it is the end of the task. Used by one thread. */
+  /** One task's use of a stage's panels; it is closed when the task ends. Used by one thread. */
   final class Member implements AutoCloseable {
     private final Shared stage;
     private boolean left;
@@ -118,10 +110,10 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     }
 
     /**
-     * Copies a panel if it is here; waits for nothing.
+     * Copies a panel if it is cached; never waits.
      *
-     * @param copy queues a copy of all of it
-     * @return false if it is not here
+     * @param copy queues a copy of the whole panel
+     * @return false if it is not cached
      */
     boolean find(PanelId id, long bytes, Consumer<P> copy) {
       Panel panel;
@@ -137,12 +129,12 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     }
 
     /**
-     * Copies a panel if it is here, or about to be; else uploads it, and keeps it here if there is
-     * room.
+     * Copies a panel if it is cached or about to be; otherwise uploads it, and caches it if there
+     * is room.
      *
-     * @param copy queues a copy of all of it, from here
-     * @param upload queues an upload past this object; waits for nothing
-     * @param fill queues a copy of what was uploaded, to here; waits for nothing
+     * @param copy queues a copy of the cached panel to the task's buffer
+     * @param upload queues an upload to the task's buffer; never waits
+     * @param fill queues a copy of the uploaded panel to the cache; never waits
      * @return true if it was uploaded
      */
     boolean bring(PanelId id, long bytes, Consumer<P> copy, Runnable upload, Consumer<P> fill) {
@@ -217,8 +209,8 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   /**
    * Joins a stage.
    *
-   * @param identity identity of the stage, its attempt and the operator; the tasks that are to
-   *     share have equal ones
+   * @param identity identity of the stage, its attempt and the operator; equal for tasks that share
+   *     panels
    */
   Member join(Object identity) {
     synchronized (this) {
@@ -234,7 +226,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     return kept.keySet().stream().mapToLong(panel -> panel.bytes).sum();
   }
 
-  /** Gives up all; what is pinned goes when that ends. May be called twice. */
+  /** Frees all panels; a pinned one is freed when its pin ends. May be called twice. */
   @Override
   public void close() {
     synchronized (this) {
@@ -252,7 +244,10 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     return stage.stripes.computeIfAbsent(id.stripe(), key -> new Stripe());
   }
 
-  /** A panel, or null, once nobody claims it; or still claimed if this thread is to end. */
+  /**
+   * Waits until a panel is not claimed and returns it, or null; returns a claimed panel if this
+   * thread was interrupted.
+   */
   private synchronized Panel unclaimed(Shared stage, PanelId id) {
     Panel panel = panel(stage, id);
     try {
@@ -337,7 +332,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     }
   }
 
-  /** Drops a panel that all tiles have had, or will not want any more. */
+  /** Drops a panel that no tile needs any more. */
   private void dropIfDone(Panel panel, List<Panel> freed) {
     Stripe stripe = panel.stage.stripes.get(panel.id.stripe());
     if (panel.grant == null || panel.dropped || stripe == null) {
@@ -381,8 +376,8 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   }
 
   /**
-   * Gives up panels of {@code missing} bytes, or all there are: those of stages that do not run
-   * first, then those used longest ago. Waits for the ends of pins and claims that are in the way.
+   * Frees panels of {@code missing} bytes, or all: first those of stages that do not run, then the
+   * least recently used ones. Waits for their pins and claims to end.
    *
    * @return false if there was none
    */
@@ -409,7 +404,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     return awaitFreed(chosen);
   }
 
-  /** Waits until they are freed; false if none of them had memory. */
+  /** Waits until the panels are freed; false if none of them had memory. */
   private synchronized boolean awaitFreed(List<Panel> panels) {
     boolean some = false;
     try {

@@ -7,14 +7,14 @@ import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 
 /**
- * How the products of many panels are added up, so that errors do not grow with their count.
+ * Adds up the products of many panels in an order that bounds the rounding error.
  *
- * <p>A tile to which n panels are added one after the other is the end of a chain of n additions,
- * and a chain of n additions may err by n units in the last place. What is allowed for a sum of K
- * terms is 2 sqrt(K) units. Panels that are d deep bring 2 sqrt(d) units of their own, so one chain
- * is good enough while {@code n <= 2 sqrt(K) - 2 sqrt(d)}. Beyond, sqrt(n) panels are added to a
- * first tile, of partial sums, and that one to a second, of totals, and cleared: two chains of
- * sqrt(n), and {@code 2 sqrt(d) + 2 sqrt(n) <= 2 sqrt(n d)} from d and n of 4 on.
+ * <p>Adding n panels one after the other is a chain of n additions, whose error may be n units in
+ * the last place. The allowed error of a sum of K terms is 2 sqrt(K) units. The product of a panel
+ * with d steps of K already has an error of 2 sqrt(d) units, so one chain suffices while {@code n
+ * <= 2 sqrt(K) - 2 sqrt(d)}. For larger n, sqrt(n) panels are added to a tile of partial sums,
+ * which is then added to a tile of totals and cleared. These are two chains of sqrt(n) additions,
+ * and {@code 2 sqrt(d) + 2 sqrt(n) <= 2 sqrt(n d)} if d and n are at least 4.
  */
 final class TileSums {
   private final long group;
@@ -26,11 +26,11 @@ final class TileSums {
   }
 
   /**
-   * Additions to the partial sums before they are added to the totals.
+   * Number of additions to the partial sums before these are added to the totals.
    *
-   * @param depth terms that one addition brings
-   * @param additions to an element of the tile in all, at most
-   * @return 0 if one tile will do
+   * @param depth terms of the sum in one addition
+   * @param additions most additions to an element of the tile
+   * @return 0 if one tile suffices
    */
   static long group(long depth, long additions) {
     double root = Math.sqrt((double) additions);
@@ -49,7 +49,7 @@ final class TileSums {
     if (group == 0) {
       return false;
     }
-    // Where blocks are missing, only parts of the tile are added to, some of them several times.
+    // If blocks are missing, products cover only parts of the tile, some of them several times.
     Map<Long, Long> byPart = new HashMap<>();
     for (PanelProduct product : products) {
       byPart.merge(product.startC(), 1L, Long::sum);

@@ -1,5 +1,5 @@
 /**
- * Products from panels that stream by into a tile of C, and panels that tasks share. Start from
- * {@link org.tilespark.arrow.panels.PanelMultiplier}.
+ * Accumulates tiles of C from a stream of panels, and shares panels among tasks. Start from {@link
+ * org.tilespark.arrow.panels.PanelMultiplier}.
  */
 package org.tilespark.arrow.panels;

@@ -3,7 +3,9 @@ package org.tilespark.arrow.pipeline;
 import java.util.Collection;
 import java.util.List;
 
-/** Closes many things, all of them, also when some fail: after a lost device every one does. */
+/**
+ * Closes several resources, all of them even if some fail: after a lost device every close fails.
+ */
 public final class Closing {
   private Closing() {}
 
@@ -11,7 +13,7 @@ public final class Closing {
    * Closes all, in order.
    *
    * @throws RuntimeException or Error: the first failure, with the others suppressed; a checked
-   *     exception comes as the cause of an {@link IllegalStateException}
+   *     exception is thrown as the cause of an {@link IllegalStateException}
    */
   public static void all(Collection<? extends AutoCloseable> owned) {
     Throwable failure = null;
@@ -36,7 +38,10 @@ public final class Closing {
     }
   }
 
-  /** Takes all out of a collection and closes them, as {@link #all}: each is closed once. */
+  /**
+   * Removes all resources from a collection and closes them, as {@link #all}; so each is closed
+   * once.
+   */
   public static void emptied(Collection<? extends AutoCloseable> owned) {
     List<? extends AutoCloseable> closing = List.copyOf(owned);
     owned.clear();

@@ -8,7 +8,7 @@ import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 
 /**
- * Device time of one batch's work on one stream, by phase: a mark at the beginning, and one after
+ * Device time of one batch's work on one stream, by phase: an event at the beginning, and one after
  * each piece of work.
  */
 public final class DeviceClock implements AutoCloseable {
@@ -33,16 +33,13 @@ public final class DeviceClock implements AutoCloseable {
   private final List<CudaEvent> marks = new ArrayList<>();
   private final List<Phase> phases = new ArrayList<>(); // phase i ends with mark i + 1; null: idle
 
-  /** Begins now, after the work queued on {@code stream}, which is borrowed. */
+  /** A clock that starts after the work queued on {@code stream}, which is borrowed. */
   public DeviceClock(CudaStream stream) {
     this.stream = stream;
     marks.add(stream.record());
   }
 
-  /**
-   * Assigns the time since the last mark to no phase: the stream was idle, or had somebody else's
-   * work.
-   */
+  /** Assigns the time since the last mark to no phase: the stream was idle, or ran other work. */
   public void resumed() {
     marks.add(stream.record());
     phases.add(null);
@@ -64,7 +61,9 @@ public final class DeviceClock implements AutoCloseable {
     marks.get(marks.size() - 1).synchronize();
   }
 
-  /** Waits until the device is past the last mark of every clock; the sums of their times. */
+  /**
+   * Waits until the device is past the last mark of every clock; returns the sums of their times.
+   */
   public static Times await(Collection<DeviceClock> clocks) {
     Times sum = new Times(0, 0, 0);
     for (DeviceClock clock : clocks) {
@@ -79,7 +78,7 @@ public final class DeviceClock implements AutoCloseable {
     return sum;
   }
 
-  /** The times until the last mark; the device is past it. */
+  /** The times until the last mark, which the device must have passed. */
   public Times times() {
     double[] millis = new double[Phase.values().length];
     for (int i = 0; i < phases.size(); i++) {

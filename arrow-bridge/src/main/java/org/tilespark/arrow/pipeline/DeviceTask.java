@@ -4,9 +4,10 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * One task's use of a device: its turn, and its pipelines. Where operators of one task feed each
- * other, each has a pipeline with batches under way; one that finds no device memory first waits
- * for the batches of all and frees what they hold, since otherwise the task might wait for itself.
+ * One task's use of a device: its turn, and its pipelines. If operators of one task feed each
+ * other, each has a pipeline with batches in progress. A pipeline that finds no device memory first
+ * waits for the batches of all of the task's pipelines and frees their memory; otherwise the task
+ * might wait for itself.
  */
 public final class DeviceTask {
   private final Runnable turn;
@@ -14,7 +15,10 @@ public final class DeviceTask {
 
   /** A pipeline that may have work under way. */
   public interface Pipeline {
-    /** Waits for what is under way, and frees its device memory; it can still be taken. */
+    /**
+     * Waits for batches in progress and frees their device memory; their results can still be
+     * taken.
+     */
     void settleUnderWay();
 
     /** The thread that uses this pipeline; null if none did. */
@@ -22,7 +26,7 @@ public final class DeviceTask {
   }
 
   /**
-   * A task that has no pipelines yet.
+   * A task without pipelines.
    *
    * @param turn called before the first upload of every batch, and while the task waits for memory;
    *     returns when this task may use the device, and throws if it has been killed
@@ -44,8 +48,8 @@ public final class DeviceTask {
   }
 
   /**
-   * Waits for all that is under way, and frees their device memory; they can still be taken.
-   * Pipelines that another thread uses are left alone, as they are not safe for several threads.
+   * Waits for the batches of all pipelines and frees their device memory; their results can still
+   * be taken. Pipelines of another thread are skipped, since they are not safe for several threads.
    */
   public void settle() {
     for (Pipeline pipeline : pipelines) {

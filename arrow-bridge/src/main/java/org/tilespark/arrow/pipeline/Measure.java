@@ -3,7 +3,7 @@ package org.tilespark.arrow.pipeline;
 import java.util.function.LongBinaryOperator;
 
 /**
- * A figure of what tasks did on a device or on the CPU. Times are in nanoseconds; {@link
+ * A figure about the work of tasks on a device or on the CPU. Times are in nanoseconds; {@link
  * PipelineListener} says what they mean.
  */
 public enum Measure {
@@ -19,7 +19,7 @@ public enum Measure {
   STAGED("stagedBytes"),
   /** Device time of copies up. */
   COPY_UP("copyUpNanos"),
-  /** Device time of kernels; on the CPU, the time that tasks computed. */
+  /** Device time of kernels; without a device, the time that tasks computed. */
   KERNEL("kernelNanos"),
   /** Device time of copies down. */
   COPY_DOWN("copyDownNanos"),
@@ -33,7 +33,7 @@ public enum Measure {
   RETRIES("retries"),
   /** Batches that were cut for want of device memory. */
   SPLITS("splits"),
-  /** Most memory of the device held at once by all tasks; devices are added up. */
+  /** Most device memory held at once by all tasks; the peaks of several devices are added up. */
   PEAK_DEVICE("peakDeviceBytes"),
   /** Most pinned memory held at once by all tasks, on all devices. */
   PEAK_PINNED("peakPinnedBytes");
@@ -44,7 +44,7 @@ public enum Measure {
     this.key = key;
   }
 
-  /** True if of several values of a device the largest counts, not their sum. */
+  /** True if several values of a device are combined by their maximum, not by their sum. */
   public boolean isPeak() {
     return this == PEAK_DEVICE || this == PEAK_PINNED;
   }

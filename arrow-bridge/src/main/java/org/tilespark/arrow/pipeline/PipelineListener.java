@@ -3,18 +3,21 @@ package org.tilespark.arrow.pipeline;
 import java.lang.reflect.Proxy;
 
 /**
- * Hears what a pipeline did; for metrics. Called by the thread that uses the pipeline. Times are in
- * nanoseconds.
+ * Notified of the work of a pipeline, for metrics. Called by the thread that uses the pipeline.
+ * Times are in nanoseconds.
  *
  * <p>Device times are those of the device's own clock, between the marks around a piece of work in
- * its stream: they hold no time of the host, but a copy also waits in them for the other stream's
- * copy in the same direction. Batches overlap, so their sum may exceed the time that passed.
+ * its stream: they include no time of the host, but a copy's time includes waiting for another
+ * stream's copy in the same direction. Batches overlap, so the sum of their times may exceed the
+ * elapsed time.
  */
 public interface PipelineListener {
   /** A listener that does nothing. */
   PipelineListener NONE = new PipelineListener() {};
 
-  /** A value of a measure: one to add, or a peak. All other reports but reuse come to it. */
+  /**
+   * A value of a measure: one to add, or a peak. The other methods, except {@code reused}, call it.
+   */
   default void heard(Measure measure, long value) {}
 
   /** Bytes sent to the device and bytes fetched from it, by one batch. */
@@ -25,13 +28,13 @@ public interface PipelineListener {
 
   /**
    * Bytes that the CPU copied to or from pinned memory for the device: values that the device
-   * cannot read or write in place, or that are too small for a copy of their own.
+   * cannot read or write in place, or that are too small for a separate copy.
    */
   default void staged(long bytes) {
     heard(Measure.STAGED, bytes);
   }
 
-  /** Bytes that need not be sent to the device, since another task had sent them. */
+  /** Bytes that were not sent to the device, since another task had sent them. */
   default void reused(long bytes) {}
 
   /** Device time of one batch's copies to the device. */
@@ -54,18 +57,18 @@ public interface PipelineListener {
     heard(Measure.TURN, nanos);
   }
 
-  /** The task waited for device memory, that of its own earlier batches included. */
+  /** The task waited for device memory, including that of its own earlier batches. */
   default void waitedForMemory(long nanos) {
     heard(Measure.MEMORY, nanos);
   }
 
-  /** The task had nothing to do until the device was done with a batch, or a piece of one. */
+  /** The task waited for the device to finish a batch, or a piece of one. */
   default void waitedForResults(long nanos) {
     heard(Measure.RESULT, nanos);
   }
 
   /**
-   * Memory that all tasks of the process hold together, now that a batch has what it needs: of this
+   * Memory that all tasks of the process hold together after a batch got its memory: memory of this
    * pipeline's device, and pinned host memory.
    */
   default void held(long deviceBytes, long pinnedBytes) {
@@ -73,12 +76,12 @@ public interface PipelineListener {
     heard(Measure.PEAK_PINNED, pinnedBytes);
   }
 
-  /** Device memory did not suffice, and was asked for again. */
+  /** Device memory did not suffice, and the request was retried. */
   default void retried() {
     heard(Measure.RETRIES, 1);
   }
 
-  /** Device memory did not suffice, and the batch goes in smaller pieces. */
+  /** Device memory did not suffice, and the batch is processed in smaller pieces. */
   default void split() {
     heard(Measure.SPLITS, 1);
   }

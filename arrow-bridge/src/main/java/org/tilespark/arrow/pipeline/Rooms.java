@@ -3,19 +3,20 @@ package org.tilespark.arrow.pipeline;
 import java.util.List;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Memory of the caller's for results, in place of buffers of a pipeline's. */
+/** Supplies memory of the caller for results, in place of the pipeline's own buffers. */
 @FunctionalInterface
 public interface Rooms {
   /** All results go into buffers. */
   Rooms NONE = result -> List.of();
 
   /**
-   * Room for the planes of a result, which is about to be made; called once for each result, in
-   * their order, on the pipeline's thread. It must stay until the result is taken or the pipeline
-   * closed. A device writes to pinned room itself.
+   * Destination memory for the planes of the next result; called once for each result, in order, on
+   * the pipeline's thread. The memory must stay valid until the result is taken or the pipeline
+   * closed. A device writes directly to pinned memory.
    *
-   * @param result its number, from 0
-   * @return memory outside the heap of exactly the planes' bytes; empty for buffers
+   * @param result number of the result, from 0
+   * @return memory outside the heap of exactly the planes' bytes; empty to use the pipeline's
+   *     buffers
    */
   List<HostMemory> of(int result);
 }

@@ -5,8 +5,7 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * Resources that a task or an object opens and must close: they are closed in reverse order, and
- * all of them, whatever one of them throws. For one thread at a time.
+ * Owns resources that a task or an object opens: it closes all of them in reverse order, even if one of them throws. For one thread at a time.
  *
  * <pre>{@code
  * static Lane open(CudaDevice device) {
@@ -23,10 +22,10 @@ public final class TaskScope implements AutoCloseable {
   /**
    * Opens an object that consists of several resources.
    *
-   * @param opening opens them, gives each to the scope, and returns the object, which closes the
-   *     scope in its own {@code close}
-   * @throws RuntimeException or Error: what {@code opening} throws, after what it had opened is
-   *     closed; failures of closing are suppressed in it
+   * @param opening opens the resources, gives each to the scope, and returns the object, whose
+   *     {@code close} must close the scope
+   * @throws RuntimeException or Error: the exception of {@code opening}, after the opened resources
+   *     are closed; failures of closing are suppressed in it
    */
   public static <T> T opening(Function<TaskScope, T> opening) {
     TaskScope scope = new TaskScope();
@@ -42,23 +41,23 @@ public final class TaskScope implements AutoCloseable {
     }
   }
 
-  /** Takes a resource, which is closed before those that were taken until now. */
+  /** Takes a resource, which will be closed before all resources taken earlier. */
   public <T extends AutoCloseable> T own(T resource) {
     owned.add(0, resource);
     return resource;
   }
 
-  /** Takes a resource, which is closed right after another one that uses it. */
+  /** Takes a resource, which will be closed right after another one that uses it. */
   public <T extends AutoCloseable> T ownUsedBy(AutoCloseable user, T resource) {
     owned.add(owned.indexOf(user) + 1, resource);
     return resource;
   }
 
   /**
-   * Closes all. May be called again: closes what was taken since then.
+   * Closes all resources. May be called again to close resources taken since then.
    *
    * @throws RuntimeException or Error: the first failure, with the others suppressed; a checked
-   *     exception comes as the cause of an {@link IllegalStateException}
+   *     exception is thrown as the cause of an {@link IllegalStateException}
    */
   @Override
   public void close() {

@@ -1,2 +1,5 @@
-/** Parts that all pipelines share: listeners, device time, the turn of a task, closing. */
+/**
+ * Classes that all pipelines share: listeners, clocks of device time, a task's use of a device,
+ * closing of resources.
+ */
 package org.tilespark.arrow.pipeline;

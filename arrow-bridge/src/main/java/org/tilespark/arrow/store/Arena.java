@@ -7,13 +7,13 @@ import org.tilespark.arrow.memory.OutOfHostMemoryException;
 import org.tilespark.kernels.memory.SlabAllocator;
 
 /**
- * Memory for many ranges that are freed together. It is taken in extents, each of an eighth of what
- * is there already, so that at most about a ninth of the memory is unused and the count of requests
- * grows with the logarithm of the size. An extent has room for a whole count of ranges like the one
- * it was taken for, since as a rule all are of one size. For one thread at a time.
+ * Memory for many ranges that are freed together. It is allocated in extents, each an eighth of the
+ * memory so far, so that at most about a ninth is unused and the number of extents grows with the
+ * logarithm of the size. The size of an extent is a multiple of the range it was allocated for,
+ * since ranges usually have the same size. For one thread at a time.
  */
 public final class Arena implements AutoCloseable {
-  /** An extent for ranges that are smaller is at most this large. */
+  /** Most bytes of an extent, unless a single range needs more. */
   static final long MOST_BYTES = 8 << 20;
 
   private static final long LEAST_BYTES = 16 << 10;
@@ -26,7 +26,7 @@ public final class Arena implements AutoCloseable {
   private final StoreBudget budget;
   private final List<HostMemorySource.Allocation> extents = new ArrayList<>();
   private long heldBytes;
-  private long next; // where the next range may begin, in the last extent
+  private long next; // where the next range begins in the last extent
   private long end; // of the last extent
 
   /** No memory yet; borrows source and budget. */
@@ -37,7 +37,7 @@ public final class Arena implements AutoCloseable {
 
   /**
    * The address of {@code bytes} bytes, which begin at a multiple of 8; 0 if the budget or the
-   * machine has not as many. Valid until this is closed.
+   * machine has too few. Valid until this is closed.
    */
   public long allocate(long bytes) {
     long rounded = Math.addExact(bytes, ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
@@ -87,15 +87,15 @@ public final class Arena implements AutoCloseable {
     return extents.isEmpty() ? 0 : extents.get(0).address();
   }
 
-  /** True if a device can copy from all of it directly. */
+  /** True if a device can copy directly from all of the memory. */
   boolean isPinned() {
     return extents.stream().allMatch(HostMemorySource.Allocation::isPinned);
   }
 
-  /** Frees all of it. Afterwards it is empty, and may be used again. */
+  /** Frees all memory. Afterwards the arena is empty and may be used again. */
   @Override
   public void close() {
-    budget.giveBack(heldBytes); // first: what the budget does not use, the pool may keep
+    budget.giveBack(heldBytes); // first, since the pool may keep as much as the budget has unused
     heldBytes = 0;
     extents.forEach(HostMemorySource.Allocation::free);
     extents.clear();

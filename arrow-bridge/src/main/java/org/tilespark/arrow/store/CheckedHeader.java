@@ -4,15 +4,14 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * 16 bytes before bytes that leave memory: how many there are, a checksum, and a checksum of both,
- * so that a length is used only if it is the one that was written. Little-endian:
+ * A header of 16 bytes before data in a file or on the network: the data's length, a checksum, and a checksum of both, so that a corrupt length is never used. Little-endian:
  *
  * <pre>
  *   | bytes: 8 | checksum: 4 | CRC32C of the 12 bytes before: 4 |
  * </pre>
  *
- * @param bytes bytes that a reader has to expect
- * @param checksum checksum of the bytes that follow, or of those it belongs to
+ * @param bytes length of the data
+ * @param checksum checksum of the data, or an identification of it
  */
 public record CheckedHeader(long bytes, int checksum) {
   /** Bytes of an encoded header. */
@@ -30,7 +29,7 @@ public record CheckedHeader(long bytes, int checksum) {
   /**
    * Reads a header.
    *
-   * @param encoded its {@link #BYTES} bytes
+   * @param encoded the header's {@link #BYTES} bytes
    * @param mostBytes most bytes that a valid header can state
    * @throws CorruptDataException if its checksum is wrong, or its length negative or beyond {@code
    *     mostBytes}

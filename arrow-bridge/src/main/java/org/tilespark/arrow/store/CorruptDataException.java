@@ -2,7 +2,7 @@ package org.tilespark.arrow.store;
 
 import java.io.IOException;
 
-/** Bytes that came back from a file or the network are not those that were written. */
+/** Thrown if bytes read from a file or the network are not those that were written. */
 public final class CorruptDataException extends IOException {
   private static final long serialVersionUID = 1;
 

@@ -5,7 +5,9 @@ import org.tilespark.arrow.store.MapOutput.RangeSink;
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
-/** CRC32C of memory outside the heap, and of two neighbours whose checksums are known. */
+/**
+ * Computes CRC32C of memory outside the heap, and combines the checksums of two adjacent ranges.
+ */
 public final class Crc32c implements RangeSink<RuntimeException> {
   /** The polynomial of CRC32C, bits reversed: bit 31 is the coefficient of x^0. */
   private static final int POLYNOMIAL = 0x82F63B78;
@@ -66,8 +68,9 @@ public final class Crc32c implements RangeSink<RuntimeException> {
   }
 
   /**
-   * The checksum of bytes A followed by bytes B. The checksum of A followed by as many zeros is
-   * A's, multiplied by x^(8 bytes of B) modulo the polynomial (Mark Adler's crc32_combine of zlib).
+   * The checksum of bytes A followed by bytes B. The checksum of A followed by {@code bytes} zeros
+   * is A's checksum times x^(8 {@code bytes}) modulo the polynomial (Mark Adler's crc32_combine of
+   * zlib).
    *
    * @param a checksum of A; 0 if A is empty
    * @param b checksum of B

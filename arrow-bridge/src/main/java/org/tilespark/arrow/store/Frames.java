@@ -6,9 +6,9 @@ import org.tilespark.arrow.store.MapOutput.PartitionSink;
 import org.tilespark.arrow.store.MapOutput.RangeSink;
 
 /**
- * The images of one partition in memory, in the frames in which they leave it. A frame's checksum
- * is computed when it is first asked for, which is right before its bytes are given: they are read
- * from memory once. For several threads; valid while the memory of the images is.
+ * The row images of one partition in memory, divided into the frames in which they are written. A
+ * frame's checksum is computed at its first request, right before the frame's bytes are written, so
+ * that they are read from memory once. Thread-safe; valid as long as the images' memory.
  */
 final class Frames {
   /** Usual bytes of a frame; it ends with the image that reaches them. */
@@ -20,7 +20,7 @@ final class Frames {
     final int first;
     final int end; // exclusive
     final long bytes;
-    private CheckedHeader header; // null until it is asked for; two threads may compute the same
+    private CheckedHeader header; // null until it is requested; two threads may compute the same checksum
 
     Frame(int first, int end, long bytes) {
       this.first = first;
@@ -43,7 +43,7 @@ final class Frames {
   private final long[] images; // addresses; further elements are unused
   private final List<Frame> frames = new ArrayList<>();
 
-  /** Frames of the first {@code count} images, whose addresses it borrows. */
+  /** Frames of the first {@code count} images; borrows the array of addresses. */
   Frames(long[] images, int count) {
     this.images = images;
     for (int first = 0; first < count; ) {
@@ -78,7 +78,7 @@ final class Frames {
     return sum;
   }
 
-  /** CRC32C of bytes with the checksum {@code before}, then a frame. */
+  /** CRC32C of bytes with the checksum {@code before} followed by a frame. */
   static int checksum(int before, CheckedHeader frame) {
     byte[] header = frame.encoded();
     int withHeader = Crc32c.combine(before, Crc32c.of(header, 0, header.length), header.length);

@@ -6,7 +6,7 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Memory outside the heap for the {@link RowImage}s of one cached partition. One thread fills it,
- * then several may read. It is freed when its maker and all who retained it have released it.
+ * then several may read. It is freed when its creator and all other users have released it.
  */
 public final class ImageMemory {
   private final Arena arena;
@@ -38,22 +38,25 @@ public final class ImageMemory {
     return arena.heldBytes();
   }
 
-  /** The address of its first byte; 0 if it holds none. */
+  /** The address of the first byte; 0 if the memory is empty. */
   public long address() {
     return arena.address();
   }
 
-  /** True if a device can copy from all of it directly. Asked once it is filled. */
+  /** True if a device can copy directly from all of the memory. Called after it is filled. */
   public boolean isPinned() {
     return arena.isPinned();
   }
 
-  /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
+  /** Adds a user of the memory, who must {@link #release} it; false if it has been freed. */
   public boolean retain() {
     return uses.retain();
   }
 
-  /** A use of it that the result ends. Its maker has not released it. */
+  /**
+   * Adds a use of the memory; running the result ends that use. The creator must not have released
+   * it.
+   */
   public Runnable held() {
     if (!retain()) {
       throw new IllegalStateException("The memory of images has been freed");

@@ -18,21 +18,21 @@ import org.tilespark.kernels.memory.HostMemory;
  * heap. One thread writes; once it is committed ({@link StoredOutputs}), several may read. It is
  * freed when its owner and all readers have released it.
  *
- * <p>In a file and on the wire a partition is a {@link CheckedHeader}, which states its bytes and
- * the checksum of its place ({@link #place}), and frames: each is a {@link CheckedHeader} with the
- * bytes and the CRC32C of the images that follow, about 1 MiB. A partition without rows has no
- * bytes at all. Readers within the process read images in memory, and no checksum is computed for
- * them; {@link PartitionFrames} reads what came back.
+ * <p>In a file and on the network a partition begins with a {@link CheckedHeader}, which states its
+ * length and identifies the partition ({@link Id#place}). Frames of about 1 MiB follow: each is a
+ * {@link CheckedHeader} with the length and the CRC32C of its images, then the images. A partition
+ * without rows has no bytes at all. Readers in the same process read images in memory without
+ * checksums; {@link PartitionFrames} reads the bytes of a file or the network.
  *
- * <p>Rows that find no room in memory go to a file of the writer's, run by run; the output is then
- * written to its final file when it is committed, and is never in memory as a whole.
+ * <p>Rows for which memory has no room are written to a temporary file, run by run; such an output
+ * is written to its final file when it is committed, and is never completely in memory.
  */
 public final class MapOutput {
   private static final int FIRST_ROWS = 8;
 
   /** The output of attempt {@code map} in the shuffle {@code shuffle}. */
   public record Id(int shuffle, long map) {
-    /** The checksum by which readers know that bytes are those of {@code partition}. */
+    /** A checksum that identifies {@code partition} of this output to readers. */
     public int place(int partition) {
       return Crc32c.of(
           ByteBuffer.allocate(Integer.BYTES + Long.BYTES + Integer.BYTES)
@@ -46,7 +46,10 @@ public final class MapOutput {
     }
   }
 
-  /** Opens the file for rows that find no room; called at most once. Closing it deletes it. */
+  /**
+   * Opens the file for rows for which memory has no room; called at most once. Closing it deletes
+   * it.
+   */
   public interface Overflow {
     FileChannel open() throws IOException;
   }
@@ -57,7 +60,7 @@ public final class MapOutput {
   private final long[][] images; // of each partition: the addresses of its images, in memory
   private final int[] counts; // of each partition: used elements of images[p]
   private final long[] wireBytes; // of each partition
-  private final long[] frameBytes; // of each partition: of the last frame in memory, so far
+  private final long[] frameBytes; // of each partition: bytes of the last frame in memory, so far
   private final AtomicReferenceArray<Frames> frames; // of each partition in memory, once it left
   private final Uses uses;
   private OverflowRuns runs; // null while all rows are in memory
@@ -89,8 +92,8 @@ public final class MapOutput {
   }
 
   /**
-   * Room in memory for a row, which the caller fills and {@link #place}s; several rows may be made
-   * at a time. Room that is not placed stays empty.
+   * Room in memory for a row, which the caller fills and then {@link #place}s; several rooms may be
+   * open at a time. A room that is not placed stays unused.
    *
    * @return the address of the row's first byte, or 0 if there is no room: then {@link #append}
    *     writes it to a file
@@ -107,9 +110,9 @@ public final class MapOutput {
   }
 
   /**
-   * Takes the row in a room.
+   * Takes the row that was written to a room.
    *
-   * @return false if {@code address} is not that of a room whose row has not been taken
+   * @return false if {@code address} is not that of an open room
    */
   public boolean place(int partition, long address) {
     if (!rooms.remove(address)) {
@@ -134,8 +137,8 @@ public final class MapOutput {
   }
 
   /**
-   * Copies a row: into memory, or to the file together with all rows in memory, unless rows are
-   * being made there.
+   * Copies a row into memory, or, if there is no room, to the file. All rows in memory then go to
+   * the file too, unless a room is open.
    *
    * @throws IOException if there is neither memory nor disk for it
    */
@@ -169,7 +172,7 @@ public final class MapOutput {
     return runs;
   }
 
-  /** Writes the rows in memory to the file, and frees them. */
+  /** Writes the rows in memory to the file as a run, and frees them. */
   private void toRun() throws IOException {
     if (arena.heldBytes() == 0) {
       return;
@@ -199,7 +202,7 @@ public final class MapOutput {
     return rows;
   }
 
-  /** Bytes of a partition on the wire and in a file; 0 if it has no rows. */
+  /** Bytes of a partition on the network and in a file; 0 if it has no rows. */
   public long wireBytes(int partition) {
     return wireBytes[partition];
   }
@@ -214,14 +217,14 @@ public final class MapOutput {
     return counts[partition];
   }
 
-  /** The address of an image in memory: of its header. */
+  /** The address of the header of an image in memory. */
   public long image(int partition, int i) {
     return images[partition][i];
   }
 
   /** Takes ranges of memory. */
   public interface RangeSink<E extends Exception> {
-    /** {@code bytes} bytes at {@code address}, which are valid while the output is. */
+    /** Takes {@code bytes} bytes at {@code address}, which are valid as long as the output. */
     void accept(long address, int bytes) throws E;
   }
 
@@ -232,8 +235,8 @@ public final class MapOutput {
   }
 
   /**
-   * The bytes of a partition on the wire, in their order; consecutive images come together, up to 1
-   * GiB. Checksums are computed the first time.
+   * Gives the bytes of a partition in the form for the network, in order; consecutive images are
+   * given together, up to 1 GiB. Checksums are computed the first time.
    *
    * @throws IllegalStateException if some rows are not in memory
    */
@@ -271,7 +274,7 @@ public final class MapOutput {
     }
   }
 
-  /** CRC32C of a partition as files have it; 0 if it has no rows. Reads no byte twice. */
+  /** CRC32C of a partition in its file form; 0 if it has no rows. Reads no byte twice. */
   public int checksum(int partition) {
     if (wireBytes[partition] == 0) {
       return 0;
@@ -305,12 +308,15 @@ public final class MapOutput {
     }
   }
 
-  /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
+  /** Adds a user of the output, who must {@link #release} it; false if it has been freed. */
   public boolean retain() {
     return uses.retain();
   }
 
-  /** A use of it that the result ends. Its maker has not released it. */
+  /**
+   * Adds a use of the output; running the result ends that use. The creator must not have released
+   * it.
+   */
   public Runnable held() {
     if (!retain()) {
       throw new IllegalStateException("Output " + id + " has been freed");
@@ -324,7 +330,7 @@ public final class MapOutput {
   }
 
   /**
-   * Ends one use; the last one frees it.
+   * Ends one use; the last one frees the output.
    *
    * @return true if it was the last one
    */

@@ -10,7 +10,7 @@ import java.util.List;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** The rows of one output that found no room in memory: runs of whole frames in a file. */
+/** The rows of one output for which memory had no room: runs of whole frames in a file. */
 final class OverflowRuns implements AutoCloseable {
   private static final int PIECE_BYTES = 1 << 20;
 

@@ -6,9 +6,9 @@ import java.io.IOException;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The images of a partition that came back, as {@link MapOutput} gave it away: a frame's checksum
- * is verified before the first image of it is given, and each image's header before it is given.
- * For one thread.
+ * Reads the row images of a partition from the bytes that {@link MapOutput} wrote. It verifies a
+ * frame's checksum before the frame's first image is given, and each image's header before that
+ * image. For one thread.
  */
 public final class PartitionFrames {
   /** Gives the bytes that follow the partition's header. */
@@ -16,8 +16,8 @@ public final class PartitionFrames {
     /**
      * The next bytes, valid until more are read.
      *
-     * @param bytes no more than there are
-     * @param sum to which they are added, while the processor has them at hand
+     * @param number of bytes, no more than are left
+     * @param sum checksum to which they are added while they are in the CPU's cache
      */
     HostMemory read(long bytes, Crc32c sum) throws IOException;
 
@@ -42,7 +42,10 @@ public final class PartitionFrames {
     }
   }
 
-  /** One frame of a stream on the heap; for one stream after the other. */
+  /**
+   * Reads a stream frame by frame into an array on the heap, which may be reused for another
+   * stream.
+   */
   public static final class Buffer {
     private static final int PIECE_BYTES = 1 << 16; // stays in the processor's cache
 
@@ -78,7 +81,7 @@ public final class PartitionFrames {
   }
 
   /**
-   * Goes to the next image.
+   * Moves to the next image.
    *
    * @return false if there is none
    * @throws CorruptDataException if the bytes are not those that were written

@@ -6,7 +6,7 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * The form of a row in memory, on the wire and in files: 8 bytes with its length and its count of
- * fields, then its own bytes, whose length is a multiple of 8.
+ * fields, then the row's bytes, whose length is a multiple of 8.
  *
  * <pre>
  *   | fields: 24 bits | bytes: 40 bits | bytes of the row ... |
@@ -38,10 +38,10 @@ public final class RowImage {
   }
 
   /**
-   * Checks the header of an image that came back from a file or the network.
+   * Checks the header of an image that was read from a file or the network.
    *
-   * @param room bytes from the header on to the end of what came back
-   * @throws CorruptDataException if no image of a row begins so
+   * @param room bytes that were read, from the header on
+   * @throws CorruptDataException if no image can have this header
    */
   public static void check(long header, long room) throws CorruptDataException {
     long bytes = header & (1L << LENGTH_BITS) - 1;
@@ -58,7 +58,10 @@ public final class RowImage {
     }
   }
 
-  /** Bytes of a row whose fields are all null or of fixed width: bits of nulls, then 8 a field. */
+  /**
+   * Bytes of a row whose fields are all null or of fixed width: null bits, then 8 bytes for each
+   * field.
+   */
   private static long leastBytes(int fields) {
     return 8L * ((fields + 63) / 64 + fields);
   }

@@ -1,14 +1,13 @@
 package org.tilespark.arrow.store;
 
 /**
- * Bytes of host memory that the stores of one executor may hold together. What would exceed them is
- * refused, after the stores were asked to evict something. Thread-safe; its lock is held for
- * figures only.
+ * Bytes of host memory that the stores of one executor may hold together. A request beyond the
+ * limit first makes the stores evict, and is refused if that does not help. Thread-safe; its lock
+ * guards only figures.
  */
 public final class StoreBudget {
   private final long limitBytes;
-  private final StoreBudget whole; // what this is a part of; null if it is none
-  // Guarded by this.
+  private final StoreBudget whole; // the budget that this is a part of; null if none. Below: guarded by this.
   private long usedBytes;
   private long peakBytes;
   private volatile Evictor evictor = missing -> false;
@@ -16,16 +15,16 @@ public final class StoreBudget {
   /** Frees memory of a store, for example by writing it to a file. */
   public interface Evictor {
     /**
-     * Frees at least {@code missing} bytes, or what there is.
+     * Evicts at least {@code missing} bytes, or as much as possible.
      *
-     * @return false if nothing was evicted. Evicted memory may be in use still, and comes back
+     * @return false if nothing was evicted. Evicted memory may still be in use, and is then freed
      *     later
      */
     boolean evict(long missing);
   }
 
   /**
-   * A budget of which nothing is used.
+   * A budget, initially unused.
    *
    * @param limitBytes 0 refuses every request
    * @throws IllegalArgumentException if it is negative
@@ -43,8 +42,8 @@ public final class StoreBudget {
   }
 
   /**
-   * A part of this budget for one kind of store. What is taken from the part is taken from the
-   * whole, which may evict others for it.
+   * A part of this budget for one kind of store. Bytes taken from the part are also taken from the
+   * whole, which may evict other stores for them.
    *
    * @param mostBytes most bytes that the part may hold
    */
@@ -57,7 +56,7 @@ public final class StoreBudget {
     evictor = newEvictor;
   }
 
-  /** Takes {@code bytes} bytes; false if there are not as many, also after an eviction. */
+  /** Takes {@code bytes} bytes; false if they are not available even after an eviction. */
   public boolean take(long bytes) {
     if (!takeOwn(bytes)) {
       return false;
@@ -94,9 +93,9 @@ public final class StoreBudget {
   }
 
   /**
-   * Counts bytes that are there already, beyond those that were taken for them by an estimate.
+   * Corrects an estimate for which bytes were taken.
    *
-   * @param more than the estimate; negative if they are fewer
+   * @param more bytes beyond the estimate; negative if there are fewer
    */
   public void settle(long more) {
     synchronized (this) {
@@ -130,7 +129,7 @@ public final class StoreBudget {
     return usedBytes;
   }
 
-  /** Bytes that were in use once and are not now: a pool may keep as many for the next use. */
+  /** Bytes that were in use earlier and are not now: a pool may keep this many for reuse. */
   public synchronized long spareBytes() {
     return Math.max(0, Math.min(peakBytes, limitBytes) - usedBytes);
   }

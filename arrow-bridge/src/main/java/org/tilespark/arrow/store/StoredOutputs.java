@@ -17,7 +17,7 @@ import org.tilespark.arrow.store.MapOutput.Id;
 
 /**
  * The committed outputs of map tasks in this process. They stay in memory as long as the {@link
- * StoreBudget} has room; then those that were not read for longest go to files. Thread-safe.
+ * StoreBudget} has room; then the least recently read ones are written to files. Thread-safe.
  */
 public final class StoredOutputs implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StoredOutputs.class);
@@ -25,37 +25,37 @@ public final class StoredOutputs implements AutoCloseable {
   /** Files of the outputs that are not in memory. */
   public interface Files {
     /**
-     * Makes the files of an output and commits them: from then on it can be read from there.
+     * Writes the files of an output and commits them: from then on it can be read from there.
      *
-     * @throws IOException if the disk fails or is full; nothing is left then
+     * @throws IOException if the disk fails or is full; then no file is left
      */
     void write(MapOutput output) throws IOException;
 
-    /** Deletes the files of an output that nobody wants any more. */
+    /** Deletes the files of an output that is no longer needed. */
     void delete(Id id);
   }
 
   private final Files files;
   private final AtomicLong spilledBytes = new AtomicLong();
-  // Guarded by this: the output that was not used for longest comes first.
+  // Guarded by this. The least recently used output comes first.
   private final LinkedHashMap<Id, MapOutput> outputs = new LinkedHashMap<>(16, 0.75f, true);
   private long committed; // to memory
   private final Map<Id, Long> spilling = new HashMap<>(); // being written to files: their bytes
   private long spills; // that have ended
   private boolean closed;
 
-  /** No outputs yet; {@code budget} asks this store to evict. */
+  /** A store without outputs; {@code budget} will ask it to evict. */
   public StoredOutputs(StoreBudget budget, Files files) {
     this.files = files;
     budget.evictsWith(this::evict);
   }
 
   /**
-   * Takes a complete output, which others can find from now on.
+   * Takes a complete output, which readers can find from now on.
    *
    * @return true if it is in memory, false if in files
-   * @throws IOException if it had to be written to files, and could not be; it is released
-   * @throws IllegalStateException if this is closed; it is released
+   * @throws IOException if it had to be written to files and that failed; the output is released
+   * @throws IllegalStateException if this store is closed; the output is released
    */
   public boolean commit(MapOutput output) throws IOException {
     if (output.isInMemory()) {
@@ -90,7 +90,7 @@ public final class StoredOutputs implements AutoCloseable {
     return false;
   }
 
-  /** An output in memory, which the caller releases; empty if it is in files, or gone. */
+  /** An output in memory, which the caller releases; empty if it is in files or was removed. */
   public Optional<MapOutput> find(Id id) {
     MapOutput output;
     synchronized (this) {
@@ -100,7 +100,7 @@ public final class StoredOutputs implements AutoCloseable {
   }
 
   /**
-   * Writes all outputs to files, and lets their memory go.
+   * Writes all outputs to files, and frees their memory.
    *
    * @throws IOException if one could not be written; it and the following ones stay in memory
    */
@@ -113,9 +113,9 @@ public final class StoredOutputs implements AutoCloseable {
   }
 
   /**
-   * Frees memory of outputs by writing them to files, those first that were not read for longest.
-   * Outputs that a reader holds stay: writing them would free nothing now. Where others write
-   * enough already, it waits for one of them instead.
+   * Frees memory of outputs by writing them to files, the least recently read ones first. Outputs
+   * that a reader holds stay in memory: writing them would not free it now. If other threads
+   * already write enough, it waits for one of them instead.
    *
    * @return false if nothing was freed
    */
@@ -141,7 +141,7 @@ public final class StoredOutputs implements AutoCloseable {
     return freed > 0;
   }
 
-  /** Waits until one spill has ended, if those under way will free {@code missing} bytes. */
+  /** Waits until one spill has ended, if the spills in progress will free {@code missing} bytes. */
   private synchronized boolean awaitsSpill(long missing) {
     if (spilling.values().stream().mapToLong(Long::longValue).sum() < missing) {
       return false;
@@ -165,7 +165,7 @@ public final class StoredOutputs implements AutoCloseable {
     UNREAD
   }
 
-  /** The output that was not read for longest and that nobody writes yet, retained. */
+  /** The least recently read output that no thread is writing yet, retained. */
   private synchronized Optional<MapOutput> takeOldest(Victims which) {
     for (MapOutput output : outputs.values()) {
       if (!spilling.containsKey(output.id())
@@ -179,7 +179,8 @@ public final class StoredOutputs implements AutoCloseable {
   }
 
   /**
-   * Ends what {@link #takeOldest} began. The output can be found until its files are there.
+   * Writes the output that {@link #takeOldest} gave. It can be found in memory until its files
+   * exist.
    *
    * @return true if its memory was freed
    */
@@ -210,12 +211,12 @@ public final class StoredOutputs implements AutoCloseable {
     return freed;
   }
 
-  /** Releases outputs; readers that hold one go on. Files are not its business. */
+  /** Releases outputs in memory; readers that hold one may continue. Files are not deleted. */
   public void remove(Predicate<Id> which) {
     release(which);
   }
 
-  /** Releases all outputs, and takes none into memory from now on. May be called twice. */
+  /** Releases all outputs, and keeps none in memory from now on. May be called twice. */
   @Override
   public void close() {
     synchronized (this) {

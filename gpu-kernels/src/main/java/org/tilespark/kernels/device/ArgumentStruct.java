@@ -9,8 +9,8 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import sun.misc.Unsafe;
 
 /**
- * The argument struct of one launch, laid out once: tensor maps, pointers, words. All that is left
- * is where the sides begin. Safe for several threads.
+ * The argument struct of one launch, laid out once: tensor maps, pointers, words. Only the
+ * addresses of the operands are added for each launch. Safe for several threads.
  */
 final class ArgumentStruct {
   private static final Unsafe UNSAFE = HostMemory.unsafe();

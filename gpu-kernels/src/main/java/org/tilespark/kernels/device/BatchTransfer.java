@@ -21,7 +21,7 @@ record BatchTransfer(RowTransfer rows, long count, long strideBytes) {
    * @param strideBytes from one matrix to the next; 0 if all are the same one
    */
   static BatchTransfer of(long rows, long rowBytes, long pitchBytes, long count, long strideBytes) {
-    // Whole rows that go on evenly are those of one matrix.
+    // Matrices that follow each other at the pitch of their rows are one matrix of more rows.
     boolean oneMatrix = strideBytes == 0 || strideBytes == rows * pitchBytes;
     return oneMatrix
         ? new BatchTransfer(

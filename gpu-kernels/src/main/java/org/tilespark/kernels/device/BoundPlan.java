@@ -7,11 +7,14 @@ import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyStep;
 
 /**
- * A plan on one device: its steps are bound at first use and kept, for each way in which A and B
- * may begin. Safe for several threads.
+ * A plan on one device: its steps are bound at first use and kept, for each alignment of A and B.
+ * Safe for several threads.
  */
 final class BoundPlan {
-  /** Making and binding a step takes about as long as queueing it; more would hold memory. */
+  /**
+   * Most steps that are kept. Binding a step takes about as long as queueing it, and kept steps
+   * hold memory.
+   */
   static final int MOST_KEPT_STEPS = 64;
 
   /** Alignment of the copy engine's matrices. */
@@ -27,8 +30,8 @@ final class BoundPlan {
   }
 
   /**
-   * The steps for operands at these device addresses, and for all that are as even; two threads may
-   * get others that do the same.
+   * The steps for operands at these device addresses, and for all operands of the same alignment;
+   * two threads may get different, equivalent objects.
    */
   BoundSteps steps(long a, long b) {
     boolean evenA = isEven(a);

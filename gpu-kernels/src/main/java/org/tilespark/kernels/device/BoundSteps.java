@@ -8,8 +8,9 @@ import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.multiply.MultiplyStep;
 
 /**
- * Steps of a multiply on one device, ready but for where the sides begin: kernels are found and
- * structs laid out once, and queueing them makes next to no garbage. Safe for several threads.
+ * Steps of a multiply on one device, complete except for the addresses of the operands: kernels are
+ * found and structs laid out once, and queueing them makes next to no garbage. Safe for several
+ * threads.
  */
 final class BoundSteps {
   private final CudaDevice device;
@@ -38,7 +39,7 @@ final class BoundSteps {
   }
 
   /**
-   * Queues all steps in order: nothing else comes between on this stream. The context must be
+   * Queues all steps in order: no other work comes between them on this stream. The context must be
    * current.
    *
    * @param sides offsets as {@link ArgumentStruct#sides} gives them

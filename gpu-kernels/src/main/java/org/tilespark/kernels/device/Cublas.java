@@ -22,15 +22,15 @@ import org.tilespark.layout.ElementType;
 
 /**
  * cuBLAS on one device, which is borrowed. Its handles are not thread-safe and are kept in a pool:
- * one is taken for the length of a call, which only queues work. Safe for several threads.
+ * a call takes one for as long as it queues work. Safe for several threads.
  *
  * <p>The order of its sums depends on the problem alone: atomics stay off, as is the default, and
- * the workspace is given by each call, as NVIDIA asks for where several streams are used. FULL
- * precision uses the default math mode, which has no tf32 and no emulation unless the environment
- * asks cuBLAS for them: {@link CublasEnvironment}, which is logged once per process.
+ * each call passes its workspace, as NVIDIA requires where several streams are used. FULL precision
+ * uses the default math mode, which has no tf32 and no emulation unless the environment asks cuBLAS
+ * for them: {@link CublasEnvironment}, whose warning is logged once per process.
  */
 final class Cublas implements AutoCloseable {
-  /** Most handles kept for reuse: as many tasks may well queue work at one moment. */
+  /** Most handles kept for reuse: about the number of tasks that queue work at one moment. */
   private static final int MOST_IDLE_HANDLES = 16;
 
   /**
@@ -162,7 +162,9 @@ final class Cublas implements AutoCloseable {
     }
   }
 
-  /** Sets the stream and then the workspace, which setting the stream takes away. */
+  /**
+   * Sets the stream and then the workspace, in this order: setting the stream resets the workspace.
+   */
   private void begin(Handle handle, CudaStream stream, long scratch, long bytes) {
     check(
         stream.callByAddress(address -> LibCublas.cublasSetStream_v2(handle.library(), address)),

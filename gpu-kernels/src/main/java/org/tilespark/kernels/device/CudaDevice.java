@@ -39,7 +39,7 @@ public final class CudaDevice implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(CudaDevice.class);
 
-  /** Two for each task that an executor may well run at once. */
+  /** Two streams for each task that a large executor runs at once. */
   private static final int MOST_IDLE_STREAMS = 64;
 
   private static final int MOST_IDLE_EVENTS = 1024;
@@ -212,13 +212,13 @@ public final class CudaDevice implements AutoCloseable {
     return memory.liveDeviceBytes();
   }
 
-  /** Bytes of pinned host memory that are not freed, those that pools keep included. */
+  /** Bytes of pinned host memory that are not freed, including those that pools keep. */
   public long livePinnedBytes() {
     return memory.livePinnedBytes();
   }
 
   /**
-   * Objects that were given out and are not closed: the number of each class, by its simple name.
+   * Objects of this device that are not closed yet: the number of each class, by its simple name.
    */
   public Map<String, Integer> liveObjects() {
     Map<String, Integer> counts = new TreeMap<>();
@@ -251,7 +251,7 @@ public final class CudaDevice implements AutoCloseable {
   }
 
   /**
-   * Destroys the context; may be called twice. What was not closed before is named in the log and
+   * Destroys the context; may be called twice. Objects that are still open are named in the log and
    * closed.
    */
   @Override
@@ -275,7 +275,7 @@ public final class CudaDevice implements AutoCloseable {
       kernels.unload();
       trim();
     } catch (RuntimeException e) {
-      // After a sticky fault nothing works any more; letting go still must.
+      // After a sticky fault every call fails, but the device must still be closed.
       LOG.warn("Closing {}: {}", where(), e.getMessage());
     }
     closed = true;
@@ -330,7 +330,7 @@ public final class CudaDevice implements AutoCloseable {
     return maxPitchBytes;
   }
 
-  /** Called by each object that this device owns when it is made, and by {@link #forget}. */
+  /** Called by each object of this device when it is made; the counterpart of {@link #forget}. */
   void register(Owned owned) {
     live.add(owned);
   }

@@ -6,8 +6,8 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
 /**
- * A mark in a stream's queue, made by {@link CudaStream#record}. Safe for several threads. Closing
- * it while streams wait for it is allowed.
+ * A mark in a stream's queue, made by {@link CudaStream#record}. Safe for several threads. It may
+ * be closed while streams wait for it.
  */
 public final class CudaEvent extends Owned implements UploadTurns.Mark {
   private final CUevent handle;
@@ -68,7 +68,8 @@ public final class CudaEvent extends Owned implements UploadTurns.Mark {
 
   @Override
   void release() {
-    // A stream that waits for it has taken note of the mark, so the next may be recorded over it.
+    // Streams that wait for the event refer to its last record, so the handle may be recorded
+    // again.
     if (!device.idleEvents().offer(handle)) {
       device.enter();
       device.check(JCudaDriver.cuEventDestroy(handle), "cuEventDestroy", "");

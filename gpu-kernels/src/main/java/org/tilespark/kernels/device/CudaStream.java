@@ -15,10 +15,10 @@ import org.tilespark.kernels.device.driver.StreamHandle;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * A queue of device work; what is put in runs in order, after the call returned. Closing waits for
- * the work, so memory may be freed after it.
+ * A queue of device work; queued work runs in order, after the call that queued it has returned.
+ * Closing waits for the work, so memory may be freed after it.
  *
- * <p>Safe for several threads, though the order of their work is then theirs to arrange.
+ * <p>Safe for several threads, but they must arrange the order of their work among themselves.
  */
 public final class CudaStream extends Owned {
   /** Result of {@link #callIfOpen} for a closed stream; no CUDA code is negative. */

@@ -17,10 +17,10 @@ import org.tilespark.layout.ElementType;
 /**
  * cuFFT on one device, which is borrowed. Safe for several threads.
  *
- * <p>A plan is made once for a problem and kept, the {@value #MOST_PLANS} used last. It has no
- * memory of its own but tables: the work area is given by each call, from memory that the caller
- * answers for. One thread at a time uses a plan, for as long as it takes to queue a transform;
- * transforms of one plan may then run on several streams at once.
+ * <p>A plan is made once for a problem; the {@value #MOST_PLANS} plans used last are kept. A plan
+ * owns only tables: each call passes the work area, in memory of the caller. One thread at a time
+ * uses a plan, for as long as it takes to queue a transform; transforms of one plan may then run on
+ * several streams at once.
  */
 final class Cufft implements AutoCloseable {
   /** The call that refuses what cuFFT cannot do. */
@@ -76,7 +76,7 @@ final class Cufft implements AutoCloseable {
    *
    * @param in device address of the array that is read
    * @param out device address of the array that is written; {@code in} if both sides are complex.
-   *     What real values are made from is overwritten
+   *     The input is overwritten if the output is real
    * @param workArea device address of at least {@link #workBytes}
    */
   void enqueue(FourierPass pass, long in, long out, long workArea, CudaStream stream) {
@@ -108,7 +108,7 @@ final class Cufft implements AutoCloseable {
     for (long repeat = 0; repeat < pass.repeats(); repeat++) {
       long from = in + (pass.in().start() + repeat * pass.in().step()) * inWidth;
       long to = out + (pass.out().start() + repeat * pass.out().step()) * outWidth;
-      // Under the stream's lock, so that it is not closed meanwhile.
+      // Under the stream's lock, so that the stream is not closed meanwhile.
       check(
           stream.callByAddress(address -> execute(plan.handle, pass, from, to)),
           "cufftExec" + letters(pass),
@@ -154,7 +154,8 @@ final class Cufft implements AutoCloseable {
         return known;
       }
     }
-    // Made outside the lock, since it may take long; a second one made meanwhile is given up.
+    // Made outside the lock, since it may take long; if another thread made the same plan
+    // meanwhile, this one is destroyed.
     Plan made = make(key);
     List<Plan> unused = new ArrayList<>();
     Plan kept;
@@ -220,7 +221,9 @@ final class Cufft implements AutoCloseable {
     return numbers.stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** Destroys plans that nobody finds any more; their tables may still be read by the device. */
+  /**
+   * Destroys plans that are no longer in the cache; their tables may still be read by the device.
+   */
   private void destroy(List<Plan> unused) {
     if (unused.isEmpty()) {
       return;

@@ -18,12 +18,12 @@ import org.tilespark.kernels.launch.Availability;
 
 /**
  * cuSOLVER's dense routines on one device, which is borrowed. A {@link Session} has a handle, which
- * is not thread-safe, and is kept until its work is done, since a handle has work areas of its own.
- * Results are deterministic: the same matrix has the same factors on one device. Safe for several
- * threads.
+ * is not thread-safe, and which stays with the session until its work is done, since the handle
+ * owns work areas. Results are deterministic: the same matrix has the same factors on one device.
+ * Safe for several threads.
  */
 final class Cusolver implements AutoCloseable {
-  /** Most handles kept for reuse: few tasks factorise large matrices at one moment. */
+  /** Most handles kept for reuse: only few tasks factorise large matrices at one moment. */
   private static final int MOST_IDLE_HANDLES = 4;
 
   private final CudaDevice device;

@@ -19,10 +19,11 @@ import org.tilespark.layout.Shape;
 
 /**
  * Elementwise programs on a device. Arrays are dense and row-major; complex numbers have their
- * parts side by side. The driver compiles each program at its first use, whatever its constants,
- * and keeps what it made on disk; this keeps the last ones loaded.
+ * parts side by side. The driver compiles each program at its first use, once for all values of its
+ * constants, and keeps the machine code on disk. This class keeps the last programs loaded.
  *
- * <p>Everything is queued on the caller's stream, in the caller's memory. Safe for several threads.
+ * <p>All work is queued on the caller's stream and uses the caller's memory. Safe for several
+ * threads.
  */
 public final class DeviceElementwise implements AutoCloseable {
   /** Most programs that stay loaded: each takes some ten KiB on the device. */
@@ -36,7 +37,7 @@ public final class DeviceElementwise implements AutoCloseable {
   private record Loaded(CUmodule module, FunctionHandle function) {}
 
   /**
-   * A place in device memory, where an array or a vector begins.
+   * The place in device memory where an array or a vector begins.
    *
    * @param buffer borrowed
    * @param offset bytes; a multiple of the width of an element, of 16 for full speed
@@ -69,7 +70,7 @@ public final class DeviceElementwise implements AutoCloseable {
    * @param inputs one for each of the program's
    * @param outputs one for each of the program's; may be in the place of an input that has the same
    *     width and is not broadcast, or must not overlap any other array
-   * @throws IllegalArgumentException if something is missing or too much, or an offset is no
+   * @throws IllegalArgumentException if an array is missing or superfluous, or an offset is no
    *     multiple of the width of an element
    * @throws IndexOutOfBoundsException if an array does not fit its buffer
    */

@@ -22,11 +22,11 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Factorises on a device, by cuSOLVER. A matrix goes up, its factors come down, and the device has
- * nothing of them between two calls. Safe for several threads.
+ * Factorises on a device, by cuSOLVER. A call uploads a matrix and downloads its factors; the
+ * device holds neither between two calls. Safe for several threads.
  *
- * <p>cuSOLVER's matrices are column-major. It sees the transpose of a matrix in place where that
- * has the factors that are wanted; elsewhere the device transposes.
+ * <p>cuSOLVER's matrices are column-major. Where the transpose has the wanted factors, it gets the
+ * row-major matrix as it is, which it reads as the transpose; otherwise the device transposes.
  *
  * <p>All methods throw a {@link RefusedException}, with operands as they were, if the device or its
  * library cannot do a matrix: there is no memory, a call fails, an iteration does not converge, the
@@ -36,9 +36,9 @@ import org.tilespark.kernels.memory.HostMemory;
  */
 public final class DeviceFactorizer implements Factorizer {
   /**
-   * Shorter side from which a matrix is worth its way to a device. Panels of 32 columns are
-   * launched one after the other, so that a matrix of few of them leaves most of the device idle.
-   * An estimate, until {@code dev/bench factors --cases device} has measured it.
+   * Shorter side from which factorising on a device is worth the copies. Panels of 32 columns are
+   * launched one after the other, so a matrix of few panels leaves most of the device idle. An
+   * estimate, until {@code dev/bench factors --cases device} has measured it.
    */
   public static final int LEAST_SIDE = 512;
 
@@ -58,9 +58,9 @@ public final class DeviceFactorizer implements Factorizer {
   @FunctionalInterface
   public interface Room {
     /**
-     * Runs work, on this thread, while it may hold {@code bytes} of the device's memory.
+     * Runs work on this thread while the work may hold {@code bytes} of the device's memory.
      *
-     * @throws ResourceException if there is not as much; the work has not begun
+     * @throws ResourceException if so much memory is not free; the work has not begun
      */
     void use(long bytes, Runnable work);
   }

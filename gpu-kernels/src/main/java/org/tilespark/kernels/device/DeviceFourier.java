@@ -10,9 +10,9 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.PlanCache;
 
 /**
- * Fourier transforms on a device, by cuFFT. Complex arrays have the parts of a number side by side
- * here. Everything is queued on the caller's stream, in the caller's memory. Safe for several
- * threads.
+ * Fourier transforms on a device, by cuFFT. Complex arrays are interleaved: the real part of a
+ * number, then its imaginary part. All work is queued on the caller's stream and uses the caller's
+ * memory. Safe for several threads.
  */
 public final class DeviceFourier implements AutoCloseable {
   private static final int DECISIONS = 256;
@@ -24,7 +24,7 @@ public final class DeviceFourier implements AutoCloseable {
   private record Asked(FourierProblem problem, long workLimit) {}
 
   /**
-   * How a problem is done: passes, and the work area that they need.
+   * The passes that compute a problem, and the work area that they need.
    *
    * @param passes passes in their order; none if all transformed axes have extent 1
    * @param workBytes bytes of the largest work area
@@ -67,9 +67,9 @@ public final class DeviceFourier implements AutoCloseable {
   }
 
   /**
-   * How a problem is done: in the first way of {@link FourierPlanner} that cuFFT accepts and whose
-   * work area stays within a limit, or, if none does, in the one that needs least. Makes cuFFT's
-   * plans, which takes time at the first problem of a shape.
+   * The passes for a problem: the first way of {@link FourierPlanner} that cuFFT accepts and whose
+   * work area is within the limit. If no way is within it, the way with the smallest work area.
+   * Makes cuFFT's plans, which takes time at the first problem of a shape.
    *
    * @param problem the transform; a halved axis has an extent of 2 or more
    * @param workLimit bytes
@@ -93,7 +93,9 @@ public final class DeviceFourier implements AutoCloseable {
           throw e;
         }
         refusal =
-            refusal == null ? e : refusal; // cuFFT has no plan for it; another way may be possible
+            refusal == null
+                ? e
+                : refusal; // cuFFT cannot make this plan; the next way may be possible
         continue;
       }
       if (least == null || work < least.workBytes()) {
@@ -127,7 +129,7 @@ public final class DeviceFourier implements AutoCloseable {
     long to = out.address(device, 0, 0);
     long area = work.address(device, 0, transform.workBytes());
     for (FourierPass pass : transform.passes()) {
-      // Passes that do not change sides work in place on the complex one.
+      // Passes from complex to complex numbers work in place on the complex array.
       long source = pass.kind() == FourierProblem.Kind.FORWARD ? to : from;
       long target = pass.kind() == FourierProblem.Kind.INVERSE ? from : to;
       cufft.enqueue(pass, source, target, area, stream);

@@ -19,14 +19,17 @@ import org.tilespark.layout.ElementType;
 
 /**
  * The device twin of {@link org.tilespark.kernels.host.HostMultiplier}: runs plans on a {@link
- * CudaDevice}, which it borrows, with own kernels or with cuBLAS where that is installed. Safe for
- * several threads.
+ * CudaDevice}, which it borrows, with our own kernels, or with cuBLAS where it is installed. Safe
+ * for several threads.
  */
 public final class DeviceMultiplier implements Multiplier {
   /** Plans whose steps are kept ready; tasks use few at a time. */
   private static final int BOUND_PLANS = 128;
 
-  /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
+  /**
+   * Heap arrays are copied through two pinned buffers of this size; one is filled while the other
+   * is copied.
+   */
   private static final long STAGING_BYTES = 8L << 20;
 
   /** Unused staging buffers kept between calls. */
@@ -41,7 +44,7 @@ public final class DeviceMultiplier implements Multiplier {
   private final PlanCache<IdentityKey, BoundPlan> bound = new PlanCache<>(BOUND_PLANS);
 
   /**
-   * How ways to multiply are compared.
+   * How the ways to multiply a class of problems are measured against each other.
    *
    * @param budget time for one class of products; zero to compare nothing
    * @param cacheDirectory directory of the choices; empty to keep them in the process only
@@ -62,7 +65,10 @@ public final class DeviceMultiplier implements Multiplier {
   public record Operands(
       DeviceBuffer a, long aOffset, DeviceBuffer b, long bOffset, DeviceBuffer c, long cOffset) {}
 
-  /** A plan as a key, equal to itself alone: to compare plans takes as long as a launch. */
+  /**
+   * A plan as a key that is compared by identity: comparing the contents of plans takes as long as
+   * a launch.
+   */
   private static final class IdentityKey {
     private final MultiplyPlan plan;
 
@@ -82,8 +88,8 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * A multiplier on {@code device}, which is borrowed; cuBLAS where the system knows it, and
-   * nothing tuned.
+   * A multiplier on {@code device}, which is borrowed; it uses cuBLAS if the system's loader finds
+   * it, and tunes nothing.
    */
   public DeviceMultiplier(CudaDevice device) {
     this(device, MultiplyEngine.AUTO, List.of(), Tuning.OFF);
@@ -122,12 +128,13 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * How a problem would run, or why it will not. Up to a thousand plans are kept; factors are part
-   * of a plan, so each pair takes one of its own.
+   * How a problem would run, or why it will not. Up to a thousand plans are kept. The factors alpha
+   * and beta are part of a plan, so each pair of factors has its own plans.
    *
-   * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
-   *     more
-   * @param way the result of {@link #choose} for problems of its class; empty to go by rule
+   * @param terms number of products that each element of C sums up in the end, {@code problem.k()}
+   *     or more
+   * @param way the result of {@link #choose} for problems of its class; empty to use the planner's
+   *     rule
    */
   public Availability<MultiplyPlan> plan(
       MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {
@@ -135,9 +142,9 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * The way to multiply problems like this one: chosen by trying all, if its class is to be tuned
-   * and was not; then the caller waits, as others do who need the same. The choice stays, in this
-   * process and, where it can be kept, on this machine.
+   * The way to multiply problems like this one: if the class is to be tuned and was not yet, all
+   * ways are timed; meanwhile this caller and others of the same class wait. The choice is kept in
+   * this process and, if there is a cache directory, on this machine.
    *
    * @param problem a problem of the class
    * @param terms as in {@link #plan}
@@ -147,8 +154,7 @@ public final class DeviceMultiplier implements Multiplier {
    * @param workspace buffer of at least {@link
    *     MultiplyPlanner#mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream stream of the trials; they are done when this returns
-   * @return empty where the planner's rule holds, as it does for batches and where A and B have no
-   *     share in C
+   * @return empty where the planner's rule holds, as for batches, and where alpha or K is zero
    */
   public Optional<MultiplyWay> choose(
       MultiplyProblem problem,
@@ -200,8 +206,8 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Queues the multiply of matrices on the device, by rule; returns before it is done. In addition
-   * it takes device memory until then, {@link MultiplyPlan#workspaceBytes()} at most.
+   * Queues the multiply of matrices on the device, by rule; returns before it is done. Until then
+   * it also takes device memory, at most {@link MultiplyPlan#workspaceBytes()}.
    *
    * @param problem the product
    * @param operands borrowed until the work is done; C must overlap neither A nor B
@@ -234,7 +240,7 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Queues a multiply in a workspace of the caller's, which may serve one plan after the other.
+   * Queues a multiply with a workspace of the caller, which may be reused by plan after plan.
    *
    * @param workspace buffer of at least {@link MultiplyPlan#workspaceBytes()}; borrowed until the
    *     work is done, which must be on this stream
@@ -328,7 +334,8 @@ public final class DeviceMultiplier implements Multiplier {
     boolean staged = !a.isOffHeap() || !b.isOffHeap() || !c.isOffHeap();
     long most = Math.max(dense.bytesA(), Math.max(dense.bytesB(), dense.bytesC()));
     long stagingBytes = staged ? Math.min(STAGING_BYTES, most) : 0;
-    // The stream is closed, and so waited for, before the host memory it copies from is freed.
+    // The stream is closed, which waits for its work, before the host memory that it copies from is
+    // freed.
     try (PinnedBuffer first = staging.take(stagingBytes);
         PinnedBuffer second = staging.take(stagingBytes);
         CudaStream stream = device.newStream();

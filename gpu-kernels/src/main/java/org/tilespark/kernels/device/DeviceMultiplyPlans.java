@@ -33,10 +33,13 @@ final class DeviceMultiplyPlans implements AutoCloseable {
   private final PlanCache<Key, Availability<MultiplyPlan>> plans = new PlanCache<>(PLANS);
   private Opened opened; // null until needed; guarded by this
 
-  /** Key of a plan; without a way plans are made by rule. */
+  /** Key of a plan; if the way is empty, the planner's rule decides. */
   private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
 
-  /** The library, what plans with it, and the tuner, whose choices hold for its version. */
+  /**
+   * The library, its planner, and the tuner, whose choices are valid for this version of the
+   * library.
+   */
   private record Opened(
       Availability<Cublas> cublas, MultiplyPlanner planner, MultiplyTuner tuner) {}
 

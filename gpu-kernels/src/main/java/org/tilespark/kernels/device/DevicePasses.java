@@ -8,9 +8,9 @@ import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
 import org.tilespark.kernels.launch.KernelLaunch;
 
 /**
- * Boxes between planes and an array on a device, in one pass. Complex arrays have the parts of a
- * number side by side here. Everything is queued on the caller's stream, in the caller's memory.
- * Safe for several threads.
+ * Copies boxes between planes and an array on a device, in one pass. Complex arrays are
+ * interleaved: the real part of a number, then its imaginary part. All work is queued on the
+ * caller's stream and uses the caller's memory. Safe for several threads.
  */
 public final class DevicePasses {
   private final CudaDevice device;

@@ -12,8 +12,8 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
- * The result of looking for a CUDA device that this process can use, or why there is none. Plain
- * facts: no context is created and no device is held.
+ * The CUDA device that this process can use, or the reason why there is none. A plain value: no
+ * context is created and no device is held.
  *
  * @param count devices the driver shows
  * @param description the first device and the driver, such as {@code NVIDIA H200, sm_90, driver 580
@@ -27,7 +27,7 @@ public record DeviceProbe(int count, String description) {
    * Looks, once per process; later calls return the same answer. Never throws, and is cheap where
    * there is no driver.
    *
-   * @return what {@link CudaDevice#open} can open, or why nothing, and what helps
+   * @return the device that {@link CudaDevice#open} can open, or why there is none, and what helps
    */
   public static Availability<DeviceProbe> run() {
     return Once.RESULT;

@@ -12,7 +12,7 @@ import org.tilespark.layout.Shape;
 
 /**
  * Reductions on a device: the same bits as {@link org.tilespark.kernels.host.HostReducer}. Arrays
- * are dense, row-major and real. Everything is queued on the caller's stream, in the caller's
+ * are dense, row-major and real. All work is queued on the caller's stream and uses the caller's
  * memory. Safe for several threads.
  */
 public final class DeviceReducer {
@@ -21,7 +21,7 @@ public final class DeviceReducer {
   private final CudaDevice device;
   private final PlanCache<Asked, ReductionPlan> plans = new PlanCache<>(PLANS);
 
-  /** A reduction of an array that begins at a multiple of the widest load's bytes, or does not. */
+  /** A reduction, and whether its array begins at a multiple of the widest load's bytes. */
   private record Asked(ReductionProblem problem, boolean isAligned) {}
 
   /** Reductions on a device, which is borrowed. */
@@ -38,8 +38,8 @@ public final class DeviceReducer {
   /**
    * The device memory that a reduction needs besides the array and the results.
    *
-   * @throws IllegalArgumentException if there are no elements, or more than two axes of either sort
-   *     once neighbours are one
+   * @throws IllegalArgumentException if there are no elements, or if, after fusing neighbouring
+   *     axes, more than two axes are reduced or more than two are kept
    */
   public long workspaceBytes(ReductionProblem problem) {
     return plan(problem, true).workspaceBytes(); // the same for both alignments

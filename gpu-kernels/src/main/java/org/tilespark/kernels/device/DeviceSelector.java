@@ -6,9 +6,10 @@ import org.tilespark.kernels.select.SelectionPlan;
 import org.tilespark.layout.ElementType;
 
 /**
- * Selections of columns on a device. The columns that {@link
- * org.tilespark.kernels.host.HostSelection} must find are found here too; others may be. Everything
- * is queued on the caller's stream, in the caller's memory. Safe for several threads.
+ * Selections of columns on a device. All columns that {@link
+ * org.tilespark.kernels.host.HostSelection} must find are found here too, perhaps with further
+ * ones. All work is queued on the caller's stream and uses the caller's memory. Safe for several
+ * threads.
  */
 public final class DeviceSelector {
   private final CudaDevice device;

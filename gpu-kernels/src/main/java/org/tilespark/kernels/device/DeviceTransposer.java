@@ -20,7 +20,10 @@ import org.tilespark.kernels.tune.Autotuner;
 public final class DeviceTransposer implements Transposer {
   private static final int PLANS = 1024;
 
-  /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
+  /**
+   * Heap arrays are copied through two pinned buffers of this size; one is filled while the other
+   * is copied.
+   */
   private static final long STAGING_BYTES = 8L << 20;
 
   private record Key(TransposeProblem problem, int alignmentBytes) {}
@@ -67,8 +70,8 @@ public final class DeviceTransposer implements Transposer {
   }
 
   /**
-   * Queues the transpose of memory on the device; returns before it is done, but for the first
-   * problem of a class that is to be tuned.
+   * Queues the transpose of memory on the device; returns before it is done, except for the first
+   * problem of a class that is tuned.
    *
    * @param problem the transpose
    * @param in borrowed until the work is done
@@ -99,7 +102,7 @@ public final class DeviceTransposer implements Transposer {
     }
   }
 
-  /** The plan after tuning. Every trial does what the problem asks, so trials spoil nothing. */
+  /** The plan after tuning. Every trial computes the correct result, so trials do no harm. */
   private TransposePlan tuned(
       TransposePlan plan,
       int alignmentBytes,
@@ -129,8 +132,8 @@ public final class DeviceTransposer implements Transposer {
 
   /**
    * Queues a plan that was made elsewhere; returns before it is done. As {@link
-   * #enqueue(TransposeProblem, DeviceBuffer, long, DeviceBuffer, long, CudaStream)}, but the caller
-   * answers for the plan: its launch does what its problem says, at the alignment of the offsets.
+   * #enqueue(TransposeProblem, DeviceBuffer, long, DeviceBuffer, long, CudaStream)}, but the plan
+   * is not checked: its launch must solve its problem at the alignment of the offsets.
    */
   public void enqueue(
       TransposePlan plan,
@@ -155,8 +158,8 @@ public final class DeviceTransposer implements Transposer {
   public record Part(TransposeProblem problem, long inOffset, long outOffset) {}
 
   /**
-   * Queues several transposes, of any sizes, in as few launches as can be; returns before they are
-   * done.
+   * Queues several transposes, of any sizes, in as few launches as possible; returns before they
+   * are done.
    *
    * @param parts the transposes; no output may overlap an input or another output
    * @param in borrowed until the work is done
@@ -260,7 +263,8 @@ public final class DeviceTransposer implements Transposer {
     }
     boolean staged = !in.isOffHeap() || !out.isOffHeap();
     long stagingBytes = staged ? Math.min(STAGING_BYTES, Math.max(in.bytes(), out.bytes())) : 0;
-    // The stream is closed, and so waited for, before the host memory it copies from is freed.
+    // The stream is closed, which waits for its work, before the host memory that it copies from is
+    // freed.
     try (PinnedBuffer first = staging.take(stagingBytes);
         PinnedBuffer second = staging.take(stagingBytes);
         CudaStream stream = device.newStream();
@@ -268,7 +272,8 @@ public final class DeviceTransposer implements Transposer {
         DeviceBuffer target = device.allocate(out.bytes(), stream)) {
       PinnedBuffer[] buffers = {first, second};
       RowTransfer.whole(in.bytes()).upload(in, source, stream, buffers);
-      if (out.bytes() > problem.bytes()) { // the gaps between its elements come back as they were
+      if (out.bytes()
+          > problem.bytes()) { // so that the gaps between its elements come back unchanged
         RowTransfer.whole(out.bytes()).upload(out, target, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);

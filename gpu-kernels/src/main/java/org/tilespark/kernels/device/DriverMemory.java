@@ -14,8 +14,8 @@ import org.tilespark.kernels.memory.HugePageMemory;
 import org.tilespark.kernels.memory.HugePages;
 
 /**
- * Memory of one device, and host memory that is pinned for it, as the driver gives them: counted
- * here, owned by the buffers that ask. Thread-safe.
+ * Memory of one device, and host memory that is pinned for it, allocated by the driver. This class
+ * counts it; the buffers own it. Thread-safe.
  */
 final class DriverMemory {
   private static final Logger LOG = LoggerFactory.getLogger(DriverMemory.class);
@@ -38,7 +38,10 @@ final class DriverMemory {
     this.pool = isPooled ? openPool() : null;
   }
 
-  /** The device's own pool, told to keep freed memory rather than give it back at each wait. */
+  /**
+   * The device's own pool, set to keep freed memory instead of giving it back at each
+   * synchronization.
+   */
   private com.sun.jna.Pointer openPool() {
     PointerByReference pool = new PointerByReference();
     device.check(
@@ -102,7 +105,9 @@ final class DriverMemory {
     return pointer.address();
   }
 
-  /** Whole 16-byte vectors: kernels may read to the end of the last one (copy_shifted.cu). */
+  /**
+   * Allocates whole 16-byte vectors: kernels may read to the end of the last one (copy_shifted.cu).
+   */
   private int tryAllocate(DevicePointer pointer, long bytes, CudaStream stream) {
     long whole = bytes > Long.MAX_VALUE - 15 ? bytes : (bytes + 15) / 16 * 16;
     return isPooled
@@ -145,12 +150,12 @@ final class DriverMemory {
   }
 
   /**
-   * Takes memory that all cores touch, and pins it: the driver clears its own on one core, a small
-   * page at a time, which takes eight times as long. Empty if there is none to be had so.
+   * Allocates memory, touches it on all cores and pins it. That takes an eighth of the driver's
+   * time, which clears memory on one core, a small page at a time. Empty if this is not possible.
    */
   private OptionalLong pinTouched(long bytes) {
     // The operating system promises more than it has, and ends processes that touch it. Half of
-    // what it has leaves room for others that ask at the same time.
+    // what it has leaves room for other processes that allocate at the same time.
     if (bytes < HugePages.BYTES || bytes > AvailableMemory.bytes() / 2) {
       return OptionalLong.empty();
     }
@@ -180,7 +185,7 @@ final class DriverMemory {
   private long allocatePinned(long bytes) {
     PointerByReference address = new PointerByReference();
     int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
-    // The other two are what drivers return for sizes that no machine has.
+    // Drivers return the other two codes for sizes that no machine has.
     if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
         || code == CUresult.CUDA_ERROR_INVALID_VALUE
         || code == CUresult.CUDA_ERROR_OPERATING_SYSTEM) {

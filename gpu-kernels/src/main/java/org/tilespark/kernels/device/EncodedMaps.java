@@ -4,12 +4,13 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * One tensor map as the driver encodes it, for the addresses where it was last needed: encoding
- * takes longer than filling in the rest of a launch's struct. Safe for several threads.
+ * One tensor map with the driver's encodings for the last addresses: encoding takes longer than
+ * filling in the rest of a launch's struct. Safe for several threads.
  */
 final class EncodedMaps {
   /**
-   * Most maps that are kept: more than the buffers that the streams of some tasks take turns with.
+   * Most encodings that are kept: more than the number of buffers that the streams of a few tasks
+   * alternate between.
    */
   static final int KEPT = 16;
 

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Handles of the driver that nobody uses now, kept for the next who needs one: making and
- * destroying a stream for every task costs time, and memory of the process that the driver does not
- * give back at once. The one used last is taken first. Thread-safe.
+ * Idle handles of the driver, kept for the next caller: making and destroying a stream for every
+ * task costs time, and memory of the process that the driver does not give back at once. The one
+ * used last is taken first. Thread-safe.
  *
  * @param <T> type of the handles
  */
@@ -28,7 +28,7 @@ final class IdleHandles<T> {
     return Optional.ofNullable(idle.poll());
   }
 
-  /** Keeps one; false if the caller is to destroy it. */
+  /** Keeps a handle; false if the caller must destroy it. */
   synchronized boolean offer(T handle) {
     if (shut || idle.size() >= most) {
       return false;
@@ -37,7 +37,7 @@ final class IdleHandles<T> {
     return true;
   }
 
-  /** All kept handles, to be destroyed; none is kept from now on. */
+  /** Returns all kept handles, which the caller destroys; no handle is kept from now on. */
   synchronized List<T> shut() {
     shut = true;
     List<T> all = new ArrayList<>(idle);

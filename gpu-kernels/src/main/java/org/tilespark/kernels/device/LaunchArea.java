@@ -8,17 +8,17 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Native memory for the arguments of one launch: room for what {@link LibCudaLaunch} is given, the
- * address of the struct, then the struct, which begins as tensor maps must. Off the heap, so that
- * no launch holds up garbage collection. One launch at a time may use it; the driver copies the
- * struct before {@code cuLaunchKernel} returns.
+ * Native memory for the arguments of one launch: room for the configuration of {@link
+ * LibCudaLaunch}, the address of the struct, then the struct, aligned as tensor maps require.
+ * Outside the heap, so that no launch delays garbage collection. One launch at a time may use it;
+ * the driver copies the struct before {@code cuLaunchKernel} returns.
  */
 final class LaunchArea {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   /**
-   * Bytes of the area: with a gap before the struct, of which the driver copies whole multiples of
-   * its alignment.
+   * Bytes of the area: with a gap before the struct for its alignment; the driver copies whole
+   * multiples of that alignment.
    */
   private static final int BYTES =
       LibCudaLaunch.CONFIG_BYTES

@@ -3,8 +3,8 @@ package org.tilespark.kernels.device;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Something a {@link CudaDevice} gave out, to be closed by whoever asked for it. The device knows
- * what is not closed and says so when it is closed itself.
+ * An object of a {@link CudaDevice}, closed by the code that requested it. The device reports
+ * objects that are still open when it is closed itself.
  */
 abstract sealed class Owned implements AutoCloseable
     permits CudaStream, CudaEvent, DeviceBuffer, PinnedBuffer, PinnedPool {
@@ -19,7 +19,7 @@ abstract sealed class Owned implements AutoCloseable
     this.madeAt = TRACE ? new Throwable("made here") : null;
   }
 
-  /** Releases it; may be called twice, and from any thread once no other uses it. */
+  /** Releases it; may be called twice, and from any thread once no other thread uses the object. */
   @Override
   public final void close() {
     if (closed.compareAndSet(false, true)) {

@@ -6,14 +6,15 @@ import org.tilespark.kernels.memory.SlabPool;
 
 /**
  * Page-locked host memory, pinned in slabs and kept for reuse since pinning is slow: the driver
- * maps every page. Buffers are carved out of the slabs; in the steady state nothing is pinned.
+ * maps every page. Buffers are carved out of the slabs; in the steady state no new memory is
+ * pinned.
  *
  * <p>Safe for several threads. Whoever made the pool closes it; buffers still taken then are freed
  * when they are closed.
  */
 public final class PinnedPool extends Owned {
   /**
-   * Size of a slab, of pools that keep many of them; a fraction of a second to pin. Large, since
+   * Size of a slab in pools that keep many; pinning one takes a fraction of a second. Large, since
    * free ranges of different slabs never join for a large request.
    */
   private static final long SLAB_BYTES = 1L << 30;
@@ -89,10 +90,7 @@ public final class PinnedPool extends Owned {
     return slabs.freeBytes();
   }
 
-  /**
-   * Keeps as many bytes more as {@code bytes} says whenever a buffer comes back; {@code most} at
-   * most.
-   */
+  /** Each time a buffer is returned, keeps {@code bytes} further bytes, up to {@code most}. */
   public void keepsMore(LongSupplier bytes, long most) {
     slabs.keepsMore(bytes, most);
   }

@@ -42,7 +42,7 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
   }
 
   /**
-   * Queues the copy to byte {@code at} of {@code to} and on; from a heap array it is done on
+   * Queues the copy to {@code to}, from byte {@code at} on; a copy from a heap array is done on
    * return.
    *
    * @param in from the first row's first byte to the last row's last

@@ -8,13 +8,12 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The turns in which threads queue large copies to one device, first come first served. Without
- * them the copies of all threads share the bus, so all are up at the same time, and then all come
- * down: the bus works in one direction at a time. In turns the first results come down while others
- * go up.
+ * turns all threads upload at the same time, and then all download, so that the bus works in one
+ * direction at a time. With turns the first results are downloaded while other threads upload.
  *
  * <p>The copies of two turns may be under way, so that the bus has work while a thread wakes up. A
- * third turn begins when the copies of the first of them are done. Whoever has a turn waits for the
- * device only: for no memory, no input and no other thread. So every turn ends.
+ * third turn begins when the copies of the first of them are done. A thread that has a turn waits
+ * for the device only, never for memory, input or another thread. So every turn ends.
  */
 public final class UploadTurns implements AutoCloseable {
   private static final int UNDER_WAY = 2;
@@ -56,7 +55,7 @@ public final class UploadTurns implements AutoCloseable {
       marks.add(mark);
     }
 
-    /** Ends the turn, also after a failure: what was queued is under way. */
+    /** Ends the turn, also after a failure: copies that were queued count as under way. */
     @Override
     public void close() {
       if (!marks.isEmpty()) {

@@ -3,7 +3,7 @@ package org.tilespark.kernels.factor;
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
-/** The checks of all factorizers before they begin, and the steps that need no LAPACK. */
+/** Checks of arguments for all factorizers, and steps that need no LAPACK. */
 public final class FactorSizes {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
@@ -65,7 +65,10 @@ public final class FactorSizes {
     UNSAFE.putDouble(memory.base(), memory.offset() + place * Double.BYTES, value);
   }
 
-  /** Exchanges the rows of a solution as the columns of the matrix were, in the reverse order. */
+  /**
+   * Exchanges the rows of a solution as {@link Factorizer#lu} exchanged the matrix's columns, in
+   * reverse order.
+   */
   public static void exchangeBack(int n, int cols, int[] pivots, HostMemory b) {
     for (int i = n - 1; i >= 0; i--) {
       int other = pivots[i] - 1;
@@ -100,7 +103,7 @@ public final class FactorSizes {
 
   /** Copies the transpose of {@code source} (rows, cols) to {@code target} (cols, rows). */
   static void transpose(int rows, int cols, HostMemory source, HostMemory target) {
-    int step = 32; // a square of 8 KiB on each side stays in the first cache
+    int step = 32; // a square of 8 KiB of each matrix stays in the first-level cache
     for (int i0 = 0; i0 < rows; i0 += step) {
       for (int j0 = 0; j0 < cols; j0 += step) {
         int iEnd = Math.min(rows, i0 + step);

@@ -4,8 +4,8 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Factorises one dense matrix of type double in host memory by LAPACK's methods; the one interface
- * of plain Java, OpenBLAS and cuSOLVER.
+ * Factorises one dense matrix of type double in host memory by LAPACK's methods; plain Java,
+ * OpenBLAS and cuSOLVER implement it.
  *
  * <p>Matrices are row-major without gaps: element {@code (i, j)} of a matrix of {@code (rows,
  * cols)} is double {@code i * cols + j}. A range may be on the heap or off it; it is borrowed for

@@ -6,21 +6,22 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /**
- * Factorises by a LAPACK of the host: checks what is asked, keeps the caller's operands, and calls
- * routines, which a subclass has.
+ * Factorises by a LAPACK of the host: checks arguments, keeps the caller's operands unchanged, and
+ * calls the routines of a subclass.
  *
- * <p>LAPACK's matrices are column-major, so it sees the transpose of each matrix here: R of QR is
- * its L of LQ, and U and Vt change places. Nothing is transposed for that, but eigenvectors.
+ * <p>LAPACK's matrices are column-major, so it reads each of our matrices as its transpose: our R
+ * of QR is its L of LQ, and U and Vt change places. So only eigenvectors are transposed.
  *
- * <p>Routines return LAPACK's {@code info}, and borrow memory that {@link #worksOn} accepts.
+ * <p>Routines return LAPACK's {@code info}, and borrow only memory that {@link #worksOn} accepts.
  */
 public abstract class LapackFactorizer implements Factorizer {
   /**
-   * Rows of a strip for each column: R of one strip goes on top of the next, a small part of it.
+   * Rows of a strip as a multiple of its columns: the R of each strip is put on top of the next
+   * strip, so it must be a small part of that.
    */
   private static final int STRIP_ROWS_PER_COLUMN = 8;
 
-  /** Rows of a strip at least: calls for fewer would take longer than what they compute. */
+  /** Least rows of a strip: for fewer, a call would take longer than its arithmetic. */
   private static final int LEAST_STRIP_ROWS = 256;
 
   private final Multiplier products;
@@ -135,7 +136,7 @@ public abstract class LapackFactorizer implements Factorizer {
   }
 
   /**
-   * The strips of a tall matrix, which fit a cache while there are few columns.
+   * The strips of a tall matrix, which fit a cache if there are few columns.
    *
    * @param count strips, which differ by a row at most
    */

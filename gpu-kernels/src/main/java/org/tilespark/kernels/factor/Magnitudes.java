@@ -5,10 +5,10 @@ import org.tilespark.kernels.memory.HostMemory;
 /**
  * How large the elements of a matrix are.
  *
- * @param norm square root of the sum of the squares, which is of no use unless {@code areModerate}
+ * @param norm square root of the sum of the squares, meaningless unless {@code areModerate}
  * @param areModerate true if all are finite and the largest of each column is zero or between
- *     2^-400 and 2^400. Sums of products of two elements then neither overflow nor vanish against
- *     the square of their column's length
+ *     2^-400 and 2^400. Then sums of products of two elements do not overflow, and do not underflow
+ *     relative to the square of their column's length
  */
 public record Magnitudes(double norm, boolean areModerate) {
   private static final double SMALL = 0x1p-400;
@@ -31,7 +31,10 @@ public record Magnitudes(double norm, boolean areModerate) {
     return new Magnitudes(Math.sqrt(squares), areModerate(largest));
   }
 
-  /** Of a symmetric matrix of (n, n), of which the lower triangle with the diagonal is read. */
+  /**
+   * The magnitudes of a symmetric matrix (n, n), of which the lower triangle with the diagonal is
+   * read.
+   */
   public static Magnitudes ofSymmetric(int n, HostMemory a) {
     double[] largest = new double[n];
     double squares = 0;

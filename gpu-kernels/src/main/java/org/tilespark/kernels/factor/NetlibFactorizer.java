@@ -16,19 +16,19 @@ import org.tilespark.kernels.multiply.Multiplier;
 import sun.misc.Unsafe;
 
 /**
- * Factorises in plain Java, by the LAPACK 3.1 that f2j translated, which each distribution of Spark
- * brings. Matrices that are not in arrays of type double[] are copied to arrays for the length of a
- * call.
+ * Factorises in plain Java, with f2j's translation of LAPACK 3.1, which every distribution of Spark
+ * contains. Matrices that are not in arrays of type double[] are copied to arrays for the length of
+ * a call.
  */
 public final class NetlibFactorizer extends LapackFactorizer {
   static {
-    // The machine's constants are found by the first call, which other threads must not see
-    // halfway.
+    // The first call computes constants of the machine in static fields; other threads must not see
+    // these half done.
     Dlamch.dlamch("E");
   }
 
   /**
-   * One that multiplies with {@code products}.
+   * A factorizer that multiplies with {@code products}.
    *
    * @param products multiplies matrices on the heap; closed with this
    */

@@ -1,8 +1,9 @@
 package org.tilespark.kernels.factor;
 
 /**
- * A factorizer that cannot do a matrix, or not exactly enough, though another one may: it lacks
- * memory, its library failed, or its iteration did not converge. Operands are as they were.
+ * Thrown if a factorizer cannot factorise a matrix accurately enough, though another one may:
+ * memory was missing, its library failed, or an iteration did not converge. Operands are as they
+ * were.
  */
 public final class RefusedException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -10,7 +10,7 @@ public enum Triangle {
   UPPER(false, false, false),
   /** The transpose of the upper one: the system {@code U^T X = B}. */
   UPPER_TRANSPOSED(false, true, false),
-  /** The upper one, whose diagonal is taken as ones and not read. */
+  /** The upper triangle with a diagonal of ones, which is not read. */
   UNIT_UPPER(false, false, true);
 
   private final boolean isLower;

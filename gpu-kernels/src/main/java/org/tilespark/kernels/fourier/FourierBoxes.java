@@ -12,9 +12,9 @@ import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
 
 /**
- * Boxes between the planes of blocks (dense, real and imaginary parts in planes of their own) and
- * one array on the device (complex numbers interleaved): arguments of the kernels of {@code
- * fourier_boxes.cu}.
+ * Arguments of the kernels of {@code fourier_boxes.cu}, which copy boxes between the planes of
+ * blocks (dense; real and imaginary parts in separate planes) and one array on the device (complex
+ * numbers interleaved).
  */
 public final class FourierBoxes {
   /** Pieces of one launch; {@code MAX_PIECES} in the kernel. */
@@ -37,7 +37,7 @@ public final class FourierBoxes {
   }
 
   /**
-   * How elements go.
+   * Direction and type of the elements that are copied.
    *
    * @param type FLOAT32 or FLOAT64, of the parts
    * @param factor factor of the elements; 1 keeps bits as they are
@@ -47,7 +47,7 @@ public final class FourierBoxes {
   /**
    * A range of the elements of a box.
    *
-   * @param array extents of the array, 1 to 3 axes, or one more in front along which the box is 1
+   * @param array extents of the array, 1 to 3 axes, or 4 if the box has extent 1 along the first
    * @param low the box's first element in the array, one number per axis
    * @param size extents of the box
    * @param start the range's first element, counted in the box row by row
@@ -76,8 +76,8 @@ public final class FourierBoxes {
   }
 
   /**
-   * The launches that move pieces, in any order; each takes the planes' and the array's address,
-   * that of the input first.
+   * The launches that move pieces, in any order; each takes the addresses of the planes and of the
+   * array, the input's first.
    */
   public static List<KernelLaunch> launches(
       Transfer transfer, List<Piece> pieces, DeviceKernels device) {
@@ -157,7 +157,9 @@ public final class FourierBoxes {
       long base = 0;
       long[] extents = {1, 1, 1};
       long[] steps = new long[AXES];
-      int next = AXES; // the axis filled last; axes fill from the innermost on
+      int next =
+          AXES; // the outermost axis of which the box covers more than one step; inner axes are
+                // contiguous first
       for (int axis = piece.array().rank() - 1; axis >= 0; axis--) {
         long extent = piece.size().extent(axis);
         base += piece.low().get(axis) * strides.stride(axis);

@@ -6,8 +6,8 @@ import org.tilespark.layout.ElementType;
 
 /**
  * One plan of cuFFT, and how often it is executed: a batch of transforms of one to three adjacent
- * axes, element (b, i, j, k) at {@code b * distance + ((i * embed1 + j) * embed2 + k) * stride}.
- * Places are counted in the elements of their side, real or complex.
+ * axes, element (b, i, j, k) is at {@code b * distance + ((i * embed1 + j) * embed2 + k) * stride}.
+ * Offsets are counted in elements of the input or output, real or complex.
  *
  * @param kind kinds of numbers on the two sides
  * @param type type of the parts
@@ -15,12 +15,12 @@ import org.tilespark.layout.ElementType;
  * @param in layout of the input
  * @param out layout of the output
  * @param batch transforms of one execution
- * @param repeats executions, each further on
+ * @param repeats number of executions, each at a later offset
  */
 public record FourierPass(
     Kind kind, ElementType type, List<Long> lengths, Side in, Side out, long batch, long repeats) {
   /**
-   * The elements of one side.
+   * The layout of the input or of the output.
    *
    * @param embed extents of the array that holds one transform's elements
    * @param stride elements between neighbours of the innermost axis
@@ -40,7 +40,7 @@ public record FourierPass(
     lengths = List.copyOf(lengths);
   }
 
-  /** This plan of cuFFT without the offsets and the count of its executions. */
+  /** This pass with offset 0 and one execution, as the key of cuFFT's plan. */
   public FourierPass plan() {
     return new FourierPass(kind, type, lengths, atZero(in), atZero(out), batch, 1);
   }

@@ -11,14 +11,14 @@ import org.tilespark.layout.Shape;
 
 /**
  * Chooses plans of cuFFT that together compute a {@link FourierProblem}. Axes of extent 1 need
- * none. Adjacent transformed axes are one plan; of the axes before and after them one can be its
- * batch, and if there are both it is executed once for each step of those before (a plan over the
- * middle axis alone: a caller that has many of them does better to permute).
+ * none. Adjacent transformed axes form one plan. The axes before them or those after them can be
+ * its batch; if there are both, the plan is executed once for each index of the axes before. (A
+ * caller with many plans over a middle axis alone does better to permute first.)
  *
  * <p>There are several ways, each with less work area and more executions than the one before:
- * {@code 0} as said, {@code 1} axis by axis, and {@code n} axis by axis with batches in 2^(n - 1)
- * parts. cuFFT needs a work area as large as the array for what has small prime factors, and
- * several times as large for the others, unless batches are cut.
+ * {@code 0} as above, {@code 1} axis by axis, and {@code n} axis by axis with batches in 2^(n - 1)
+ * parts. cuFFT needs a work area as large as the array for lengths with small prime factors, and
+ * several times as large for other lengths, unless batches are cut.
  */
 public final class FourierPlanner {
   /** The ways there are. */
@@ -27,9 +27,9 @@ public final class FourierPlanner {
   private FourierPlanner() {}
 
   /**
-   * The passes, in order. The first reads the input; where real values are on one side, exactly one
-   * changes sides, the first of them (real to half) or the last; all others work in place on the
-   * complex side.
+   * The passes, in order. The first reads the input; where one side is real, the first pass
+   * converts (real to half), or the last (half to real); all others work in place on the complex
+   * side.
    *
    * @param way from 0 to {@link #WAYS} - 1
    * @return none if all transformed axes have extent 1
@@ -54,7 +54,7 @@ public final class FourierPlanner {
     List<FourierPass> passes = new ArrayList<>();
     Shape full = kind == Kind.REAL_TO_HALF ? problem.shape() : problem.outputShape();
     Shape half = kind == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
-    // The axes right before the halved one that go with it.
+    // The adjacent transformed axes before the halved one go into the same plan.
     int first = halved;
     while (way == 0 && axes.contains(first - 1)) {
       first--;
@@ -95,7 +95,7 @@ public final class FourierPlanner {
    * The transform over the axes from first to last, all that are longer than 1.
    *
    * @param full the array, on the real side where there is one
-   * @param half the same on the other side
+   * @param half the array on the complex side with the halved axis
    */
   private static List<FourierPass> group(
       Kind kind, FourierProblem problem, Shape full, Shape half, int first, int last, int way) {
@@ -116,12 +116,15 @@ public final class FourierPlanner {
     long parts = Math.min(batch, way < 2 || loops ? 1 : 1L << (way - 1));
     long each = (batch + parts - 1) / parts;
     if (kind == Kind.REAL_TO_HALF || kind == Kind.HALF_TO_REAL) {
-      each += each % 2; // executions begin at whole complex numbers on the real side too
+      each +=
+          each
+              % 2; // executions must begin at even offsets of the real side, since cuFFT aligns to
+                   // complex numbers
     }
     List<FourierPass> passes = new ArrayList<>();
     long done = 0;
     while (done < batch) {
-      // As many executions as are alike, then one for the rest.
+      // First as many executions of equal size as fit, then one for the rest.
       long count = Math.min(each, batch - done);
       long repeats = loops ? outer : (batch - done) / count;
       Side fullSide = side(lengths, inner, fullElements, done, count, loops);

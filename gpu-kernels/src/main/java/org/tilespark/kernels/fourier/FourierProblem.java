@@ -8,7 +8,7 @@ import org.tilespark.layout.Shape;
 
 /**
  * A discrete Fourier transform: a dense, row-major array of {@code shape}, transformed over some of
- * its axes; the others make a batch. Sums are not normalised.
+ * its axes; the others make a batch. The result is not normalised.
  *
  * <p>Worked case: {@code (4, 6, 9)} real values, {@link Kind#REAL_TO_HALF} over the axes 1 and 2,
  * give {@code (4, 6, 5)} complex numbers; {@link Kind#HALF_TO_REAL} with a real extent of 9 takes
@@ -16,8 +16,7 @@ import org.tilespark.layout.Shape;
  *
  * @param shape input extents, outermost first; all at least 1
  * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
- * @param axes transformed axes, each once; where half a spectrum is involved the last one named is
- *     the halved one
+ * @param axes transformed axes, each once; with a half spectrum the last one is the halved axis
  * @param kind kinds of numbers on the two sides, and the sign of the exponent
  * @param realExtent with {@link Kind#HALF_TO_REAL} the extent of the halved axis of the output;
  *     otherwise 0

@@ -1,18 +1,21 @@
 package org.tilespark.kernels.host;
 
 /**
- * How large the parts of C are that are worked on together; results do not depend on it.
+ * The sizes of the parts of C that are computed together; results do not depend on them.
  *
- * @param tileRows rows of a tile, whose sums stay in the last-level cache over all of K
+ * @param tileRows rows of a tile, whose sums stay in the last-level cache for all steps of K
  * @param tileCols columns of a tile
- * @param blockRows rows of A whose panels take half of the second-level cache: sums and panels of B
- *     pass through it
+ * @param blockRows rows of A whose panels take half of the second-level cache; the other half is
+ *     for sums and panels of B
  */
 record Blocking(int tileRows, int tileCols, int blockRows) {
-  /** Panels and sums of one call may take this, also where caches are smaller. */
+  /** Panels and sums of one call may take this many bytes even if the caches are smaller. */
   private static final long LEAST_BYTES = 8L << 20;
 
-  /** Tiles are wide: panels of B are packed anew for each row of tiles, which is the cheaper. */
+  /**
+   * Columns of a tile per row. Tiles are wide, since packing B again for each row of tiles is
+   * cheaper than packing A again.
+   */
   private static final double WIDTH = 1.25;
 
   /**
@@ -25,7 +28,7 @@ record Blocking(int tileRows, int tileCols, int blockRows) {
     long budget = Math.max(profile.l3Bytes(), LEAST_BYTES) * 3 / 4;
     long elements = budget / (2L * bytes); // of a tile: a sum and its error each
     int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
-    // Packed rows take no more than sums, however few columns there are.
+    // The packed rows take at most as much memory as the sums, however few columns there are.
     long packed = budget / ((long) group * bytes);
     int tileRows = part(m, Math.min(elements / tileCols, packed), panels.rows);
     long inBlock = profile.l2Bytes() / 2 / ((long) group * bytes);
@@ -33,8 +36,8 @@ record Blocking(int tileRows, int tileCols, int blockRows) {
   }
 
   /**
-   * Steps of a panel of B that take half of the first-level cache, whole chains: panels of A and
-   * sums pass through it.
+   * Steps of a panel of B that take half of the first-level cache, in whole chains; the other half
+   * is for panels of A and sums.
    */
   static int near(HostProfile profile, PackedPanels panels, int chain) {
     long steps = profile.l1Bytes() / 2 / ((long) panels.cols * panels.bytes);

@@ -1,7 +1,8 @@
 package org.tilespark.kernels.host;
 
 /**
- * Multiplies a packed panel of A by one of B: the innermost loop of products of floats. Stateless.
+ * Multiplies a packed panel of A by a packed panel of B: the innermost loop of products of floats.
+ * Stateless.
  */
 abstract class FloatKernel {
   /** Rows of the part of C that one call makes: those of a panel of A. */
@@ -25,7 +26,8 @@ abstract class FloatKernel {
 
   /**
    * Adds the product of {@code steps} steps to a micro tile of {@code panels.part}, (rows, cols),
-   * chain by chain: of each element, a chain is fused multiply-adds that begin with zero.
+   * chain by chain: a chain is a sequence of fused multiply-adds for one element that begins with
+   * zero.
    *
    * @param fromA index in {@code panels.a} of the first step
    * @param fromB index in {@code panels.b} of the first step
@@ -39,8 +41,9 @@ abstract class FloatKernel {
 
   /**
    * Adds the first elements of {@code panels.group}, whole micro tiles, to {@code panels.sum} from
-   * an index on, and what that loses to {@code panels.error} (Knuth's two-sum); of the last group,
-   * the sums go to {@code panels.group} and the errors to {@code panels.part} instead.
+   * an index on, and the rounding errors of these additions to {@code panels.error} (Knuth's
+   * two-sum). For the last group the sums go to {@code panels.group} and the errors to {@code
+   * panels.part} instead.
    *
    * @param steps the group; {@code error} holds nothing before the second
    */

@@ -11,7 +11,7 @@ final class FloatPanels extends PackedPanels {
 
   private final FloatKernel kernel;
   float[] part = {}; // micro tiles of a block: sums of some chains; in the end, errors
-  float[] group = {}; // micro tiles of a block: sums of those sums; in the end, all sums
+  float[] group = {}; // micro tiles of a block: sums of those partial sums; in the end, the total
   float[] a = {};
   float[] b = {};
   private final float[] pieces = new float[Packing.PIECES_BYTES / Float.BYTES];
@@ -135,7 +135,7 @@ final class FloatPanels extends PackedPanels {
     return kernel.addErrors(this, at);
   }
 
-  /** Copies columns of {@code steps} pieces of {@code count} into a panel, step by step. */
+  /** Copies {@code steps} pieces of {@code count} elements into a panel, step by step. */
   static void deal(
       float[] pieces, int first, int count, float[] panel, int at, int width, int steps) {
     int present = Math.min(width, count - first);

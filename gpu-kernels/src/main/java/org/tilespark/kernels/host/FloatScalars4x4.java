@@ -1,8 +1,8 @@
 package org.tilespark.kernels.host;
 
 /**
- * A micro-kernel for floats on 4 rows by 4 columns without the Vector API: the same sums as with
- * it, bit for bit, where the CPU multiplies and adds in one rounding.
+ * A micro-kernel for floats on 4 rows by 4 columns without the Vector API: it gives the same bits
+ * as the vector kernels if the CPU has fused multiply-adds.
  */
 final class FloatScalars4x4 extends FloatKernel {
   private static final int SIDE = 4;

@@ -10,9 +10,10 @@ abstract class FloatVectorKernel extends FloatKernel {
   static final int LANES = SPECIES.length();
 
   /**
-   * A constant, so that C2 knows its class: {@code ONE.fma(x, y)} is the sum of x and y. Where it
-   * guesses classes from profiles, it guards each guess, and after 100 guards in a method
-   * (PerMethodTrapLimit) makes objects of vectors: one JVM in four had kernels of half the speed.
+   * A vector of ones: {@code ONE.fma(x, y)} is the sum of x and y. It is a constant so that C2
+   * knows its class. Otherwise C2 guesses classes from profiles and guards each guess, and after
+   * 100 guards in a method (PerMethodTrapLimit) it allocates vectors as objects: in one JVM of
+   * four, kernels ran at half the speed.
    */
   static final FloatVector ONE = FloatVector.broadcast(SPECIES, 1);
 

@@ -4,11 +4,12 @@ import jdk.incubator.vector.FloatVector;
 
 /**
  * A micro-kernel for floats on 4 rows by 2 vectors: 8 accumulators, 2 vectors of B and one of A:
- * for 16 registers. With 10 accumulators C2 spills some, and is a fifth slower at least.
+ * made for 16 registers. With 10 accumulators C2 spills some, and the kernel is at least a fifth
+ * slower.
  *
  * <p>C2 keeps accumulators in registers if they are local variables of one method, and if the loop
- * has no range checks, whose traps would need them: it moves checks out of the loop where strides
- * are powers of two.
+ * has no range checks, whose traps would keep the accumulators alive. C2 moves the checks out of
+ * the loop if strides are powers of two.
  */
 final class FloatVectors4x2 extends FloatVectorKernel {
   private static final int ROWS = 4;
@@ -23,7 +24,7 @@ final class FloatVectors4x2 extends FloatVectorKernel {
     float[] a = panels.a;
     float[] b = panels.b;
     float[] part = panels.part;
-    // The index in A counts steps: arithmetic on indices would take turns from multiply-adds.
+    // The index in A counts steps: arithmetic on indices would take issue slots from multiply-adds.
     int shift = fromB - fromA * (COLS / ROWS);
     for (int first = 0; first < steps; first += chain) {
       int start = fromA + first * ROWS;

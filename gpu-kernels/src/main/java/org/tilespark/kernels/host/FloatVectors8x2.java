@@ -4,11 +4,11 @@ import jdk.incubator.vector.FloatVector;
 
 /**
  * A micro-kernel for floats on 8 rows by 2 vectors: 16 accumulators, 2 vectors of B and one of A:
- * for 32 registers. More accumulators would fit, but C2 then spills some.
+ * made for 32 registers. More accumulators would fit, but C2 would spill some of them.
  *
  * <p>C2 keeps accumulators in registers if they are local variables of one method, and if the loop
- * has no range checks, whose traps would need them: it moves checks out of the loop where strides
- * are powers of two.
+ * has no range checks, whose traps would keep the accumulators alive. C2 moves the checks out of
+ * the loop if strides are powers of two.
  */
 final class FloatVectors8x2 extends FloatVectorKernel {
   private static final int ROWS = 8;

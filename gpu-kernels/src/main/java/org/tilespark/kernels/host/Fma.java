@@ -1,8 +1,8 @@
 package org.tilespark.kernels.host;
 
 /**
- * A product and a sum with one rounding where the CPU has an instruction for it, as vectors have;
- * elsewhere with two, since {@link Math#fma} takes a thousand times as long there.
+ * A multiply-add that rounds once if the CPU has an instruction for it, as vector kernels do. Other
+ * CPUs round twice, since {@link Math#fma} takes a thousand times as long there.
  */
 public final class Fma {
   private static final boolean FUSED = Vectors.isFused();

@@ -16,20 +16,20 @@ import org.tilespark.layout.Shape;
 import sun.misc.Unsafe;
 
 /**
- * An elementwise program made ready for the CPU: one step for each instruction, which computes a
- * chunk of values into an array. A value's array serves others once no instruction takes the value
- * any more, so that a long program stays in the first-level cache too.
+ * An elementwise program made ready for the CPU: each instruction becomes one step, which computes
+ * a chunk of values into an array. The array of a value is reused after the last instruction that
+ * reads the value, so even a long program stays in the first-level cache.
  *
  * <p>INT8 and INT16 are {@code int[]} here, as in {@link HostLoop}. For one thread at a time.
  */
 final class HostCode {
   /**
-   * Elements of a chunk. Of 128 to 384 doubles a product and a sum go at the rate of memory; with
-   * 640 and more, whose copies take another path in the JVM, they take half as long again.
+   * Elements of a chunk. With chunks of 128 to 384 doubles, a product and a sum run at the rate of
+   * memory. With 640 and more, which the JVM copies in another way, they take half as long again.
    */
   static final int CHUNK = 256;
 
-  /** Shorter runs are copied by our own loop, which costs less than a call. */
+  /** Runs of fewer bytes are copied by our own loop, which is faster than a call for them. */
   private static final int CALL_BYTES = 64;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
@@ -48,10 +48,10 @@ final class HostCode {
     void run(Chunk chunk);
   }
 
-  /** Neighbouring elements, part of one row of the fused axes. */
+  /** A consumer of neighbouring elements of one row of the fused axes. */
   private interface RowPart {
     /**
-     * Does something with them.
+     * Takes the elements.
      *
      * @param at the first one's index in the chunk
      * @param count how many
@@ -120,7 +120,9 @@ final class HostCode {
     return outputTypes.get(output);
   }
 
-  /** Runs it on a block that is not empty; parameters as in {@link HostElementwise#run}. */
+  /**
+   * Runs the program on a block that is not empty; parameters as in {@link HostElementwise#run}.
+   */
   void run(
       Shape shape,
       long[] origin,
@@ -161,7 +163,8 @@ final class HostCode {
         }
       }
       for (now = 0; now < lastUse.length; now++) {
-        // An operand's array may take the result: each number is read before it is written.
+        // The result may be written to the array of an operand: each number is read before it is
+        // written.
         code.get(now).operands().stream().distinct().forEach(this::release);
         arrays[now] = code.get(now).accept(this);
         release(now);
@@ -189,7 +192,10 @@ final class HostCode {
       return known.isEmpty() ? fresh : known.pop();
     }
 
-    /** The array between memory and {@code values}: these, unless they are narrower in memory. */
+    /**
+     * The array for copies between memory and {@code values}: {@code values} itself, unless
+     * elements are narrower in memory.
+     */
     private Object staged(ElementType type, Object values) {
       return type == ElementType.INT8 ? bytes : type == ElementType.INT16 ? shorts : values;
     }

@@ -10,14 +10,14 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Elementwise programs on the CPU, on the calling thread: the oracle and the fallback of the
- * device's. Complex arrays are two planes, real and imaginary parts; all planes are dense and
- * row-major.
+ * Elementwise programs on the CPU, on the calling thread: the oracle of tests and the fallback for
+ * {@code DeviceElementwise}. Complex arrays are two planes, real and imaginary parts; all planes
+ * are dense and row-major.
  *
  * <p>The array is taken in chunks that stay in the first-level cache; each instruction is one loop
  * over a chunk ({@link HostCode}). An element's result does not depend on its neighbours.
  *
- * <p>For one thread at a time; it keeps buffers for the programs that it has met.
+ * <p>For one thread at a time; it keeps buffers for the programs that it has run.
  */
 public final class HostElementwise {
   private static final int PROGRAMS = 16;
@@ -36,7 +36,7 @@ public final class HostElementwise {
    * @param inputs the planes of each input: one, or two of a complex one
    * @param outputs the planes of each output; a plane may be that of an input that is not
    *     broadcast, or must not overlap any other
-   * @throws IllegalArgumentException if something is missing, too much, or of another length
+   * @throws IllegalArgumentException if an array is missing, superfluous, or of another length
    */
   public void run(
       ElementwiseProgram program,
@@ -83,8 +83,8 @@ public final class HostElementwise {
   }
 
   /**
-   * Runs programs of one input and one output, without vectors and places, one after the other
-   * where a block is.
+   * Runs programs of one input and one output, without vectors and places, one after the other in
+   * place.
    *
    * @param block real elements of the type that all programs take and give
    */

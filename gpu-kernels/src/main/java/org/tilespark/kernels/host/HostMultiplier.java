@@ -17,17 +17,16 @@ import org.tilespark.layout.ElementType;
  * where u is 2^-24 or 2^-53. Products below FLOAT's least number, 2^-149, are lost, as in numpy.
  *
  * <p>Elements of FLOAT whose sum is not finite in float are summed again in double. So 1e30 * 1e10
- * - 1e30 * 1e10 is 0 here for FLOAT, and may be infinite or NaN on a device, which has no wider
- * sums at speed; the order in which a device adds decides, and no twin could follow it, so that
- * results of overflowing FLOAT sums are left unspecified. Alpha times a sum is rounded, then that
- * plus beta times C; for FLOAT both in double, and to float once. The lower precisions round the
- * inputs as the device does.
+ * - 1e30 * 1e10 is 0 here for FLOAT, and may be infinite or NaN on a device, which has no fast sums
+ * of a wider type. There the result depends on the order of additions, so results of overflowing
+ * FLOAT sums are unspecified. Alpha times a sum is rounded, then that plus beta times C; for FLOAT
+ * both in double, and to float once. The lower precisions round the inputs as the device does.
  *
  * <p>No zero is skipped: NaN and infinity in one operand reach the result as in numpy, also where
  * they meet a zero.
  *
  * <p>An element's bits depend on its row of A, its column of B, and K alone: not on the tile, the
- * width of the vectors or the compiler. The exception are CPUs without fused multiply-adds.
+ * width of the vectors or the compiler. CPUs without fused multiply-adds are the exception.
  *
  * <p>Safe for several threads; each concurrent call uses arrays of up to 2.2 times the bytes that a
  * core has of the last-level cache, or of 8 MiB if that is more; up to three times as much for
@@ -47,7 +46,8 @@ public final class HostMultiplier implements Multiplier {
 
   /**
    * A multiplier with the tiles and panels of another machine, for tests. Caches are taken to be of
-   * {@code profile}'s sizes, but vectors stay as wide as this JVM's: a profile can only do without.
+   * {@code profile}'s sizes, but vectors stay as wide as this JVM's: a profile can only switch
+   * vectors off.
    */
   HostMultiplier(HostProfile profile) {
     this.profile = profile;

@@ -4,9 +4,9 @@ import java.util.Arrays;
 import org.tilespark.layout.ElementType;
 
 /**
- * Arrays of the values of elementwise programs: {@code int[]} for INT8, INT16 and INT32, {@code
- * long[]}, {@code float[]} and {@code double[]} for the others; what moves and converts them. Each
- * loop does one thing, so that the JVM makes vector instructions of it where it can.
+ * Copies and conversions of the arrays that hold values of elementwise programs: {@code int[]} for
+ * INT8, INT16 and INT32; {@code long[]}, {@code float[]} and {@code double[]} for the other types.
+ * Each loop has one operation, so that the JVM can vectorise it.
  */
 final class HostNumbers {
   private static final float INT_END = 0x1p31f;
@@ -34,7 +34,10 @@ final class HostNumbers {
     }
   }
 
-  /** Copies the element at {@code at} to those after it, up to {@code count} in all. */
+  /**
+   * Copies the element at {@code at} to the following places, so that there are {@code count} of
+   * it.
+   */
   static void repeat(Object array, int at, int count) {
     if (array instanceof double[] a) {
       Arrays.fill(a, at, at + count, a[at]);
@@ -52,7 +55,7 @@ final class HostNumbers {
     }
   }
 
-  /** Converts bytes or shorts to ints; nothing where both are one array. */
+  /** Converts bytes or shorts to ints; does nothing if both are one array. */
   static void widen(Object from, Object to, int count) {
     if (from instanceof byte[] a) {
       int[] o = (int[]) to;
@@ -67,7 +70,7 @@ final class HostNumbers {
     }
   }
 
-  /** Converts ints to bytes or shorts; nothing where both are one array. */
+  /** Converts ints to bytes or shorts; does nothing if both are one array. */
   static void narrow(Object from, Object to, int count) {
     if (to instanceof byte[] o) {
       int[] a = (int[]) from;
@@ -83,8 +86,8 @@ final class HostNumbers {
   }
 
   /**
-   * {@code yes} where the condition is not 0, else {@code no}; all but it of one type. By masks: a
-   * branch on random truths takes many times as long.
+   * {@code yes} where the condition is not 0, else {@code no}; the three other arrays have one
+   * type. Uses masks: a branch on random conditions takes many times as long.
    */
   static void select(int[] condition, Object yes, Object no, Object to, int count) {
     if (to instanceof double[] o) {

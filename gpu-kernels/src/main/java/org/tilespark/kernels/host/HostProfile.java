@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 
 /**
  * Properties of the CPU that the kernels on the host depend on: vectors, caches, cores and clock.
- * Read once for a process ({@link #current}); a plain value, so that a test makes its own.
+ * Read once for a process ({@link #current}); a plain value, so that a test can make its own.
  *
  * <p>Rates are estimates for one core, from the vectors' width and the clock. They rank plans;
  * benchmarks measure.
@@ -115,7 +115,7 @@ public record HostProfile(
           clock(cpu));
     }
 
-    /** The data cache of a level, divided by the cores that share it. */
+    /** Bytes of a level's data cache, divided by the cores that share it. */
     private static long cacheBytes(Path cpu, int level, long otherwise) {
       for (int index = 0; index < 8; index++) {
         Path cache = cpu.resolve("cache/index" + index);

@@ -14,26 +14,28 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * Reductions on the CPU, on the calling thread: the oracle and the fallback of the device's.
- * Complex arrays are reduced plane by plane.
+ * Reductions on the CPU, on the calling thread: the oracle of tests and the fallback for {@code
+ * DeviceReducer}. Complex arrays are reduced plane by plane.
  *
  * <p>Several sequences are reduced together if they are short or not along the innermost axis: a
  * tile has a column for each sequence and a row for each of its numbers, so that the additions of a
  * tree are one loop over half a tile.
  *
- * <p>For one thread at a time; it keeps tiles for the problems that it has met.
+ * <p>For one thread at a time; it keeps tiles for the problems that it has solved.
  */
 public final class HostReducer {
-  /** Numbers of a tile with several columns: one of DOUBLE stays in the second-level cache. */
+  /**
+   * Numbers in a tile with several columns: such a tile of DOUBLE stays in the second-level cache.
+   */
   private static final int TILE = 1 << 15;
 
   /**
-   * Numbers of each of several neighbouring sequences that are combined together, so that rows of a
-   * tile are long; a power of two.
+   * Numbers of each sequence in a tile of several neighbouring sequences; few, so that the rows of
+   * the tile are long. A power of two.
    */
   private static final int ROWS = 32;
 
-  /** Longer sequences along the innermost axis are taken one at a time. */
+  /** Longest sequences along the innermost axis that are reduced several at a time. */
   private static final int SHORT = 64;
 
   private static final int PROBLEMS = 4;
@@ -76,13 +78,13 @@ public final class HostReducer {
     private final int mostRows; // of a tile
     private final int mostColumns;
     private final int width;
-    // A tile with the element type of memory, as ints if it is narrower, and with the type of the
-    // computation; may be one.
+    // A tile in the element type of memory, as ints if that is narrower, and in the type of the
+    // computation; both may be one array.
     private final Object raw;
     private final Object widened;
     private final Object tile;
     private final Object branches; // sums of the branches of a tree
-    private final Object others; // for what is combined with the first half of a tile
+    private final Object others; // copy of the part that is combined with the first half of a tile
     private final List<Object> pieces = new ArrayList<>(); // of each level above tiles, a row each
     private HostMemory in; // of the array under way
     private HostMemory out;
@@ -140,7 +142,7 @@ public final class HostReducer {
       }
     }
 
-    /** How many trees there are at a level; those of level 0 are made of elements. */
+    /** The number of trees at a level; the leaves of level 0 are elements. */
     private long count(int level) {
       long trees = length;
       for (int i = 0; i <= level; i++) {
@@ -187,8 +189,8 @@ public final class HostReducer {
     }
 
     /**
-     * Combines a tree of numbers in rows: branch after branch, where a branch has every 32nd row,
-     * then the branches.
+     * Combines a tree of numbers in rows: first each branch, which is every 32nd row, then the
+     * branches' results.
      */
     private void combineRows(HostLoop loop, long first, int columns, long start, int rows) {
       int count = Math.min(rows, ROWS);
@@ -203,8 +205,9 @@ public final class HostReducer {
     }
 
     /**
-     * Combines rows with those half of a power of two further on, until the first one is left. The
-     * latter go through another array: within one the JVM makes no vector instructions.
+     * Combines the first half of the rows with the second half, until one row is left. The second
+     * half is copied to another array first, since the JVM does not vectorise a loop within one
+     * array.
      */
     private void halve(HostLoop loop, Object values, int rows, int columns) {
       for (int left = rows; left > 1; ) {
@@ -216,7 +219,7 @@ public final class HostReducer {
       }
     }
 
-    /** Results that are places: of the first number that nothing before it equals or beats. */
+    /** Results that are places: the place of the first extreme number of each sequence. */
     private void places(long first, int columns) {
       long[] places = new long[columns];
       boolean least = problem.reduction() == Reduction.ARGMIN;
@@ -262,8 +265,8 @@ public final class HostReducer {
     }
 
     /**
-     * Reads every {@code step}th number from {@code row} on of the sequences {@code first} and on
-     * into the tile; the step is 1 of sequences along the innermost axis.
+     * Reads every {@code step}th number, from {@code row} on, of the sequences from {@code first}
+     * on into the tile. The step is 1 for sequences along the innermost axis.
      */
     private void fill(long first, int columns, long row, int rows, int step) {
       if (alongRows) {

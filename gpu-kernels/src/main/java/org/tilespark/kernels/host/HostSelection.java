@@ -6,7 +6,10 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
-/** A selection on the calling thread, a row at a time, when that row is gone to. */
+/**
+ * Selects columns on the CPU, on the calling thread: one row at a time, when the caller moves to
+ * that row.
+ */
 public final class HostSelection implements SelectedColumns {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
@@ -14,7 +17,8 @@ public final class HostSelection implements SelectedColumns {
   private final HostMemory tile;
   private final int[] found;
   private final double[] bounds; // estimate plus error of those found
-  private final double[] heap; // the largest of estimate less error, the least one first
+  private final double[]
+      heap; // the largest values of estimate minus error, as a heap with the least first
   private int held; // how many of these there are
 
   /**

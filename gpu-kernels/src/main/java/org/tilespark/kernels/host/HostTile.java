@@ -8,16 +8,16 @@ import sun.misc.Unsafe;
  * + j * width} bytes in, goes to {@code j * outPitch + i * width} bytes into the stage.
  *
  * <p>The stage should stay in the first-level cache while eight rows pass, that is, one line for
- * each of at most 512 columns. Elements travel in 8-byte words, eight rows at a time: eight loads
- * from eight independent streams, which the hardware prefetches, then a small exchange network in
- * registers, then eight stores. Where the extents are no multiples of eight rows or of the columns
+ * each of at most 512 columns. Eight rows at a time are moved in 8-byte words: eight loads from
+ * eight independent streams, which the hardware prefetches; then a small exchange network in
+ * registers; then eight stores. Where the extents are no multiples of eight rows or of the columns
  * of a word, the last group overlaps the one before it and writes some elements twice.
  *
  * <p>Index letters: {@code i} counts input rows, {@code j} input columns.
  *
  * @param width element width in bytes: 1, 2, 4, 8 or 16
- * @param stage array for the transposed tile; of a known type, since the compiler orders every
- *     access to memory that may be on or off the heap
+ * @param stage array for the transposed tile; an array of known type, since the compiler cannot
+ *     reorder accesses to memory that may be on or off the heap
  */
 record HostTile(int width, long[] stage) {
   private static final Unsafe UNSAFE = HostMemory.unsafe();

@@ -33,19 +33,25 @@ public final class HostTransposer implements Transposer {
   /** Least output bytes of a tile's row: eight cache lines, so that a copy's overhead is small. */
   private static final int PIECE_BYTES = 512;
 
-  /** Input rows of a tile, more where that is less than a piece. Measured, with the next two. */
+  /**
+   * Least input rows of a tile; more if that many are less than a piece. Measured, as are the next
+   * two.
+   */
   private static final int MIN_TILE_ROWS = 128;
 
-  /** Input columns of a tile: as many lines of the buffer are open at once, 32 KiB of them. */
+  /**
+   * Most input columns of a tile: as many cache lines of the buffer are written alternately, 32 KiB
+   * in all.
+   */
   private static final int MAX_TILE_COLS = 512;
 
   /** Input bytes of a tile's row. */
   private static final int MAX_TILE_COL_BYTES = 4096;
 
-  /** Output rows below this length are written many at a time if they are adjacent. */
+  /** Adjacent output rows shorter than this are written many at a time. */
   private static final int DENSE_BYTES = 256;
 
-  /** Shorter runs are copied by our own loop, which costs less than a call. */
+  /** Runs of fewer bytes are copied by our own loop, which is faster than a call for them. */
   private static final int CALL_BYTES = 64;
 
   /** Short runs are visited in squares of this many, so that lines are reused while cached. */
@@ -65,7 +71,9 @@ public final class HostTransposer implements Transposer {
     TILES
   }
 
-  /** A transpose made ready: its simplest form, and the way to do it. Safe for several threads. */
+  /**
+   * A transpose made ready: its simplest form, and the method to run it. Safe for several threads.
+   */
   public static final class Ready {
     private final TransposeProblem problem;
     private final Way way;
@@ -92,7 +100,7 @@ public final class HostTransposer implements Transposer {
     }
   }
 
-  /** A transpose made ready for as many arrays as there are. */
+  /** Prepares a transpose, which may then be run for any number of arrays. */
   public static Ready ready(TransposeProblem problem) {
     if (problem.bytes() == 0) {
       return new Ready(problem, Way.NOTHING, 0, 0, List.of());
@@ -249,7 +257,10 @@ public final class HostTransposer implements Transposer {
       }
     }
 
-    /** Tiles of equal extent, so that the last one is no sliver; whole lines, whole groups of 8. */
+    /**
+     * The extent of a tile: nearly equal for all tiles, so that the last one is not narrow; whole
+     * cache lines, whole groups of 8.
+     */
     private int tileExtent(long extent, int limit) {
       long quantum = Math.max(8, LINE_BYTES / width);
       long tiles = (extent + limit - 1) / limit;

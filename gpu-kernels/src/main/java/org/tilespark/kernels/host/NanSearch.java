@@ -9,7 +9,7 @@ import sun.misc.Unsafe;
  * those of infinity. Safe for several threads.
  */
 public final class NanSearch {
-  // Added to the bits of a number without its sign, these make a negative number of a NaN alone.
+  // Adding this to the bits of a number without its sign gives a negative integer only for NaN.
   static final int FLOAT_CARRY = 0x007fffff;
   static final long DOUBLE_CARRY = 0x000fffffffffffffL;
   // And this one of an infinite number too.
@@ -49,7 +49,7 @@ public final class NanSearch {
   }
 
   /**
-   * Copies numbers; true if one of them is NaN. Between arrays of bytes each is read once.
+   * Copies numbers; true if one of them is NaN. Between arrays of bytes, each number is read once.
    *
    * @param from the numbers
    * @param to as many bytes, which do not overlap with {@code from}
@@ -105,7 +105,7 @@ public final class NanSearch {
    */
   private static boolean hasFloatAbove(Object base, long at, long end, int carry) {
     long pairCarry = (long) carry << 32 | carry;
-    // Four sums, since each would wait for the one before it.
+    // Four sums, since the additions of one sum wait for each other.
     long a = 0;
     long b = 0;
     long c = 0;

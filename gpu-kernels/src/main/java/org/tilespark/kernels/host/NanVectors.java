@@ -45,7 +45,7 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
-  /** True if the DOUBLE values hold a NaN; copies them too. */
+  /** Copies {@code size} bytes of doubles, whole vectors; true if one of the doubles is NaN. */
   static boolean copyHasNanDouble(byte[] from, int start, byte[] to, int toStart, int size) {
     LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
     for (int i = 0; i < size; i += SPECIES.length()) {

@@ -8,9 +8,9 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
  * Working memory of one call to multiply: packed panels of A and B, and sums of a tile of C, of one
  * element type. Arrays grow to what is needed and are kept.
  *
- * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code cols} columns. The
- * tile is cut into consecutive micro tiles of (rows, cols); one is the product of a panel of A and
- * a panel of B. Used by one thread.
+ * <p>A panel of A holds {@code rows} rows, step by step; a panel of B holds {@code cols} columns.
+ * The tile is cut into consecutive micro tiles of (rows, cols); each micro tile is the product of a
+ * panel of A and a panel of B. Used by one thread.
  */
 abstract class PackedPanels {
   private static final int CACHE_LINE = 64;
@@ -20,9 +20,9 @@ abstract class PackedPanels {
   final int bytes; // of an element
 
   /**
-   * Index of the first element in panels of B and in sums: that of a cache line where the array
-   * itself begins with one, as large arrays of G1 do. CPUs read vectors that straddle two lines at
-   * half the rate.
+   * Index of the first element in panels of B and in sums: it starts a cache line if the array
+   * itself does, as large arrays of the G1 collector do. CPUs read vectors that straddle two lines
+   * at half the rate.
    */
   final int first;
 
@@ -37,7 +37,8 @@ abstract class PackedPanels {
   /**
    * Makes room for the panels of some steps of a block's rows and a tile's columns, and for sums.
    *
-   * @param groups groups of steps: what one leaves for the next takes room for the whole tile
+   * @param groups groups of steps; with more than one, the sums that a group leaves for the next
+   *     take room for the whole tile
    */
   abstract void reserve(int tileRows, int tileCols, int blockRows, int steps, long groups);
 
@@ -57,7 +58,9 @@ abstract class PackedPanels {
   /** Panels of B, from {@link #first} on. */
   abstract Object b();
 
-  /** Room for {@link Packing#PIECES_BYTES} of an operand on their way into panels. */
+  /**
+   * An array for the {@link Packing#PIECES_BYTES} bytes of an operand that are copied into panels.
+   */
   abstract Object pieces();
 
   /** The micro tile of C that {@link #scale} computed, (rows, cols). */
@@ -74,12 +77,12 @@ abstract class PackedPanels {
    * @param fromB index of B's panel
    * @param steps steps of the panels, and how they are summed
    * @param at index of the first micro tile in a tile's sums
-   * @param summed takes the number of a micro tile whose sums the last group has made
+   * @param summed called with the number of a micro tile once its sums are complete
    */
   abstract void multiply(int tiles, int fromB, Steps steps, int at, IntConsumer summed);
 
   /**
-   * A group of steps of K that is packed.
+   * A group of steps of K that is packed together.
    *
    * @param chain steps of a chain
    * @param near whole chains of a panel of B that stay in the first-level cache while panels of A
@@ -92,7 +95,7 @@ abstract class PackedPanels {
   /**
    * Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}.
    *
-   * @param at index of the micro tile in what {@link #multiply} left
+   * @param at index of the micro tile in the sums that {@link #multiply} left
    */
   abstract void scale(int at, Factors factors);
 

@@ -20,7 +20,9 @@ final class Packing {
   /** Bytes of a row that are read at a time: a page, so that the CPU reads ahead. */
   private static final int PIECE_BYTES = 4096;
 
-  /** Rows of which a piece is read before the pieces are dealt out, a panel at a time. */
+  /**
+   * Rows of which a piece is read before the pieces are distributed to one panel after the other.
+   */
   private static final int ROWS = 16;
 
   /** Bytes of the pieces that are dealt out together. */
@@ -86,7 +88,7 @@ final class Packing {
     }
   }
 
-  /** Reads {@code count} of {@code x} of some steps, and deals them out to panels. */
+  /** Reads {@code count} rows or columns of some steps, and distributes them to panels. */
   private static void deal(Part part, int x, int count, int p, Panels to) {
     int bytes = part.operand().bytes();
     int steps = Math.min(ROWS, part.steps() - p);

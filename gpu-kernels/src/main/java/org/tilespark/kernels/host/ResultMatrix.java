@@ -17,7 +17,7 @@ record ResultMatrix(
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   /**
-   * The part of a micro tile that C has.
+   * The part of a micro tile that is inside C.
    *
    * @param above true to store only the elements on the diagonal of C or above
    */
@@ -41,7 +41,7 @@ record ResultMatrix(
     return memory.offset() + (i * rowStep + j * colStep) * bytes;
   }
 
-  /** Writes alpha times a micro tile's sums and beta times what C holds. */
+  /** Writes alpha times a micro tile's sums plus beta times C's elements. */
   void store(PackedPanels panels, int at, Piece piece, Factors factors) {
     if (factors.readsC()) {
       load(panels, piece);

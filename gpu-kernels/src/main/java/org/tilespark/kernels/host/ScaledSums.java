@@ -2,7 +2,10 @@ package org.tilespark.kernels.host;
 
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
-/** Makes elements of C from sums and their errors. Floats and doubles are rounded differently. */
+/**
+ * Computes elements of C from sums and their rounding errors; FLOAT and DOUBLE are rounded
+ * differently.
+ */
 final class ScaledSums {
   private ScaledSums() {}
 
@@ -23,7 +26,7 @@ final class ScaledSums {
     }
   }
 
-  /** Alpha times a sum is rounded to double; that and beta times C together, to float. */
+  /** Alpha times a sum is rounded to double; this plus beta times C is rounded to float. */
   static float scaled(double sum, Factors factors, float before) {
     double product = factors.alpha() * sum;
     double beta = factors.beta();
@@ -54,7 +57,7 @@ final class ScaledSums {
     return (double) panels.group[at] + panels.part[at];
   }
 
-  /** One sum in double. An infinite one has no error: what was computed for it is NaN. */
+  /** One sum in double. The error of an infinite sum is ignored, since it was computed as NaN. */
   static double sum(DoublePanels panels, int at) {
     double sum = panels.group[at];
     double error = panels.part[at];

@@ -5,9 +5,9 @@ package org.tilespark.kernels.host;
  * machines, tiles and widths of vectors make the same bits.
  *
  * <p>A chain of multiply-adds is short; the chains of a span are added plainly, and so are the
- * spans of a group; groups with their rounding errors carried along. The roundings that meet in an
- * element are those of a chain, of the chains of a span and of the spans of a group: at most {@code
- * 2 sqrt(K)}, and at most 76 for K up to nine million. Beyond, errors of the carried errors add up.
+ * spans of a group; groups are added with their rounding errors carried along. An element is
+ * rounded in a chain, over the chains of a span and over the spans of a group: at most {@code 2
+ * sqrt(K)}, and at most 76 for K up to nine million. Beyond, errors of the carried errors add up.
  *
  * @param group steps of K that are packed and summed together
  * @param chain steps of a chain
@@ -17,17 +17,18 @@ record SumOrder(int group, int chain) {
   static final int SPAN = 6;
 
   /**
-   * Adding chains takes time: products with chains of 32 steps are 7 % slower, with 128 2 % faster.
+   * Most steps of a chain. Adding chains takes time: products with chains of 32 steps are 7 %
+   * slower, those with chains of 128 steps 2 % faster.
    */
   private static final int MOST_CHAIN = 64;
 
   /**
-   * Most steps of a group. Panels of A and B then pass through the second-level cache, and sums
-   * come from the last-level cache less often.
+   * Most steps of a group. With larger groups, the sums are read from the last-level cache less
+   * often, but panels of A and B must still fit the second-level cache.
    */
   private static final int MOST_GROUP = 1152;
 
-  /** The order of sums over {@code k} steps, one or more; groups are about equal. */
+  /** The order for {@code k} steps, one or more: the groups of steps have about equal size. */
   static SumOrder of(long k) {
     long groups = (k + MOST_GROUP - 1) / MOST_GROUP;
     int group = (int) ((k + groups - 1) / groups);

@@ -9,11 +9,12 @@ import org.tilespark.layout.ElementType;
 
 /**
  * One product, on packed panels (Goto and van de Geijn, "Anatomy of High-Performance Matrix
- * Multiplication", 2008): C goes tile by tile, a tile through K in groups of steps, for each of
- * which a part of A and one of B are packed and multiplied by micro tiles.
+ * Multiplication", 2008): C is computed tile by tile, and a tile in groups of steps of K. For each
+ * group a part of A and a part of B are packed and multiplied by micro tiles.
  *
- * <p>C may be its transpose: {@code rowSide} is what its rows come from, whichever operand that is.
- * Of a symmetric C only micro tiles that reach the diagonal or are above it may be asked for.
+ * <p>The product may be computed as its transpose: {@code rowSide} is the operand that gives the
+ * rows, A or B. Of a symmetric C the caller may ask for only the micro tiles on or above the
+ * diagonal.
  *
  * <p>Index letters: {@code i} counts rows of C, {@code j} its columns, {@code p} steps of K.
  */
@@ -105,7 +106,7 @@ final class TiledProduct {
   }
 
   /**
-   * A part of C whose sums are made.
+   * A part of C whose sums are complete.
    *
    * @param at index of its sums
    */
@@ -258,7 +259,7 @@ final class TiledProduct {
     }
   }
 
-  /** Computes in double what is not finite as a sum of floats. */
+  /** Computes in double the elements whose sum in float is not finite. */
   private void storeRest(Rest rest) {
     DoublePanels doubles = (DoublePanels) stage.panels(ElementType.FLOAT64);
     Area area = rest.area();

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Support of this JVM for the Vector API. Its module is not part of every JVM, and only HotSpot's
- * second compiler makes vector instructions of it: elsewhere its calls are slower than scalar code.
+ * This JVM's support of the Vector API. Not every JVM has its module, and only HotSpot's C2
+ * compiles it to vector instructions: elsewhere its calls are slower than scalar code.
  */
 final class Vectors {
   private static final Logger LOG = LoggerFactory.getLogger(Vectors.class);
@@ -23,7 +23,7 @@ final class Vectors {
     return FUSED;
   }
 
-  /** Bits of the widest vectors that kernels make use of; 0, said in the log, if of none. */
+  /** Bits of the widest vectors that kernels use; 0, with a line in the log, if they use none. */
   static int bits() {
     String absence = absence();
     if (absence.isEmpty()) {

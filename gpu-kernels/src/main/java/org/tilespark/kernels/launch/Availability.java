@@ -5,10 +5,10 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A thing, or why it is not there. Immutable if the thing is.
+ * A value, or the reason why it is not available. Immutable if the value is.
  *
- * @param thing empty if it is not there
- * @param whyNot the reason, and what helps; empty if the thing is there
+ * @param thing the value; empty if it is not available
+ * @param whyNot the reason, and what helps; empty if the value is available
  */
 public record Availability<T>(Optional<T> thing, String whyNot) {
   /** Checks that there is either. */
@@ -47,7 +47,10 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
     return orElseThrow(IllegalStateException::new);
   }
 
-  /** The thing; if it is not there, throws what {@code failure} makes of the reason. */
+  /**
+   * The value; if it is not available, throws the exception that {@code failure} makes from the
+   * reason.
+   */
   public <X extends Throwable> T orElseThrow(Function<String, X> failure) throws X {
     return thing.orElseThrow(() -> failure.apply(whyNot));
   }

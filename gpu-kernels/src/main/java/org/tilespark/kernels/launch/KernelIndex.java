@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
  * {@code ptx SOURCE BYTES HASH} (functions for kernels that are written at run time), {@code kernel
  * SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N] [dynamicBytes=N]
  * [blocksPerProcessor=N] [early=1]}. {@code ARCH} is {@code sm_NN}, {@code sm_NNa} (machine code)
- * or {@code compute_NN} (PTX). Empty lines and lines that begin with {@code #} say nothing.
+ * or {@code compute_NN} (PTX). Empty lines and lines that begin with {@code #} are ignored.
  */
 public final class KernelIndex {
   /** The index of a jar that was built without nvcc. */
@@ -211,7 +211,9 @@ public final class KernelIndex {
             architectures));
   }
 
-  /** The number after the word that begins with {@code key}, or the given one without it. */
+  /**
+   * The number in the word that begins with {@code key}; {@code known} if there is no such word.
+   */
   private static int number(String[] words, String key, int known) {
     for (String word : words) {
       if (word.startsWith(key)) {
@@ -232,7 +234,7 @@ public final class KernelIndex {
   }
 
   /**
-   * Stands for all the kernels: other sources, options or architectures give another; empty if
+   * A hash of all the kernels, which changes with sources, options and architectures; empty if
    * there are no kernels.
    */
   public String hash() {
@@ -319,7 +321,8 @@ public final class KernelIndex {
 
   /**
    * Machine code runs on the same major architecture and an equal or later minor one; with the
-   * suffix {@code a} on that one only, with {@code f} as without. PTX runs on any later one.
+   * suffix {@code a} on that architecture only, with {@code f} as without a suffix. PTX runs on any
+   * later architecture.
    */
   private static boolean architectureRunsOn(String arch, int major, int minor) {
     Matcher matcher = ARCH.matcher(arch);

@@ -10,7 +10,7 @@ import java.util.Objects;
  * and one output for what only moves data), then {@link #words()}. Immutable.
  */
 public final class KernelLaunch {
-  /** No struct of any kernel is longer, with its pointers and tensor maps. */
+  /** Most bytes of a kernel's struct, including pointers and tensor maps. */
   public static final int MOST_STRUCT_BYTES = 16 << 10;
 
   private final String kernel;

@@ -2,7 +2,7 @@ package org.tilespark.kernels.launch;
 
 /**
  * The shape of one kernel launch along x: every kernel here numbers its work with one 64-bit index
- * and loops where there are more pieces than thread blocks, so y and z stay 1.
+ * and loops if there are more pieces than thread blocks, so y and z stay 1.
  *
  * @param blocks thread blocks
  * @param threads threads of each thread block

@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Decisions made before, at most a fixed number; the one unused for longest goes first. Safe for
- * several threads.
+ * Keeps a fixed number of decisions; the least recently used one is dropped first. Safe for several
+ * threads.
  *
  * @param <K> requests, with value semantics
  * @param <V> decisions
@@ -33,7 +33,7 @@ public final class PlanCache<K, V> {
         };
   }
 
-  /** The decision for {@code key}, made by {@code planner} if it is not held. */
+  /** The decision for {@code key}, made by {@code planner} if it is not cached. */
   public V get(K key, Function<? super K, ? extends V> planner) {
     synchronized (entries) {
       V known = entries.get(key);
@@ -49,7 +49,7 @@ public final class PlanCache<K, V> {
     return planned;
   }
 
-  /** Forgets everything: what was decided on is no longer true. */
+  /** Forgets all decisions, since their assumptions no longer hold. */
   public void clear() {
     synchronized (entries) {
       entries.clear();

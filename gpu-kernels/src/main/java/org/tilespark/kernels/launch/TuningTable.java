@@ -7,7 +7,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The best choices of trials, by class of problems. Immutable.
+ * The best choice that trials found for each class of problems. Immutable.
  *
  * <p>As text it has one class on each line, {@code CLASS = CHOICE}; empty lines and lines that
  * begin with {@code #} are ignored.

@@ -37,17 +37,17 @@ import org.tilespark.kernels.launch.Availability;
  *
  * <p>The library is looked for by its name first, as the system's loader finds it (its cache,
  * {@code LD_LIBRARY_PATH}), the newest release before the next; then in the directories that the
- * user names, one after the other, unless everybody may write there. Thread-safe.
+ * user names, one after the other, except those that any user may write to. Thread-safe.
  */
 public final class LibraryFinder {
   /**
-   * A release whose interface is the one that is bound. The unversioned name is for developers
-   * only.
+   * A release with the interface that is bound, by its versioned file name: the unversioned name
+   * exists only on machines with development files.
    *
-   * @param file name of the library, such as {@code libcublas.so.13}; one with a {@code *} is
-   *     looked for in the directories alone
-   * @param needs libraries in the same directory that it needs and would look for elsewhere; loaded
-   *     first from a directory that has them
+   * @param file name of the library, such as {@code libcublas.so.13}; a name with a {@code *} is
+   *     looked for in the directories only
+   * @param needs libraries that it needs; if they are in the same directory, they are loaded first,
+   *     from there
    */
   public record Release(String file, List<String> needs) {
     /** A release that needs those in its directory. */
@@ -59,7 +59,7 @@ public final class LibraryFinder {
       return file.contains("*");
     }
 
-    /** The files of a directory that may be this release, the last in the order of names first. */
+    /** The files of a directory that may be this release, in descending order of names. */
     private List<Path> in(Path directory) {
       if (!isPattern()) {
         return List.of(directory.resolve(file));
@@ -84,13 +84,13 @@ public final class LibraryFinder {
   private final Map<List<Path>, String> misses = new HashMap<>(); // guarded by this
 
   /**
-   * A finder that has not looked yet.
+   * A finder, which does not search yet.
    *
-   * @param name name that people call the library by
+   * @param name the library's name in messages
    * @param key the setting by which users name directories; the reason for a missing library names
    *     it
    * @param binding class with the native methods; all of them must be in the library
-   * @param releases releases that will do, the best first
+   * @param releases releases that are supported, the preferred one first
    */
   public LibraryFinder(String name, String key, Class<?> binding, Release... releases) {
     this(name, key, binding, Map.of(), releases);
@@ -106,7 +106,7 @@ public final class LibraryFinder {
   }
 
   /**
-   * This one, for a library whose functions have other names than the methods.
+   * This finder for a library whose functions are named differently from the methods.
    *
    * @param names names of the functions
    */
@@ -120,9 +120,9 @@ public final class LibraryFinder {
   }
 
   /**
-   * Finds and binds the library; once that succeeded, later calls do nothing. A process looks into
-   * the same directories once: a failed search opens files and directories, and planners ask for
-   * each query.
+   * Finds and binds the library; once that succeeded, later calls do nothing. A process searches
+   * the same directories only once, since a failed search opens files and directories and planners
+   * ask at each query.
    *
    * @param directories directories to look into when the system's loader does not know it, in this
    *     order
@@ -178,14 +178,14 @@ public final class LibraryFinder {
             + " or LD_LIBRARY_PATH");
   }
 
-  /** A release's file and what it needs, or why they are not to be trusted. */
+  /** A release's file and the libraries that it needs, or the reason why they cannot be trusted. */
   private static Availability<List<Path>> trusted(Path file, Release release) {
     List<Path> libraries = new ArrayList<>(List.of(file));
     release.needs().forEach(need -> libraries.add(file.resolveSibling(need)));
     return trusted(libraries);
   }
 
-  /** Libraries, or why those of them that are there are not to be trusted. */
+  /** The libraries of these that exist, or the reason why one of them cannot be trusted. */
   public static Availability<List<Path>> trusted(List<Path> libraries) {
     for (Path library : libraries) {
       try {
@@ -202,7 +202,10 @@ public final class LibraryFinder {
     return Availability.of(libraries);
   }
 
-  /** Loads what a library needs, which then finds it loaded, wherever it would look. */
+  /**
+   * Loads the libraries that another one needs, so that its loader finds them in memory and does
+   * not search.
+   */
   private static boolean loads(Path directory, List<String> needs, List<String> tried) {
     for (String need : needs) {
       Path file = directory.resolve(need);
@@ -229,7 +232,7 @@ public final class LibraryFinder {
     }
   }
 
-  /** The message of the system's loader, which JNA appends to a line of its own. */
+  /** The message of the system's loader, which follows JNA's own line. */
   private static String reason(UnsatisfiedLinkError e) {
     return String.valueOf(e.getMessage())
         .lines()

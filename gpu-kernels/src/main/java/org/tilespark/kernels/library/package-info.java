@@ -1,2 +1,2 @@
-/** Libraries that a machine may have: how they are found. Start from {@code LibraryFinder}. */
+/** Finds native libraries that a machine may have. Start from {@code LibraryFinder}. */
 package org.tilespark.kernels.library;

@@ -14,14 +14,18 @@ public final class AvailableMemory {
 
   private AvailableMemory() {}
 
-  /** Bytes of the machine, and of the container if there is one; unlimited if nobody says. */
+  /**
+   * Bytes of the machine, and of the container if there is one; the largest number if neither
+   * states it.
+   */
   public static long bytes() {
     var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     return bytes(MEMORY, system.getTotalMemorySize(), system.getFreeMemorySize());
   }
 
   /**
-   * Available bytes by a file like {@code /proc/meminfo}, which knows no containers.
+   * Available bytes according to a file like {@code /proc/meminfo}, which ignores containers'
+   * limits.
    *
    * @param total bytes as Java sees them: those of the container if there is one
    * @param free bytes of them that nothing uses, not even as a cache of files

@@ -8,16 +8,17 @@ import org.tilespark.kernels.ResourceException;
 import sun.misc.Unsafe;
 
 /**
- * Memory for tests that look for wrong uses. Each range has pages of its own and ends before a page
- * that nobody can touch; it begins with {@link #POISON} in every byte, and once it is freed its
- * pages can be neither read nor written, and are never given out again. So a use after the free, or
- * beyond the end, ends the process at that instruction. Linux with 64 bits only. Thread-safe.
+ * Memory for tests that detect wrong accesses. Each range has pages of its own and ends before a
+ * page without access rights; it is filled with {@link #POISON} in every byte, and once it is freed
+ * its pages can be neither read nor written, and are never given out again. So a use after the
+ * free, or beyond the end, ends the process at that instruction. Linux with 64 bits only.
+ * Thread-safe.
  */
 public final class GuardedPages {
   /** Every byte of a new range. */
   public static final byte POISON = (byte) 0xA5;
 
-  /** Ranges begin at multiples of it, and end less than it before the guarding page. */
+  /** Alignment of ranges; a range ends less than this before the guarding page. */
   private static final long ALIGNMENT_BYTES = 64;
 
   private static final long PAGE_BYTES = 4096;

@@ -8,8 +8,8 @@ import java.util.Objects;
 import sun.misc.Unsafe;
 
 /**
- * A range of host memory, on the Java heap or off it, addressed the way Spark and Arrow address
- * theirs, so that neither has to be copied to be read.
+ * A range of host memory, on the Java heap or off it, addressed as Spark and Arrow address their
+ * memory, so that neither must be copied to be read.
  *
  * <p>A range does not own its bytes: whoever made the array or buffer keeps it alive while the
  * range is used. Values are in the machine's byte order (little-endian on every supported machine).
@@ -21,7 +21,10 @@ import sun.misc.Unsafe;
 public record HostMemory(Object base, long offset, long bytes) {
   private static final Unsafe UNSAFE = findUnsafe();
 
-  /** No process has memory there: an address below is an offset whose base was forgotten. */
+  /**
+   * Bytes of the page of address 0, where no process has memory: a smaller address is an offset
+   * whose base was forgotten.
+   */
   private static final long FIRST_PAGE_BYTES = 4096;
 
   static {
@@ -39,7 +42,9 @@ public record HostMemory(Object base, long offset, long bytes) {
         : bytes + " bytes at " + offset + " of " + (base == null ? "no array" : base.getClass());
   }
 
-  /** Finds null bases, addresses in the page of null, and ranges that leave their array. */
+  /**
+   * False for null bases, addresses in the page of address 0, and ranges that leave their array.
+   */
   private static boolean isAddressable(Object base, long offset, long bytes) {
     if (bytes == 0) {
       return true;
@@ -112,8 +117,8 @@ public record HostMemory(Object base, long offset, long bytes) {
   }
 
   /**
-   * The accessor of all of this project's raw memory access. It checks nothing: callers check
-   * ranges once, before their loops.
+   * The accessor through which this project reads and writes raw memory. It checks nothing: callers
+   * check ranges once, before their loops.
    */
   public static Unsafe unsafe() {
     return UNSAFE;
@@ -122,7 +127,7 @@ public record HostMemory(Object base, long offset, long bytes) {
   private static long directAddress(ByteBuffer buffer) {
     try {
       Field address = java.nio.Buffer.class.getDeclaredField("address");
-      @SuppressWarnings("deprecation") // as every off-heap library does; no other way on JDK 17
+      @SuppressWarnings("deprecation") // as other off-heap libraries do: JDK 17 has no other way
       long where = UNSAFE.objectFieldOffset(address);
       return UNSAFE.getLong(buffer, where);
     } catch (NoSuchFieldException e) {

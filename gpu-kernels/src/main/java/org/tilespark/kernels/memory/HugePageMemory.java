@@ -10,13 +10,13 @@ import sun.misc.Unsafe;
  * Memory that begins at multiples of a huge page and asks for huge pages ({@link HugePages}).
  * Whoever takes a range frees it. Thread-safe.
  *
- * <p>On Linux each range is a mapping of its own, since the C library may keep what it is given
- * back: once a range of up to 32 MiB was freed, it takes others of that size out of its arenas.
+ * <p>On Linux each range is its own mapping, since the C library may keep freed memory: after a
+ * range of up to 32 MiB was freed, it allocates ranges of that size from its arenas.
  */
 public final class HugePageMemory {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** Bytes that one thread touches at a time: enough for a thread to be worth it. */
+  /** Bytes that one thread touches at a time: enough to be worth a thread. */
   private static final long PART_BYTES = 16L << 20;
 
   private static final long SMALL_PAGE_BYTES = 4096;
@@ -28,7 +28,7 @@ public final class HugePageMemory {
 
   /**
    * The address of {@code bytes} bytes with undefined content; empty if the operating system
-   * refuses them. It gives the memory itself at the first touch.
+   * refuses them. The system provides the pages at the first touch.
    */
   public OptionalLong take(long bytes) {
     long rawBytes = Math.addExact(bytes, HugePages.BYTES);
@@ -74,8 +74,8 @@ public final class HugePageMemory {
   }
 
   /**
-   * Has the operating system give all pages of a range, by the threads of the common pool together:
-   * it clears each page on the thread that touches it first. What is in the range is lost.
+   * Touches all pages of a range with the threads of the common pool: the operating system clears
+   * each page on the thread that touches it first. The range's content is lost.
    */
   public static void touch(long address, long bytes) {
     LongStream.range(0, (bytes + PART_BYTES - 1) / PART_BYTES)

@@ -27,7 +27,7 @@ public final class HugePages {
   private HugePages() {}
 
   /**
-   * Asks for huge pages where whole ones are in a range that is mapped and not used yet.
+   * Asks for huge pages for the whole huge pages in a range that is mapped and not used yet.
    *
    * @param address address of the first byte
    */
@@ -44,7 +44,7 @@ public final class HugePages {
     return AVAILABLE;
   }
 
-  /** The address of {@code bytes} bytes of a mapping of their own; 0 if the system refuses them. */
+  /** The address of {@code bytes} bytes in a new mapping; 0 if the system refuses them. */
   static long map(long bytes) {
     long address = mmap(0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
     return address == -1 ? 0 : address;

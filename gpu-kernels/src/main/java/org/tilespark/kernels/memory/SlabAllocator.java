@@ -10,24 +10,27 @@ import java.util.TreeSet;
 import java.util.function.LongSupplier;
 
 /**
- * Carves ranges out of slabs: address arithmetic only. It neither makes nor frees memory: its owner
- * {@link #add adds} a slab when {@link #allocate} finds no room, and gives back the slabs that
- * {@link #free}, {@link #trim} and {@link #shut} return. A slab is returned only when nothing of it
- * is in use.
+ * Allocates ranges within slabs, by address arithmetic only. It neither allocates nor frees slabs:
+ * its owner {@link #add adds} a slab when {@link #allocate} finds no room, and gives back the slabs
+ * that {@link #free}, {@link #trim} and {@link #shut} return. A slab is returned only when no range
+ * of it is in use.
  *
  * <p>Ranges are whole pages. A request takes the smallest free range that holds it, the lowest of
  * equal ones, and a freed range joins its free neighbours in the slab. Small requests have slabs of
- * their own, so that one of them never splits the room of a large one. Safe for several threads;
+ * their own, so that a small range never splits the room for a large one. Safe for several threads;
  * calls take logarithmic time.
  */
 public final class SlabAllocator {
   /** Addresses and lengths of ranges are multiples of this. */
   public static final long PAGE_BYTES = 4096;
 
-  /** A pool's slabs are at most this part of what it keeps, so that it can keep several. */
+  /**
+   * A pool's slabs have at most this fraction of the bytes that it may keep, so that it can keep
+   * several.
+   */
   private static final int SLABS_KEPT = 16;
 
-  /** Requests of at most this part of a slab are small... */
+  /** Requests of at most this fraction of a slab are small... */
   private static final int SMALL_REQUEST_PART = 256;
 
   /** ... and their slabs are this part of a large one. */
@@ -87,7 +90,7 @@ public final class SlabAllocator {
   /**
    * An allocator without slabs.
    *
-   * @param maxFreeBytes slabs that are not in use are given back while more than this is free
+   * @param maxFreeBytes unused slabs are returned to the owner while more than this is free
    * @param mostSlabBytes size of a slab at most, unless one request is larger
    * @throws IllegalArgumentException if the first is negative or the second not positive
    */
@@ -133,8 +136,8 @@ public final class SlabAllocator {
   }
 
   /**
-   * The size of the slab to {@link #add} for a request of {@code bytes} bytes: a whole number of
-   * them if they are large, so that a slab of equal ranges has nothing left over.
+   * The size of the slab to {@link #add} for a request of {@code bytes} bytes: for large requests a
+   * multiple of their size, so that a slab of equal ranges has no unused rest.
    */
   public synchronized long slabBytesFor(long bytes) {
     long wanted = pages(bytes);
@@ -150,7 +153,7 @@ public final class SlabAllocator {
   /**
    * Takes over a slab, and allocates {@code bytes} bytes from its start.
    *
-   * @param address multiple of a page; the slab overlaps none that is here
+   * @param address multiple of a page; the slab overlaps none of this allocator's
    * @param slabBytes whole pages, at least {@code bytes}
    */
   public synchronized void add(long address, long slabBytes, long bytes) {
@@ -180,7 +183,7 @@ public final class SlabAllocator {
    *
    * @param address as {@link #allocate} returned it, or that of a slab which was added
    * @param bytes as requested there
-   * @return slabs that are no longer here; the caller frees them
+   * @return slabs that leave this allocator; the caller frees them
    * @throws IllegalArgumentException if this is no range in use
    */
   public synchronized List<Slab> free(long address, long bytes) {
@@ -220,8 +223,8 @@ public final class SlabAllocator {
   }
 
   /**
-   * Keeps {@code bytes} more free bytes than the constructor said; asked whenever a range is freed,
-   * by a thread that holds this allocator's lock. New slabs are larger accordingly.
+   * Keeps {@code bytes} more free bytes than the constructor said; it is called whenever a range is
+   * freed, by a thread that holds this allocator's lock. New slabs become larger accordingly.
    *
    * @param most largest value of {@code bytes}
    */
@@ -230,12 +233,12 @@ public final class SlabAllocator {
     sizeSlabs(maxFreeBytes + most);
   }
 
-  /** All slabs of which nothing is in use; the caller frees them. */
+  /** Returns all unused slabs; the caller frees them. */
   public synchronized List<Slab> trim() {
     return giveBack(0);
   }
 
-  /** As {@link #trim}, and from now on no slab is kept once nothing of it is in use. */
+  /** As {@link #trim}; from now on each slab is returned once it is unused. */
   public synchronized List<Slab> shut() {
     shut = true;
     return giveBack(0);

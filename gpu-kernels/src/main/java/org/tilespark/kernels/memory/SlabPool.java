@@ -7,20 +7,20 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.SlabAllocator.Slab;
 
 /**
- * Memory that is slow to make, made in slabs and kept for reuse: a {@link SlabAllocator} with its
- * memory. In the steady state nothing is made. Safe for several threads: while one makes a slab,
- * others take and give back ranges that need none.
+ * A pool for memory that is slow to allocate: it is allocated in slabs and kept for reuse, with a
+ * {@link SlabAllocator}. In the steady state no slab is allocated. Safe for several threads: while
+ * one thread allocates a slab, others can take and return ranges of existing slabs.
  */
 public final class SlabPool {
   private final SlabAllocator slabs;
   private final Memory memory;
-  // Held while a slab is made: many tasks that start together then share it.
+  // Held while a slab is allocated, so that many tasks that start together share one slab.
   private final Object growing = new Object();
 
   /** Source of slabs. Thread-safe. */
   public interface Memory {
     /**
-     * Makes a slab, at a multiple of {@link SlabAllocator#PAGE_BYTES}.
+     * Allocates a slab at a multiple of {@link SlabAllocator#PAGE_BYTES}.
      *
      * @throws ResourceException if there is not enough memory
      */
@@ -34,7 +34,7 @@ public final class SlabPool {
      *
      * @param refusal exception of the last attempt
      * @param bytes requested
-     * @param freedBytes bytes that the pool kept and gave up for it, in vain
+     * @param freedBytes unused bytes that the pool had freed before the last attempt
      */
     RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes);
   }
@@ -49,8 +49,8 @@ public final class SlabPool {
    * The address of {@code bytes} bytes, which the caller gives back.
    *
    * @param bytes more than 0
-   * @throws RuntimeException what {@link Memory#exhausted} says, if not even this request alone can
-   *     be had after everything unused was freed
+   * @throws RuntimeException the exception of {@link Memory#exhausted}, if there is no memory for
+   *     this request alone even after all unused slabs were freed
    */
   public long take(long bytes) {
     OptionalLong address = slabs.allocate(bytes);
@@ -58,7 +58,7 @@ public final class SlabPool {
       return address.getAsLong();
     }
     synchronized (growing) {
-      // Another thread may have made a slab, or given back a range, in the meantime.
+      // Meanwhile another thread may have added a slab or returned a range.
       address = slabs.allocate(bytes);
       return address.isPresent() ? address.getAsLong() : grow(bytes);
     }
@@ -70,9 +70,9 @@ public final class SlabPool {
   }
 
   /**
-   * Makes a slab ahead of need, if with it no more than {@code bytes} bytes are in slabs.
+   * Allocates a slab ahead of need, unless the slabs would then have more than {@code bytes} bytes.
    *
-   * @return true if it made one that is kept
+   * @return true if a slab was allocated and kept
    * @throws ResourceException if there is not enough memory
    */
   public boolean makeAhead(long bytes) {
@@ -125,7 +125,7 @@ public final class SlabPool {
     return free(slabs.trim());
   }
 
-  /** As {@link #trim}, and from now on no slab is kept once nothing of it is in use. */
+  /** As {@link #trim}; from now on each slab is freed once it is unused. */
   public void shut() {
     free(slabs.shut());
   }

@@ -10,8 +10,8 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * Multiplies doubles in place where rows begin at multiples of 16 bytes, else aligned copies of
- * them. Tail columns after the last full wave use split-K ({@code double.cuh}).
+ * Multiplies doubles in place if their rows begin at multiples of 16 bytes; otherwise it multiplies
+ * aligned copies. Tail columns after the last full wave use split-K ({@code double.cuh}).
  */
 final class DoubleSteps extends TensorSteps {
   /** Elements of a row that {@code pack_rows} copies at a time. */
@@ -19,13 +19,13 @@ final class DoubleSteps extends TensorSteps {
 
   private static final int ROWS_BLOCKS_PER_PROCESSOR = 8;
 
-  /** Doubles of a row that are a multiple of what the copy engine reads. */
+  /** Rows must have a multiple of this many doubles for the copy engine. */
   static final int EVEN = EVEN_BYTES / Double.BYTES;
 
-  /** Steps of K of a box; of an operand that is stored across, columns too. */
+  /** Steps of K of a box; for an operand stored across, also its columns. */
   private static final int BOX = 16;
 
-  /** Teams of a thread block: each makes half of a tile's columns, or tiles of its own. */
+  /** Teams of a thread block: each computes half of a tile's columns, or separate tiles. */
   private static final int TEAMS = 2;
 
   private final boolean evenA;
@@ -143,8 +143,8 @@ final class DoubleSteps extends TensorSteps {
   /**
    * Matrices of DOUBLE.
    *
-   * @param even true if what they are a part of begins at a multiple of 16 bytes
-   * @param across true if K goes down their columns
+   * @param even true if their operand begins at a multiple of 16 bytes
+   * @param across true if K runs along their columns
    */
   private record Doubles(Matrices stored, boolean even, boolean across) {
     /** Rows or columns of C that are made of them. */
@@ -179,7 +179,7 @@ final class DoubleSteps extends TensorSteps {
     }
   }
 
-  /** The matrices as stored, or copies with rows that begin evenly. */
+  /** The matrices as stored, or copies with rows that begin at multiples of 16 bytes. */
   private Doubles readable(Doubles of, Place packed) {
     if (of.isReadable()) {
       return of;
@@ -212,8 +212,8 @@ final class DoubleSteps extends TensorSteps {
   }
 
   /**
-   * Strides as {@code DoubleArguments} has them; of one matrix the stride is any that the driver
-   * takes.
+   * A tensor map with the strides of {@code DoubleArguments}; for a single matrix, any stride that
+   * the driver accepts.
    *
    * @param tile rows of a tile, or columns of a team's
    */

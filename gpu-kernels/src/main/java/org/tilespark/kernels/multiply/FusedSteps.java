@@ -8,19 +8,23 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * One launch that reads operands as they are stored and rounds them on the way ({@code fused.cuh}).
+ * One launch that reads operands as they are stored and rounds them while it reads ({@code
+ * fused.cuh}).
  */
 final class FusedSteps extends TensorSteps {
   /** Rows and columns of a box of an operand that a fused kernel reads. */
   private static final int BOX = 32;
 
-  /** Boxes side by side that kernels for 16 bits copy at once, where columns are whole boxes. */
+  /**
+   * Neighbouring boxes that kernels for 16 bits copy at once, if the columns are a multiple of a
+   * box.
+   */
   private static final int BLOCKS = 2;
 
   /** Columns of a tile of which each warp has a box. */
   private static final int COLS = 128;
 
-  /** True if a slot of the kernel holds all that a warp converts of an operand's panel. */
+  /** True if a slot of the kernel holds all elements of an operand's panel that a warp converts. */
   private final boolean atOnce;
 
   FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
@@ -59,7 +63,7 @@ final class FusedSteps extends TensorSteps {
             .allMatch(elements -> elements * Float.BYTES % EVEN_BYTES == 0);
   }
 
-  /** Products, or parts of one, of operands as they are stored. */
+  /** Multiplies operands as they are stored: several products, or parts of one. */
   @Override
   void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
@@ -90,7 +94,7 @@ final class FusedSteps extends TensorSteps {
   }
 
   /**
-   * Matrices as stored; of one the stride is any that the driver takes.
+   * A tensor map of matrices as stored; for a single matrix, any stride that the driver accepts.
    *
    * @param high rows of a box
    */

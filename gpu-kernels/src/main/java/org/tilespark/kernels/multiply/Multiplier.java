@@ -3,11 +3,10 @@ package org.tilespark.kernels.multiply;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Multiplies matrices held in host memory; the one interface of the host twin (the oracle, the
- * fallback) and the device twin. Sums are made in an order that depends on the problem alone, so
- * the same problem gives the same bits every time on one twin and device. Devices with another
- * architecture, and for few tiles of C also with another count of multiprocessors, may give other
- * last bits.
+ * Multiplies matrices held in host memory; implemented on the host (the oracle and the fallback)
+ * and on a device. Sums are computed in an order that depends on the problem alone, so the same
+ * problem gives the same bits every time on one twin and device. Devices with another architecture,
+ * and for few tiles of C also with another count of multiprocessors, may give other last bits.
  *
  * <p>Both sum FLOAT in float and DOUBLE in double. The host sums elements of FLOAT again in double
  * if their sum is not finite, so a sum that fits FLOAT is finite there. Elsewhere an element may be
@@ -19,7 +18,7 @@ import org.tilespark.kernels.memory.HostMemory;
 public interface Multiplier extends AutoCloseable {
   /**
    * Computes {@code C = alpha op(A) op(B) + beta C} for each product of the batch; returns when
-   * {@code c} holds all.
+   * {@code c} is complete.
    *
    * @param problem extents, type, precision, transposes, leading dimensions, factors and batch
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
@@ -31,15 +30,15 @@ public interface Multiplier extends AutoCloseable {
   void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c);
 
   /**
-   * Multiplies matrices by their own transposes, of which the results are symmetric: as {@link
-   * #multiply} with A as B, but the elements below the diagonal of a C are not defined afterwards.
-   * Takes about half of the time where the multiplier can leave that out.
+   * Multiplies matrices by their own transposes, which gives symmetric results. It does what {@link
+   * #multiply} does with A as B, but the elements below the diagonal of each C are undefined
+   * afterwards. A multiplier that can leave these out takes about half of the time.
    *
-   * @param problem whose factors are {@code OVERWRITE} or {@code ADD}
+   * @param problem the product; its factors are {@code OVERWRITE} or {@code ADD}
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
    * @param c as that of {@link #multiply}
    * @throws IllegalArgumentException if a range has another length than the problem needs, or the
-   *     problem is not {@linkplain MultiplyProblem#isGram of that kind}
+   *     problem {@linkplain MultiplyProblem#isGram cannot be} a product with the transpose
    */
   default void multiplyHalf(MultiplyProblem problem, HostMemory a, HostMemory c) {
     requireHalf(problem);

@@ -7,11 +7,11 @@ import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.layout.ElementType;
 
 /**
- * Products that one {@link MultiplyWay} suits: of one element type and precision, operands stored
- * the same way, extents of about the same size and alignment. Written as {@code float32 NT 1024 x
- * 512- x 16384}: M x K x N; a minus after the first, second or third extent says that the rows of
- * A, B or C begin unevenly. A precision other than FULL stands in the type's place: {@code tf32},
- * {@code bfloat16} or {@code float16}, of float32 elements.
+ * A class of products for which the same {@link MultiplyWay} is the fastest: they have the same
+ * element type, precision and storage of operands, and about the same extents and alignment.
+ * Written as {@code float32 NT 1024 x 512- x 16384}: M x K x N; a minus after the first, second or
+ * third extent says that the rows of A, B or C begin unevenly. For float32 elements, a precision
+ * other than FULL replaces the type: {@code tf32}, {@code bfloat16} or {@code float16}.
  *
  * @param type element type
  * @param precision how exactly they are multiplied
@@ -40,7 +40,7 @@ public record MultiplyClass(
               + " ([NT])([NT]) (\\d{1,5})(-?) x (\\d{1,5})(-?) x (\\d{1,5})(-?)");
 
   /**
-   * The class of a problem. Batches have none: they go by rule.
+   * The class of a problem. Batches have no class: the rule decides for them.
    *
    * @throws IllegalArgumentException if the problem is of several products
    */

@@ -5,14 +5,17 @@ import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
- * Estimates of the time of own kernels for a product, for comparisons; each number has the
- * measurement it comes from. Pure functions.
+ * Estimates how long our kernels take for a product, for comparisons. Each number states its
+ * measurement. Pure functions.
  */
 final class MultiplyCost {
-  /** How much longer a tile takes whose operands shared memory reads more slowly, measured. */
+  /**
+   * Relative time of a tile that is too narrow for the full rate of reads from shared memory,
+   * measured.
+   */
   private static final double NARROW_COST = 1.35;
 
-  /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
+  /** Cost of the separate launch that sums parts of K, in steps of K, estimated. */
   private static final double SUMMING_STEPS = 64;
 
   /**
@@ -30,14 +33,15 @@ final class MultiplyCost {
   private static final double LONE_TILE = 0.15;
 
   /**
-   * Bytes that a multiprocessor reads where operands are converted on the way, measured on an H200.
+   * Bytes per nanosecond that a multiprocessor reads if it converts operands while it reads,
+   * measured on an H200.
    */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
   /** Bytes per nanosecond of a multiprocessor that two thread blocks share. */
   private static final double SHARED_BYTES_PER_NANO = 45;
 
-  /** Bytes that a multiprocessor reads of tf32 where B is transposed too. */
+  /** Bytes per nanosecond that a multiprocessor reads for tf32 if B is transposed too. */
   private static final double TRANSPOSED_BYTES_PER_NANO = 30;
 
   /** One multiprocessor's share of the memory bandwidth, bytes per nanosecond (H200). */
@@ -151,7 +155,7 @@ final class MultiplyCost {
     return problem.k() * (double) problem.n() * alike(problem, problem.batch().strideB());
   }
 
-  /** Operands of the products, of which all may have the same. */
+  /** Number of distinct operands of the products: 1 if all products share one. */
   private static long alike(MultiplyProblem problem, long stride) {
     return stride == 0 ? 1 : problem.batch().count();
   }

@@ -2,7 +2,7 @@ package org.tilespark.kernels.multiply;
 
 /** Whose kernels multiply on the device. */
 public enum MultiplyEngine {
-  /** Whichever is expected to be faster; the only one that can, where one cannot. */
+  /** The engine that is expected to be faster; if only one can compute a product, that one. */
   AUTO,
   /** This project's own. */
   OWN,

@@ -7,11 +7,11 @@ import java.util.stream.Stream;
 import org.tilespark.kernels.launch.KernelLaunch;
 
 /**
- * How one multiply runs on one device: nothing is left to decide.
+ * How one multiply runs on one device, with all decisions made.
  *
- * @param problem the product; where C is only scaled, without A and B (K = 0)
- * @param strategy how it is answered
- * @param launch the launch of an own kernel; empty for the others
+ * @param problem the product; if C is only scaled, one without A and B (K = 0)
+ * @param strategy how it is computed
+ * @param launch the launch of an own kernel; empty for other strategies
  */
 public record MultiplyPlan(
     MultiplyProblem problem, MultiplyStrategy strategy, Optional<KernelLaunch> launch) {
@@ -28,7 +28,9 @@ public record MultiplyPlan(
     Objects.requireNonNull(launch, "launch");
   }
 
-  /** Device memory that is used in addition to the operands while it runs, wherever these begin. */
+  /**
+   * Device memory that is used in addition to the operands while it runs, whatever their alignment.
+   */
   public long workspaceBytes() {
     return strategy.workspaceBytes();
   }
@@ -44,9 +46,9 @@ public record MultiplyPlan(
   }
 
   /**
-   * The steps of own kernels, in this order; empty for cuBLAS, and where there is nothing to do.
-   * Products of a batch of {@link MultiplyStrategy.Skinny} go one after the other: these are of the
-   * first.
+   * The steps of own kernels, in this order; empty for cuBLAS, and if there is nothing to do.
+   * Products of a batch of {@link MultiplyStrategy.Skinny} run one after the other; the steps are
+   * those of the first.
    *
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
    * @param evenB true if B does

@@ -18,22 +18,22 @@ public final class MultiplyPlanner {
   public static final String FAMILY = "multiply_tiled";
 
   /**
-   * Products from which cuBLAS is taken where it is there: below, a launch takes as long as the
-   * work. The rule for classes of problems that were not tuned ({@link
+   * Minimum M*K*N for which cuBLAS is used if it is installed: below, a launch takes as long as the
+   * work. This rule is for classes of problems that were not tuned ({@link
    * org.tilespark.kernels.tune.MultiplyTuner}).
    */
   static final double CUBLAS_PRODUCTS = 512.0 * 512 * 512;
 
   /**
-   * Sums of fewer terms are not left to cuBLAS unless it is asked for: its chunks would have to be
-   * so short that C is read and written all the time.
+   * Sums of fewer terms use cuBLAS only if it is asked for: for the required accuracy its chunks
+   * would be so short that reading and writing C dominates.
    */
   static final long CUBLAS_LEAST_TERMS = 1024;
 
-  /** Operations in the trials of one way: about a millisecond of an H200. */
+  /** Operations in the trials of one way: about a millisecond on an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
 
-  /** Trials are at least as deep, so that starting a launch is not what is measured. */
+  /** Least steps of K of a trial, so that it does not measure launch overhead. */
   private static final long LEAST_TRIAL_STEPS = 256;
 
   /** Kernels of {@code add_tile.cu}. */
@@ -42,10 +42,10 @@ public final class MultiplyPlanner {
   /** Bytes that a thread of it adds at a time. */
   private static final int ADDITION_BYTES = 16;
 
-  /** Enough threads in flight to hide the time of an access, from 2048 a multiprocessor on. */
+  /** Enough threads to hide the latency of memory: at least 2048 per multiprocessor. */
   private static final int ADDITION_BLOCKS_PER_PROCESSOR = 16;
 
-  /** Workspace that NVIDIA advises for sm_90 and later, and for those before. */
+  /** Workspace that NVIDIA advises for sm_90 and later, and for older devices. */
   static final long CUBLAS_WORKSPACE_BYTES = 32L << 20;
 
   static final long CUBLAS_OLD_WORKSPACE_BYTES = 4L << 20;
@@ -72,11 +72,11 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The plan for a problem by rule, where nothing was measured.
+   * The plan for a problem by rule, without measurements.
    *
    * @param problem the product
-   * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
-   *     more: it decides how long chains of additions may be
+   * @param terms number of products that each element of C sums up in the end, {@code problem.k()}
+   *     or more; it limits the length of chains of additions
    */
   public Availability<MultiplyPlan> plan(MultiplyProblem problem, long terms) {
     if (problem.keepsC()) {
@@ -110,8 +110,8 @@ public final class MultiplyPlanner {
 
   /** A problem whose inputs are to be rounded. */
   private Availability<MultiplyPlan> rounded(MultiplyProblem problem, long terms) {
-    // cuBLAS cuts inputs of tf32 off where they are to be rounded, and on an H200 takes tf32 for
-    // FLOAT16 and BFLOAT16 too.
+    // cuBLAS truncates tf32 inputs, which must be rounded, and on an H200 it computes FLOAT16 and
+    // BFLOAT16 in tf32 too.
     if (engine != MultiplyEngine.CUBLAS) {
       Optional<MultiplyPlan> tensor = TensorRule.best(problem, terms, device);
       Optional<MultiplyPlan> ours =
@@ -145,7 +145,7 @@ public final class MultiplyPlanner {
    * another summation order than the rule's are excluded too, so that all machines give the same
    * bits.
    *
-   * @param byRule the result of {@link #plan}, which is the first of them
+   * @param byRule the result of {@link #plan}, which is the first choice
    * @param trial the problem of the trials
    */
   public List<MultiplyPlan> choices(MultiplyPlan byRule, MultiplyProblem trial, long terms) {
@@ -206,9 +206,9 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * Every way to do it on this device, for tests, for benchmarks and for tuning, whatever the
-   * engine; none where C stays as it is, or is empty. Where A and B have no share in C, the ways to
-   * scale it.
+   * All plans for a problem on this device, for tests, benchmarks and tuning, whatever the engine.
+   * The list is empty if C is empty or does not change. If A and B do not contribute to C, these
+   * plans only scale C.
    *
    * @param terms as in {@link #plan}
    */
@@ -256,8 +256,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The rule's way when memory is too small to pack operands or to hold partial sums; empty if
-   * there is none.
+   * The rule's way without packed operands and partial sums, for when memory is too small for them;
+   * empty if there is none.
    *
    * @param terms as in {@link #plan}
    */
@@ -284,8 +284,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * A part of a problem that is enough to compare the ways: all of C, and no more of K than takes a
-   * few milliseconds. A, B and C are stored as in the whole.
+   * A part of a problem that is large enough to compare the ways: all of C, and as much of K as
+   * takes a few milliseconds. A, B and C are stored as in the whole problem.
    */
   public static MultiplyProblem trial(MultiplyProblem problem) {
     double perStep =
@@ -296,8 +296,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The launch that adds a tile of partial sums to one of totals and clears the first: {@code
-   * add_tile.cu}.
+   * The launch that adds a tile of partial sums to a tile of totals and clears the partial sums:
+   * {@code add_tile.cu}.
    *
    * @param elements elements of either tile, at least one
    * @throws UnsupportedOperationException if this jar has no kernel of this kind for the device

@@ -9,12 +9,13 @@ import org.tilespark.layout.ElementType;
  * K. C is M x N. A batch is several products of one shape.
  *
  * @param extents M, K and N; any may be 0
- * @param type {@link ElementType#FLOAT32} or {@link ElementType#FLOAT64}, of all three
- * @param precision how exactly; {@link Precision#FULL} for FLOAT64
+ * @param type {@link ElementType#FLOAT32} or {@link ElementType#FLOAT64}, the type of all three
+ *     matrices
+ * @param precision precision of the computation; {@link Precision#FULL} for FLOAT64
  * @param a how A is stored
  * @param b how B is stored
  * @param leadC elements between the starts of neighbouring rows of C, at least its columns
- * @param factors alpha and beta; of FLOAT32 rounded to floats
+ * @param factors alpha and beta; rounded to float for FLOAT32
  * @param batch number of products, and their distances
  */
 public record MultiplyProblem(
@@ -36,12 +37,12 @@ public record MultiplyProblem(
 
   /**
    * The factors of the product, and of C before the product is added to it: as in BLAS, any numbers
-   * (of FLOAT32 those in a float's range) but an infinite alpha. Our kernels round alpha times a
-   * sum of products once, and that and beta times C together once.
+   * except an infinite alpha; for FLOAT32 they must be in a float's range. Our kernels round twice:
+   * alpha times the sum of products, then that plus beta times C.
    *
-   * <p>Where K is summed in chunks, each chunk's sum is multiplied by alpha. This is why alpha is
-   * finite: infinity times each sum is NaN where their signs differ or one is 0. A finite alpha
-   * that is so large that alpha times a chunk's sum overflows has the same effect.
+   * <p>Alpha must be finite because K may be summed in chunks, and alpha multiplies each chunk's
+   * sum: infinity times the sums gives NaN if their signs differ or one is 0. A finite alpha has
+   * the same effect if alpha times a chunk's sum overflows.
    *
    * @param alpha factor of the product, finite or NaN; if 0, A and B are not read, and with K = 0
    *     it has no effect
@@ -55,7 +56,7 @@ public record MultiplyProblem(
     public static final Factors ADD = new Factors(1, 1);
 
     /**
-     * Zeros lose their sign.
+     * Negative zeros become positive.
      *
      * @throws IllegalArgumentException if alpha is infinite
      */
@@ -75,7 +76,9 @@ public record MultiplyProblem(
       return beta != 0;
     }
 
-    /** Factors of a later chunk of K, which is added to a C that was multiplied by beta already. */
+    /**
+     * Factors for a later chunk of K: C was multiplied by beta already, so the chunk is only added.
+     */
     Factors next() {
       return beta == 1 ? this : new Factors(alpha, 1);
     }
@@ -100,8 +103,8 @@ public record MultiplyProblem(
    * Products of one shape.
    *
    * @param count how many, at least one
-   * @param strideA elements from the first of one product's A to that of the next; 0 if all have
-   *     the same A; of one product 0
+   * @param strideA elements between the starts of neighbouring products' A; 0 if all products share
+   *     A or there is only one
    * @param strideB likewise for B
    * @param strideC likewise for C, whose products may not overlap
    */
@@ -136,7 +139,7 @@ public record MultiplyProblem(
    *
    * @throws IllegalArgumentException if an extent is negative, a leading dimension is less than the
    *     columns, the type is no floating-point type, the precision or a factor does not suit it,
-   *     products of a batch overlap in C, or a side reaches over more than 2^63 - 1 bytes
+   *     products of a batch overlap in C, or a matrix spans more than 2^63 - 1 bytes
    */
   public MultiplyProblem {
     Objects.requireNonNull(precision, "precision");
@@ -216,10 +219,10 @@ public record MultiplyProblem(
   }
 
   /**
-   * Products like this one.
+   * A batch of products like this one.
    *
-   * @throws IllegalArgumentException if they overlap in C, or a side reaches over more than 2^63 -
-   *     1 bytes
+   * @throws IllegalArgumentException if they overlap in C, or a matrix spans more than 2^63 - 1
+   *     bytes
    */
   public MultiplyProblem withBatch(Batch products) {
     return new MultiplyProblem(extents, type, precision, a, b, leadC, factors, products);
@@ -240,7 +243,7 @@ public record MultiplyProblem(
   }
 
   /**
-   * True if A may be B as well: C is then symmetric, or what is added to it.
+   * True if B may be the transpose of A, so that op(A) op(B) is symmetric.
    *
    * @see Multiplier#multiplyHalf
    */
@@ -261,7 +264,7 @@ public record MultiplyProblem(
     return m() == 0 || n() == 0 || (!readsOperands() && factors.beta() == 1);
   }
 
-  /** The factors of the chunk of K from step {@code p} on: beta is 1 but in the first. */
+  /** The factors of the chunk of K from step {@code p} on: beta is 1 except in the first chunk. */
   public Factors factorsFrom(long p) {
     return p > 0 ? factors.next() : factors;
   }
@@ -282,7 +285,8 @@ public record MultiplyProblem(
   /**
    * Alpha as kernels read it: a word of {@code factors.cuh}.
    *
-   * @param written factors of a step: its own, of a later chunk, or plain ones of parts
+   * @param written factors of a step: those of the problem, those of a later chunk, or 1 and 0 for
+   *     parts of K
    */
   long alphaWord(Factors written) {
     return word(written.alpha());
@@ -300,7 +304,8 @@ public record MultiplyProblem(
   }
 
   /**
-   * These products with dense matrices, without gaps between them; one matrix for all stays one.
+   * These products with dense matrices and no gaps between them; a matrix that all products share
+   * stays shared.
    */
   public MultiplyProblem dense() {
     return new MultiplyProblem(
@@ -323,12 +328,12 @@ public record MultiplyProblem(
     return batch.equals(Batch.ONE) ? this : withBatch(Batch.ONE);
   }
 
-  /** Products follow each other, or the rows of all are interleaved. */
+  /** Checks that the Cs of a batch are consecutive, or that their rows are interleaved. */
   private static void requireApart(long m, long n, long leadC, Batch batch) {
     if (batch.count() == 1 || m == 0 || n == 0) {
       return;
     }
-    // No overflow: the spans of one and of all were counted.
+    // No overflow: the spans of one matrix and of the batch were computed before.
     boolean behind = batch.strideC() >= (m - 1) * leadC + n;
     boolean beside = batch.strideC() >= n && (batch.count() - 1) * batch.strideC() + n <= leadC;
     if (!behind && !beside) {
@@ -384,9 +389,9 @@ public record MultiplyProblem(
   }
 
   /**
-   * Checks the memory that is given for it.
+   * Checks the lengths of the matrices' memory.
    *
-   * @throws IllegalArgumentException if a side's memory has another length than it needs
+   * @throws IllegalArgumentException if one has another length than the problem needs
    */
   public void requireBytes(long foundA, long foundB, long foundC) {
     requireBytes("A", foundA, bytesA());

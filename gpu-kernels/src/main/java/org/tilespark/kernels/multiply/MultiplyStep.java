@@ -5,8 +5,8 @@ import java.util.Objects;
 import org.tilespark.kernels.launch.KernelLaunch;
 
 /**
- * One launch for a multiply, after the one before: ready to run but for the addresses where
- * operands begin.
+ * One launch of a multiply, which runs after the previous launch. Only the addresses of operands
+ * are missing.
  *
  * @param launch the kernel, its shape, and the last fields of its struct
  * @param maps the first fields of its struct
@@ -69,8 +69,8 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
   /**
    * The beginning of an operand or of a part of it.
    *
-   * @param side the side that it is a part of
-   * @param bytes from the side's first byte
+   * @param side the matrix that it is part of
+   * @param bytes from the matrix's first byte
    */
   public record Place(Side side, long bytes) {
     /** The null pointer. */
@@ -83,15 +83,14 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
   }
 
   /**
-   * A tensor and the boxes in which the copy engine takes it to shared memory: elements outside the
-   * tensor arrive as zero. Axes are in the driver's order, the one whose elements are neighbours
-   * first.
+   * A tensor and the boxes in which the copy engine copies it to shared memory; elements outside
+   * the tensor become zero. Axes are in the driver's order, the contiguous one first.
    *
-   * @param from its first element, at a multiple of 16 bytes
+   * @param from the tensor's first element, at a multiple of 16 bytes
    * @param element element type
    * @param extents two to four extents
-   * @param strideBytes bytes from one to the next along each axis but the first, multiples of 16;
-   *     neighbours along several axes may overlap
+   * @param strideBytes strides of all axes but the first, in bytes, multiples of 16; elements along
+   *     several axes may overlap
    * @param box extents of a box
    * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
    * @param fetch bytes that L2 fetches at a time
@@ -104,7 +103,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       List<Integer> box,
       boolean swizzled,
       Fetch fetch) {
-    /** Bytes that L2 brings from memory for a part of it; the codes are those of the driver. */
+    /** Bytes that L2 fetches from memory at a time; the codes are those of the driver. */
     public enum Fetch {
       /** 128 bytes. */
       BYTES_128(2),
@@ -123,10 +122,10 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       }
     }
 
-    /** The strides that the copy engine takes are shorter than this. */
+    /** Strides of the copy engine must be smaller than this. */
     static final long MOST_LEAD_BYTES = 1L << 40;
 
-    /** The most axes of a map here; the driver takes five. */
+    /** Most axes of our maps; the driver accepts five. */
     public static final int MOST_AXES = 4;
 
     private static final int MOST_BOX_EXTENT = 256;

@@ -8,18 +8,18 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 
-/** The ways a multiply is done on a device. Each knows how it is described. */
+/** The strategies that compute a multiply on a device. Each describes itself for EXPLAIN. */
 public interface MultiplyStrategy {
   /** One line, for EXPLAIN and the log. */
   String describe();
 
-  /** Its name among the ways to multiply; empty where nothing is multiplied. */
+  /** The {@link MultiplyWay} of this strategy; empty if nothing is multiplied. */
   Optional<MultiplyWay> way();
 
-  /** The order of its sums, by name: ways of the same order give the same bits. */
+  /** The name of the order of its sums: strategies with the same order give the same bits. */
   String order();
 
-  /** Device memory that is used in addition to the operands, wherever these begin. */
+  /** Device memory that is used in addition to the operands, whatever their alignment. */
   default long workspaceBytes() {
     return 0;
   }
@@ -27,7 +27,7 @@ public interface MultiplyStrategy {
   /**
    * Workspace for operands with this alignment; at most {@link #workspaceBytes()}.
    *
-   * @param problem the problem that this was chosen for
+   * @param problem the problem that this strategy was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
    * @param evenB true if B does
    */
@@ -36,9 +36,10 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * The steps of own kernels that are not a single launch; {@link MultiplyPlan#steps} has all.
+   * The steps if our kernels need more than a single launch; {@link MultiplyPlan#steps} has the
+   * steps of all plans.
    *
-   * @param problem the problem that this was chosen for
+   * @param problem the problem that this strategy was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
    * @param evenB true if B does
    */
@@ -65,14 +66,14 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * An own kernel: a thread block makes a tile of C ({@code multiply_tiled.cu}).
+   * Our tiled kernel: a thread block computes a tile of C ({@code multiply_tiled.cu}).
    *
    * @param kernel entry point
    * @param shape its tile and threads
    * @param chunk steps of K that are summed in one chain; a multiple of {@value #STEP}, or fewer
    */
   record Tiled(String kernel, KernelIndex.TileShape shape, long chunk) implements MultiplyStrategy {
-    /** Steps of K that are in shared memory at once; {@code STEP} of the kernel. */
+    /** Steps of K in shared memory at a time; {@code STEP} of the kernel. */
     static final int STEP = 16;
 
     /** Checks that the kernel can end its chains there. */
@@ -86,8 +87,9 @@ public interface MultiplyStrategy {
     }
 
     /**
-     * Two chains of about equal length, chunks and their sums, are the least in all. A single chain
-     * of 9 badly scaled doubles erred by 6.3 units, on an H200, where 6.3 are allowed.
+     * Steps of K in a chunk: about sqrt(K), so that the chain in a chunk and the chain of the
+     * chunks' sums are equally long and the error is least. A single chain of 9 badly scaled
+     * doubles was off by 6.3 units on an H200, where 6.3 are allowed.
      */
     static long chunk(long k) {
       long root = (long) Math.ceil(Math.sqrt((double) k));
@@ -149,13 +151,13 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * Own kernels for the tensor cores: operands are brought into a form, and a thread block of each
-   * multiprocessor makes one tile of C after the other ({@code multiply_split.cu}, {@code
-   * multiply_tensor.cu} and {@code multiply_double.cu} for sm_90a, {@code multiply_mma.cu} for
-   * sm_80 and later). Where tiles are too few for the multiprocessors, K is cut into parts that are
-   * summed afterwards ({@code multiply_parts.cu}). Those of {@code multiply_fused.cu} bring
-   * operands into the form as they read them, where these begin evenly; others are packed for
-   * another kernel, which makes the same sums.
+   * Our kernels for the tensor cores: operands are converted to a {@link TensorForm}, and a thread
+   * block on each multiprocessor computes one tile of C after the other ({@code multiply_split.cu},
+   * {@code multiply_tensor.cu} and {@code multiply_double.cu} for sm_90a, {@code multiply_mma.cu}
+   * for sm_80 and later). Where tiles are too few for the multiprocessors, K is cut into parts that
+   * are summed afterwards ({@code multiply_parts.cu}). Kernels of {@code multiply_fused.cu} convert
+   * operands while they read them, if these are aligned; otherwise operands are packed for another
+   * kernel, which gives the same sums.
    *
    * @param form form of the operands
    * @param kernels kernels that pack, multiply and sum
@@ -163,6 +165,7 @@ public interface MultiplyStrategy {
    * @param processors multiprocessors of the device
    * @param atOnce most products of a batch that one launch makes
    * @param workspaceBytes device memory for packed operands and for the parts' sums, at least one
+   *     byte
    */
   record Tensor(
       TensorForm form, Kernels kernels, Sums sums, int processors, long atOnce, long workspaceBytes)
@@ -171,9 +174,9 @@ public interface MultiplyStrategy {
      * The kernels of one way to multiply.
      *
      * @param main kernel that multiplies
-     * @param packers kernels that bring operands into the form; for {@link TensorForm#SPLIT} also
-     *     the one that makes the tiles that {@code main} leaves alone, and for a fused kernel the
-     *     one that multiplies packed operands
+     * @param packers kernels that convert operands to the form; for {@link TensorForm#SPLIT} also
+     *     the kernel for the tiles that {@code main} skips, and for a fused kernel also the one
+     *     that multiplies packed operands
      * @param summing kernel that sums parts of K; may be empty if K is not cut
      */
     record Kernels(
@@ -189,11 +192,11 @@ public interface MultiplyStrategy {
     /**
      * How K is cut.
      *
-     * @param chunk most steps of K that go through the workspace at once; they bound how errors of
-     *     the tensor cores' sums add up
-     * @param chain panels of DOUBLE whose products are summed in one chain; other forms have it in
-     *     the kernel
-     * @param parts into which K of a chunk is cut, at most; 1 if it is not
+     * @param chunk most steps of K that go through the workspace at once; this bounds the error of
+     *     the tensor cores' sums
+     * @param chain panels of DOUBLE whose products are summed in one chain; for other forms the
+     *     kernel fixes it
+     * @param parts most parts into which K of a chunk is cut; 1 if it is not cut
      * @param rest tail columns of DOUBLE after whole rounds of tiles
      */
     record Sums(long chunk, long chain, long parts, Rest rest) {}
@@ -216,10 +219,15 @@ public interface MultiplyStrategy {
     /** A multiple of every form's panel. */
     static final long LONGEST_CHUNK = 8192;
 
-    /** Columns of a tile from which the tensor cores of sm_90a are not kept waiting. */
+    /**
+     * Least columns of a tile at which the tensor cores of sm_90a do not wait for shared memory.
+     */
     private static final int WIDE_COLS = 128;
 
-    /** Parts of K that share a chunk, at most: each is short enough for one, but all are packed. */
+    /**
+     * Most parts of K in a chunk: the length of each part is that of a chunk without parts, but all
+     * parts need room for packed operands.
+     */
     static final int MOST_CHUNKS = 8;
 
     /** Checks the parts against each other. */
@@ -259,16 +267,16 @@ public interface MultiplyStrategy {
 
     /**
      * Panels of DOUBLE per chain, for sums of {@code terms} terms: 6 sqrt(terms) steps, at least
-     * 256 (cuBLAS's shortest chunk). Of the inputs tried on an H200, equal terms were the worst: n
-     * of them were off by up to 0.24 n units. So sums of 1024 terms and more keep to 2 sqrt(K)
-     * units, and shorter ones to 64.
+     * 256 (cuBLAS's shortest chunk). Of the inputs tried on an H200, equal terms were the worst:
+     * sums of n terms were off by up to 0.24 n units. So the error stays within 2 sqrt(K) units for
+     * sums of 1024 terms and more, and within 64 units for shorter ones.
      */
     static long chain(long terms) {
       return Math.max(Cublas.SHORTEST_CHUNK, (long) (6 * Math.sqrt((double) terms)))
           / TensorForm.FLOAT64.panel();
     }
 
-    /** True if the kernel brings operands into the form as it reads them. */
+    /** True if the kernel converts operands to the form while it reads them. */
     boolean isFused() {
       return TensorForm.isFused(kernels.main);
     }
@@ -278,7 +286,7 @@ public interface MultiplyStrategy {
       return kernels.main.family().startsWith(TensorForm.MMA);
     }
 
-    /** True if tiles have so few columns that shared memory is what is read the longest. */
+    /** True if tiles have so few columns that reading shared memory takes the most time. */
     boolean isNarrow() {
       return form != TensorForm.FLOAT64 && !isMma() && kernels.main.shape().cols() < WIDE_COLS;
     }
@@ -332,9 +340,9 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * An own kernel for products of which one extent is at most 16: the large operand, or C where K
-   * is what is small, goes by once ({@code multiply_skinny.cu}; of lower precisions {@code
-   * multiply_narrow.cu}). Products of a batch go one after the other.
+   * Our kernel for products with one extent of at most 16: it reads the large operand once, or
+   * writes C once if K is small ({@code multiply_skinny.cu}; for lower precisions {@code
+   * multiply_narrow.cu}). Products of a batch run one after the other.
    *
    * @param kernel kernel that multiplies
    * @param part steps of K that are summed at a time
@@ -371,23 +379,29 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * NVIDIA's library, called once for each chunk of K, each call but the first adding to C.
+   * NVIDIA's library, called once for each chunk of K, each call after the first adds to C.
    *
    * @param precision precision of its computation
-   * @param chunk most steps of K of a call, which bounds how errors add up in its chains
-   * @param workspaceBytes device memory that it is given for the length of a call
+   * @param chunk most steps of K of a call, which bounds the rounding error of its chains
+   * @param workspaceBytes device memory that it may use during a call
    */
   record Cublas(Precision precision, long chunk, long workspaceBytes) implements MultiplyStrategy {
-    /** The longest chunk: two chains of about equal length, as cuBLAS has them, for any K. */
+    /**
+     * The longest chunk. Measured for cuBLAS at any K: it sums a chunk in two chains of about equal
+     * length.
+     */
     private static final long LONGEST_CHUNK = 8192;
 
-    /** A shorter chunk would cost more than a sixth of the time, to read and to write C. */
+    /**
+     * The shortest chunk: with a shorter one, reading and writing C takes more than a sixth of the
+     * time.
+     */
     static final long SHORTEST_CHUNK = 256;
 
     /**
      * Steps of K per chunk, for sums of {@code terms} terms. A chain of n additions of terms of one
-     * sign and about one size errs by n / 2 units in the last place at most, and half of what is
-     * allowed, 2 sqrt(K), is left for the chain of the chunks.
+     * sign and about one size has an error of at most n / 2 units in the last place. Half of the
+     * allowed error, 2 sqrt(K) units, is left for adding the chunks.
      */
     static long chunk(Precision precision, long terms) {
       if (precision != Precision.FULL) {

@@ -3,9 +3,9 @@ package org.tilespark.kernels.multiply;
 import java.util.Objects;
 
 /**
- * One of the ways a multiply can be done on a device, by name: a kernel of this jar, or cuBLAS.
- * Kernels that differ in their tile alone make the sums of one problem in the same order, so they
- * give the same bits ({@link MultiplyStrategy#order}); cuBLAS makes them in an order of its own.
+ * The name of a way to compute a multiply on a device: a kernel of this jar, or cuBLAS. Kernels
+ * that differ only in their tile compute the sums of one problem in the same order, so they give
+ * the same bits ({@link MultiplyStrategy#order}); cuBLAS has an order of its own.
  *
  * @param name {@value #CUBLAS_NAME}, or the name of a kernel
  */

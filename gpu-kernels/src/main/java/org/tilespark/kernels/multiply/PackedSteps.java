@@ -12,14 +12,14 @@ import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
  * Packs float operands into the form that the kernel reads, unless they have it already, and
- * multiplies them; tiles that a split leaves alone are made afterwards ({@code pack.cuh}, {@code
- * split.cuh}, {@code tensor.cuh}, {@code mma.cuh}).
+ * multiplies them; tiles that a split kernel skips are computed afterwards ({@code pack.cuh},
+ * {@code split.cuh}, {@code tensor.cuh}, {@code mma.cuh}).
  */
 final class PackedSteps extends TensorSteps {
-  /** Rows of a box of an A of a split that is stored across. */
+  /** Rows of a box of A for {@code SPLIT}, if A is stored across. */
   private static final int SPLIT_ACROSS_BOX = 32;
 
-  /** A piece of a tile that {@code pack.cuh} packs at a time, along both sides. */
+  /** Side of the square that {@code pack.cuh} packs at a time. */
   private static final int PACK_TILE = 64;
 
   /** Elements that {@code pack.cuh} packs at a time where K is along the rows. */
@@ -38,15 +38,15 @@ final class PackedSteps extends TensorSteps {
     this.evenB = evenB;
   }
 
-  /** A map of the matrices of the products that go at once. */
+  /** A tensor map of the matrices of the products that run at once. */
   private record Operand(TensorMap map, long step) {}
 
   /**
-   * Copies that a launch of {@code pack.cuh} makes of an operand; its words are the fields of
+   * The copies of an operand that a launch of {@code pack.cuh} makes; its words are the fields of
    * {@code PackOperand}.
    *
-   * @param from none of them if there is nothing to copy
-   * @param across true if K goes down the columns of {@code from}
+   * @param from the matrices to copy; count 0 if there are none
+   * @param across true if K runs along the columns of {@code from}
    */
   private record Packing(Matrices from, Place to, boolean across, long paddedExtent, long paddedK) {
     static final Packing NONE =
@@ -71,7 +71,7 @@ final class PackedSteps extends TensorSteps {
     }
   }
 
-  /** An operand as the kernel reads it, and what brings it there. */
+  /** An operand as the kernel reads it, and the packing that produces it. */
   private record Packed(Packing packing, Operand operand) {}
 
   @Override
@@ -132,8 +132,8 @@ final class PackedSteps extends TensorSteps {
   private Packed splitA(long p, long k, Place to) {
     Matrices a = stored(Side.A, p, k);
     int boxRows = problem.a().transposed() ? SPLIT_ACROSS_BOX : shape.rows();
-    // The rows below a product belong to the next one of the batch. A half tile or panel
-    // that reached them would be flagged for values that are not its own.
+    // The rows below a product belong to the next one of the batch. A half tile or panel that
+    // included them would be flagged because of values of another product.
     int whole = problem.a().transposed() ? form.panel() : TensorWorkspace.PACKED_ROWS;
     if ((a.count() == 1 || a.rows() % whole == 0) && isMapped(evenA, a)) {
       return new Packed(Packing.NONE, mapped(form.elementOfA(), a, boxRows));
@@ -145,7 +145,7 @@ final class PackedSteps extends TensorSteps {
         packed(form.elementOfA(), to, paddedCols, paddedRows, 1, a.count(), boxRows));
   }
 
-  /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
+  /** A or B, rounded or split, with K along its rows: a packed copy, or the operand as stored. */
   private Packed packed(Side side, long p, long k, Place to) {
     boolean isA = side == Side.A;
     boolean across = isAcross(side);
@@ -205,7 +205,10 @@ final class PackedSteps extends TensorSteps {
     return new TensorMap(at, element, cols, rows, lead * element.bytes(), form.panel(), boxRows);
   }
 
-  /** True if the copy engine can read rows from there, of a side that begins evenly. */
+  /**
+   * True if the copy engine can read rows from this place, given the alignment of the whole
+   * operand.
+   */
   private boolean isEven(boolean sideBeginsEven, Place at, long lead) {
     return sideBeginsEven
         && at.bytes() % EVEN_BYTES == 0
@@ -223,7 +226,8 @@ final class PackedSteps extends TensorSteps {
               // Fields of PackArguments.
               new KernelLaunch(
                   kernel.name(),
-                  // A thread block for each: fewer, in turns, were slower by a tenth.
+                  // A thread block for each piece: fewer thread blocks that loop were slower by a
+                  // tenth.
                   new LaunchConfig(
                       (int) Math.min(pieces, Integer.MAX_VALUE), kernel.shape().threads(), 0),
                   LongStream.concat(a.words(), b.words()).toArray()),
@@ -232,7 +236,7 @@ final class PackedSteps extends TensorSteps {
     }
   }
 
-  /** Makes what is flagged, of products or of parts of one. */
+  /** Computes the flagged tiles of products, or of parts of one. */
   private void addRepair(long p, long k, long batches, long stepK, Target c, Place tileFlags) {
     KernelIndex.Kernel kernel = strategy.repairer();
     long rowTiles = Ceil.div(problem.m(), kernel.shape().rows());

@@ -5,24 +5,24 @@ import org.tilespark.kernels.launch.KernelIndex;
 
 /**
  * Chooses the number of parts of K, so that few tiles of C occupy all multiprocessors of a device
- * (known as split-K): all of C, or, of DOUBLE, the last columns of tiles alone. Pure functions.
+ * (known as split-K): all of C, or for DOUBLE only the last columns of tiles. Pure functions.
  *
  * <p>The count of parts follows the count of multiprocessors, so the last bits of these products
  * differ between a card of 132 and one of 114. A count that suits all cards would leave up to half
- * of the larger ones idle; docs/operators.md says which products it concerns.
+ * of the larger ones idle; docs/operators.md says for which products.
  */
 final class PartsOfK {
-  /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */
+  /** Least panels of a part of K: fewer do not fill the stages of shared memory. */
   private static final long LEAST_PART_PANELS = 4;
 
-  /** Tiles that two teams make together, as the kernel for doubles counts them. */
+  /** Rows of a tile that two teams compute together, as the kernel for doubles counts tiles. */
   private static final int DOUBLE_ROWS = 64;
 
   private static final int DOUBLE_COLS = 128;
 
   /**
    * Cost of the tail's own launch and sum, in steps of K of one tile (estimate); and the relative
-   * time below which a tail pays.
+   * time below which a tail is used.
    */
   private static final double REST_STEPS = 128;
 
@@ -33,8 +33,9 @@ final class PartsOfK {
   /**
    * Number of parts for split-K. K is cut if all products have fewer tiles than multiprocessors /
    * {@link TensorForm#fewTiles}; each product then gets enough parts for all multiprocessors, of at
-   * least four panels. Products that are cut run one after another, which must pay. The count does
-   * not depend on the kernel's tile, so other tiles give the same bits.
+   * least four panels. Products that are cut run one after another, so cutting must be faster in
+   * spite of that. The count does not depend on the kernel's tile, so other tiles give the same
+   * bits.
    *
    * @param processors multiprocessors of the device
    */
@@ -57,7 +58,9 @@ final class PartsOfK {
     return Ceil.div(k, form.panel()) / LEAST_PART_PANELS;
   }
 
-  /** Into how many parts K of a chunk is cut, of {@code parts} wanted; none is empty. */
+  /**
+   * The number of parts into which K of a chunk is cut, at most {@code parts}; no part is empty.
+   */
   static long partsOfChunk(TensorForm form, long k, long parts) {
     long panels = Ceil.div(k, form.panel());
     return parts == 1 ? 1 : Ceil.div(panels, partPanels(panels, parts));
@@ -68,8 +71,8 @@ final class PartsOfK {
   }
 
   /**
-   * Tail columns of a product of DOUBLE, computed with split-K after the last full wave; none if
-   * that is not expected to pay.
+   * Tail columns of a product of DOUBLE, computed with split-K after the last full wave; no columns
+   * if that is not expected to be faster.
    *
    * @param processors multiprocessors of the device
    */
@@ -99,7 +102,7 @@ final class PartsOfK {
   }
 
   /**
-   * Steps of K of tiles that a multiprocessor takes for a product with a rest.
+   * Estimated time of a product with a tail, in steps of K of a tile.
    *
    * @param shape shape of the kernel's tiles
    */

@@ -1,12 +1,12 @@
 package org.tilespark.kernels.multiply;
 
-/** How exactly a product of FLOAT or DOUBLE matrices is computed. */
+/** The precision in which a product of FLOAT or DOUBLE matrices is computed. */
 public enum Precision {
   /**
-   * Precision of the elements' type: errors of a float32 sum for FLOAT, of a float64 sum for
-   * DOUBLE. A device sums FLOAT in float32: a product or partial sum beyond 3.4e38 may make an
-   * element infinite or NaN there, although the whole sum is in range, and products below 2^-149
-   * are lost. The host sums again in double what is not finite.
+   * Precision of the elements' type: the errors are those of a float32 sum for FLOAT and of a
+   * float64 sum for DOUBLE. A device sums FLOAT in float32: a product or partial sum beyond 3.4e38
+   * may make an element infinite or NaN there, although the whole sum is in range, and products
+   * below 2^-149 are lost. The host computes elements that are not finite again in double.
    */
   FULL {
     @Override
@@ -15,8 +15,8 @@ public enum Precision {
     }
   },
   /**
-   * Inputs rounded to tf32 (10 bits of mantissa), sums in float32; FLOAT only. On devices for which
-   * this jar has no kernels of it cuBLAS does it, which truncates the other bits.
+   * Inputs rounded to tf32 (10 bits of mantissa), sums in float32; FLOAT only. On devices without a
+   * tf32 kernel in this jar, cuBLAS computes it and truncates instead of rounding.
    */
   TF32 {
     @Override
@@ -32,7 +32,7 @@ public enum Precision {
     }
   },
   /**
-   * Inputs rounded to float16 (10 bits of mantissa, 65504 at most, beyond is infinite), sums in
+   * Inputs rounded to float16 (10 bits of mantissa, values beyond 65504 become infinite), sums in
    * float32; FLOAT only.
    */
   FLOAT16 {

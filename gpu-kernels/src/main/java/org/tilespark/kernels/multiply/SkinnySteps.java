@@ -16,15 +16,16 @@ import org.tilespark.kernels.multiply.MultiplyStep.Place;
 import org.tilespark.kernels.multiply.MultiplyStep.Side;
 
 /**
- * Steps of a multiply of which one extent is {@value #MOST} at most ({@code skinny.cuh}): they read
- * the large operand once, cut along K into parts where its rows or columns alone keep too few
- * thread blocks busy or would make too long sums, and sum the parts. Pure functions.
+ * The steps of a multiply with one extent of at most {@value #MOST} ({@code skinny.cuh}): they read
+ * the large operand once. If its rows or columns alone would occupy too few thread blocks, or the
+ * sums would be too long, K is cut into parts, which are summed afterwards. Pure functions.
  *
- * <p>How K is cut depends on the extents and on how operands are stored, on no device. Chains of
- * additions: in a part K / 32 + 5 where the large operand is stored along K, else two of about the
- * square root; then that of the parts. Together they are about 2 sqrt(K) at most, as in {@code
- * tiled.cuh}. Lower precisions have kernels of their own ({@code narrow.cuh}), for which K is cut
- * likewise, though their chains are shorter; a K of 5 to 16 is none of theirs.
+ * <p>How K is cut depends on the extents and on how operands are stored, not on the device. Lengths
+ * of the chains of additions: in a part of K steps one of K / 32 + 5 if the large operand is stored
+ * along K, otherwise two of about sqrt(K); then one over the parts. Together they have at most
+ * about 2 sqrt(K) additions, as in {@code tiled.cuh}. Lower precisions have kernels of their own
+ * ({@code narrow.cuh}), for which K is cut likewise, though their chains are shorter; they do not
+ * support a K of 5 to 16.
  */
 final class SkinnySteps {
   /** The most that the small extent may be. */
@@ -34,13 +35,13 @@ final class SkinnySteps {
 
   private static final String ALONG = "along";
 
-  /** Steps of K of a part are a multiple of it; {@code SKINNY_CHUNK} of the kernels. */
+  /** The steps of K of a part are a multiple of this; {@code SKINNY_CHUNK} of the kernels. */
   private static final long CHUNK = 256;
 
-  /** Lanes that share out K where the large operand is stored along it. */
+  /** Lanes that divide K among them if the large operand is stored along K. */
   private static final long LANES = 32;
 
-  /** Steps of a chain are a multiple of it; {@code SKINNY_AHEAD} of the kernels. */
+  /** The steps of a chain are a multiple of this; {@code SKINNY_AHEAD} of the kernels. */
   private static final long AHEAD = 8;
 
   private static final long SHORTEST_CHAIN = 16;
@@ -48,7 +49,7 @@ final class SkinnySteps {
   /** K is cut until there are this many thread blocks: eight for each of 128 multiprocessors. */
   private static final long ENOUGH_BLOCKS = 1024;
 
-  /** Parts that would need more scratch are summed in turns. */
+  /** Most bytes of scratch; parts that would need more are summed in turns. */
   static final long MOST_SCRATCH_BYTES = 32L << 20;
 
   /** Enough threads in flight for {@code skinny_sum}. */
@@ -165,8 +166,8 @@ final class SkinnySteps {
   }
 
   /**
-   * Steps of K of a part: few enough for all parts to keep the device busy and for the chains in
-   * them, and no fewer than sqrt(K), for the chain of the parts.
+   * Steps of K of a part: few enough that all parts together occupy the device and that the chains
+   * in a part are short, and at least sqrt(K), so that the chain over the parts is short.
    */
   private long partSteps(long extent) {
     long k = problem.k();

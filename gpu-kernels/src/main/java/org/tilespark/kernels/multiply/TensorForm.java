@@ -6,17 +6,18 @@ import org.tilespark.layout.ElementType;
 
 /**
  * Forms of operands for the tensor cores: the names of their kernels, the kernels that pack
- * operands, and the packed layout. Those of sm_90a take all forms; of others, from sm_80 on, the
- * rounded ones.
+ * operands, and the packed layout. Kernels for sm_90a support all forms; kernels for other devices,
+ * from sm_80 on, support the rounded forms.
  */
 public enum TensorForm {
   /**
-   * Float values, those of B cut into three parts, for sums at float's accuracy ({@code
-   * split.cuh}). The error of an element is at most {@code 2 u sqrt(K) |A||B| + 7 K 2^-149}, u =
-   * 2^-24. The second term, which is underflow of products of parts, is the smaller one where
-   * {@code |a b| >= 2^-122}. Half tiles with a value in (0, 2^-100) in their rows of A or columns
-   * of B, and those with an infinite or NaN sum, are computed in float arithmetic afterwards, which
-   * is slower. docs/decisions/split-precision-range.md derives the bound and the limit.
+   * Float values, with each value of B split into three parts, for sums with float's accuracy
+   * ({@code split.cuh}). The error of an element is at most {@code 2 u sqrt(K) |A||B| + 7 K
+   * 2^-149}, u = 2^-24. The second term, which is underflow of products of parts, is the smaller
+   * one if {@code |a b| >= 2^-122}. Half tiles with a value in (0, 2^-100) in their rows of A or
+   * columns of B, and those with an infinite or NaN sum, are computed in float arithmetic
+   * afterwards, which is slower. docs/decisions/split-precision-range.md derives the bound and the
+   * limit.
    */
   SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
   /** Rounded to float16 ({@code tensor.cuh}, {@code mma.cuh}). */
@@ -28,16 +29,16 @@ public enum TensorForm {
   /** Double values as they are ({@code double.cuh}). */
   FLOAT64("multiply_double", "pack_rows", MultiplyStep.Element.FLOAT64);
 
-  /** Steps of K of a panel of which A is float and B bfloat16. */
+  /** Steps of K of a panel if A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
 
   /**
-   * Suffix of the family's name where all of K is one chain, and each team of a thread block makes
-   * tiles of its own.
+   * Suffix of the family's name if all of K is one chain and each team of a thread block computes
+   * separate tiles.
    */
   private static final String CHAIN = "_chain";
 
-  /** Prefix of the family of kernels that need no more than sm_80. */
+  /** Prefix of the family of kernels that run on sm_80 and later. */
   static final String MMA = "multiply_mma";
 
   /** Prefix of the family of kernels that read operands as they are stored ({@code fused.cuh}). */
@@ -70,8 +71,8 @@ public enum TensorForm {
   }
 
   /**
-   * The families of the kernels that multiply operands of this form, stored as {@code problem}'s;
-   * those that the rule takes first.
+   * The kernel families that multiply operands of this form with the storage of {@code problem};
+   * the rule's preferred ones first.
    */
   List<String> families(MultiplyProblem problem) {
     return switch (this) {
@@ -85,8 +86,8 @@ public enum TensorForm {
   }
 
   /**
-   * The family of the kernels that bring operands into this form as they read them, stored as
-   * {@code problem}'s. Not all forms have some.
+   * The family of the kernels that convert operands with the storage of {@code problem} to this
+   * form while they read them. Not all forms have such a family.
    */
   String fusedFamily(MultiplyProblem problem) {
     return family.replace("multiply", FUSED) + ways(problem);
@@ -104,28 +105,28 @@ public enum TensorForm {
     return this == FLOAT64 && !problem.a().transposed() && !problem.b().transposed();
   }
 
-  /** True if this kernel brings operands into their form as it reads them. */
+  /** True if this kernel converts operands to their form while it reads them. */
   static boolean isFused(KernelIndex.Kernel kernel) {
     return kernel.family().startsWith(FUSED);
   }
 
   /**
-   * True if this kernel sums doubles in one chain, however long K is; its teams make tiles of their
-   * own.
+   * True if this kernel sums doubles in one chain, however long K is; its teams compute separate
+   * tiles.
    */
   static boolean isOneChain(KernelIndex.Kernel kernel) {
     return kernel.family().contains(CHAIN);
   }
 
   /**
-   * The family of the kernel that brings operands into this form; of {@link #SPLIT}, B: the order
-   * of its K is that in which A's is read.
+   * The family of the kernel that packs operands into this form. For {@link #SPLIT} it packs B,
+   * with K in the order in which A's K is read.
    */
   String packer(MultiplyProblem problem) {
     return this == SPLIT && !problem.a().transposed() ? packer + "_mixed" : packer;
   }
 
-  /** A value in this form; of {@link #SPLIT}, one part of a value of B. */
+  /** A value in this form; for {@link #SPLIT}, one part of a value of B. */
   MultiplyStep.Element element() {
     return element;
   }
@@ -152,7 +153,7 @@ public enum TensorForm {
     };
   }
 
-  /** Consecutive copies of B, each of other parts of its values. */
+  /** Number of consecutive copies of B, each with different parts of the values. */
   int planesOfB() {
     return this == SPLIT ? 3 : 1;
   }

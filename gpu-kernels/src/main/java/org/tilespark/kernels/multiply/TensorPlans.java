@@ -9,19 +9,19 @@ import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
- * The ways that a device and this jar have to multiply on the tensor cores, and the memory that
- * they take. Pure functions.
+ * The plans with which a device and this jar can multiply on the tensor cores, and the memory that
+ * they use. Pure functions.
  */
 final class TensorPlans {
-  /** The kernel that makes the tiles that a kernel of {@link TensorForm#SPLIT} leaves alone. */
+  /** The kernel for the tiles that a kernel of {@link TensorForm#SPLIT} skips. */
   private static final String REPAIR = "repair_split";
 
   /** Kernels of {@code multiply_parts.cu}. */
   private static final String SUMMING = "multiply_parts";
 
   /**
-   * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| as measured,
-   * would be more than 2 u sqrt(K).
+   * Sums of fewer terms do not use {@code SPLIT}: its error, up to 14 u |A||B| as measured, could
+   * exceed 2 u sqrt(K).
    */
   private static final long SPLIT_LEAST_TERMS = 64;
 
@@ -45,8 +45,8 @@ final class TensorPlans {
   }
 
   /**
-   * The ways for a problem, those that are fused last; none where the jar lacks a kernel that it
-   * takes, for this device, or where operands are too large.
+   * The plans for a problem, fused ones last. There are none if the jar lacks a kernel that the
+   * problem needs on this device, or if operands are too large.
    */
   static List<MultiplyPlan> of(MultiplyProblem problem, long terms, DeviceKernels device) {
     return new TensorPlans(problem, terms, device).all();
@@ -86,8 +86,8 @@ final class TensorPlans {
   }
 
   /**
-   * Device memory that any of these may use in addition to the operands, of this problem or of one
-   * of smaller extents or of fewer products.
+   * Device memory that any of these plans may use in addition to the operands, of this problem or
+   * of one of smaller extents or of fewer products.
    */
   static long mostWorkspaceBytes(MultiplyProblem problem, DeviceKernels device) {
     TensorForm form = TensorForm.of(problem);
@@ -102,7 +102,7 @@ final class TensorPlans {
         : most;
   }
 
-  /** The kernel for operands that begin unevenly, so that none can be fused. */
+  /** The kernel for operands that are not aligned, for which no fused kernel works. */
   private KernelIndex.Kernel unfused(List<KernelIndex.Kernel> packed) {
     return packed.stream()
         .min(
@@ -145,7 +145,8 @@ final class TensorPlans {
   }
 
   /**
-   * The kernels that a form needs in addition to the one that multiplies, if all of them are there.
+   * The kernels that a form needs in addition to the one that multiplies, if this jar has all of
+   * them.
    */
   private Optional<List<KernelIndex.Kernel>> packers() {
     Optional<KernelIndex.Kernel> packer = device.find(form.packer(problem), form.element().bytes());

@@ -8,12 +8,12 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.layout.ElementType;
 
 /**
- * Chooses the products for the tensor cores, and one of {@link TensorPlans} for them, where nothing
- * was measured. Pure functions.
+ * Decides by rule which products use the tensor cores, and with which of {@link TensorPlans}, if
+ * their class was not measured. Pure functions.
  */
 final class TensorRule {
   /**
-   * Products from which operands are packed for the tensor cores by rule: below, packing takes as
+   * Minimum M*K*N for which the rule packs operands for the tensor cores: below, packing takes as
    * long as the work.
    */
   static final double LEAST_PRODUCTS = 512.0 * 512 * 512;
@@ -21,27 +21,28 @@ final class TensorRule {
   /** Minimum M*K*N at which our double kernel is preferred to cuBLAS. */
   private static final double LARGE_PRODUCTS = 1024.0 * 1024 * 1024;
 
-  /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
+  /** Least rows and columns: a smaller C leaves a tile mostly empty. */
   private static final long LEAST_EXTENT = 64;
 
-  /** The rule asks for at least multiprocessors / this tiles of 128 x 128. */
+  /** C must have at least (multiprocessors / this) tiles of 128 x 128. */
   private static final int IDLE_PROCESSORS = 4;
 
   private static final int TILE = 128;
 
-  /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
+  /** Least steps of K of a part that the rule counts as a tile if K is cut. */
   private static final long LEAST_PART = 256;
 
-  /** Columns of floats up to which the skinny kernels for an A along K are the fastest of ours. */
+  /** Most columns of FLOAT for which the skinny kernels are our fastest, if A is stored along K. */
   private static final int SKINNY_COLS = 8;
 
   /**
-   * Elements of a wide A from which, for more columns, the tensor cores' kernel is faster: 0.39 to
-   * 0.98 times as long from 2000 x 2000 on, 1.1 times at 1000 x 1000, on an H200.
+   * Minimum elements of A for which, with more columns, the tensor cores' kernel is faster. On an
+   * H200 it took 0.39 to 0.98 times as long from 2000 x 2000 on, and 1.1 times as long at 1000 x
+   * 1000.
    */
   private static final double WIDE_ELEMENTS = 1024.0 * 2048;
 
-  /** Rows of an A along K from which packing B is no large part of the time. */
+  /** Minimum rows of an A stored along K for which packing B is a small part of the time. */
   private static final long WIDE_ROWS = 1024;
 
   /** Workspace cap for a strategy chosen without a reservation. */
@@ -65,10 +66,10 @@ final class TensorRule {
   }
 
   /**
-   * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Kernels for FLOAT are faster, or hardly slower; large products of DOUBLE took 0.95 to 1.03
-   * times as long, on an H200, and 0.73 to 0.85 times where rows begin unevenly and K is long; at K
-   * = 127 up to 1.24 times.
+   * True if our kernels are expected to be faster than cuBLAS, at the same accuracy. Our kernels
+   * for FLOAT are faster, or only slightly slower. On an H200, large products of DOUBLE took 0.95
+   * to 1.03 times as long as with cuBLAS, 0.73 to 0.85 times if rows are not aligned and K is long,
+   * and up to 1.24 times at K = 127.
    */
   static boolean isFaster(MultiplyProblem problem, long terms, DeviceKernels device) {
     boolean isLargeEnough =
@@ -93,8 +94,8 @@ final class TensorRule {
 
   /**
    * True if the tensor-core kernel streams a large tf32 A once for few columns: the copy engine
-   * rounds A as it reads. From 2000 rows on that took 0.64 to 0.98 times as long as the skinny
-   * kernel for 16 columns, and 0.83 to 1.08 times for one, on an H200.
+   * rounds A as it reads. On an H200, from 2000 rows on, that took 0.64 to 0.98 times as long as
+   * the skinny kernel for 16 columns, and 0.83 to 1.08 times for one column.
    */
   static boolean streamsA(MultiplyPlan tensor) {
     MultiplyProblem problem = tensor.problem();
@@ -105,7 +106,7 @@ final class TensorRule {
         && isEvenAlong(problem);
   }
 
-  /** True if A is stored along a K that is not small, in rows that begin evenly if A does. */
+  /** True if A is stored along K, K is not small, and all rows are aligned if the first one is. */
   private static boolean isEvenAlong(MultiplyProblem problem) {
     long strideA = problem.batch().count() == 1 ? 0 : problem.batch().strideA();
     return !problem.a().transposed()
@@ -114,7 +115,7 @@ final class TensorRule {
         && strideA % problem.a().lead() == 0;
   }
 
-  /** The plan on the tensor cores, where it is expected to be the fastest of ours. */
+  /** The plan on the tensor cores, if it is expected to be the fastest of our kernels. */
   static Optional<MultiplyPlan> of(MultiplyProblem problem, long terms, DeviceKernels device) {
     boolean isWide = isWideAlong(problem);
     return isWide || isLarge(problem, device)
@@ -124,8 +125,8 @@ final class TensorRule {
   }
 
   /**
-   * The plan among {@link TensorPlans} whose tiles suit the problem best; where there are kernels
-   * for sm_90a, one of them. One that is fused, if packing is expected to take longer.
+   * The plan among {@link TensorPlans} whose tiles suit the problem best; it uses kernels for
+   * sm_90a if there are any, and a fused kernel if packing is expected to take longer.
    */
   static Optional<MultiplyPlan> best(MultiplyProblem problem, long terms, DeviceKernels device) {
     List<MultiplyPlan> tensors = TensorPlans.of(problem, terms, device);
@@ -143,7 +144,7 @@ final class TensorRule {
                         (MultiplyPlan plan) ->
                             MultiplyCost.fusedNanos(
                                 plan.problem(), strategy(plan), device.limits()))
-                    // Where memory is what takes the time, two thread blocks may use it better.
+                    // If memory is the bottleneck, two thread blocks may use its bandwidth better.
                     .thenComparing(plan -> !isShared(plan))
                     .thenComparingInt(
                         plan -> strategy(plan).kernel().traits().blocksPerProcessor()));
@@ -155,7 +156,8 @@ final class TensorRule {
                 Comparator.comparing((MultiplyPlan plan) -> strategy(plan).isMma())
                     .thenComparingDouble(
                         plan -> MultiplyCost.cost(plan.problem(), strategy(plan), device.limits()))
-                    // 256 x 128 took 1.02 times as long as 128 x 256 where both fill the device.
+                    // Tiles of 256 x 128 took 1.02 times as long as tiles of 128 x 256 if both fill
+                    // the device.
                     .thenComparingInt(plan -> strategy(plan).kernel().shape().rows()));
   }
 
@@ -164,9 +166,9 @@ final class TensorRule {
   }
 
   /**
-   * True if thread blocks share multiprocessors and C is not of whole tiles that are twice as wide,
-   * or of one tile for each product: wide tiles read less, and took 0.95 to 1.00 times as long
-   * where power limits the clock.
+   * True if thread blocks share multiprocessors, unless C consists of whole tiles of twice the
+   * width, or of one tile per product. Wide tiles read less, and took 0.95 to 1.00 times as long if
+   * power limits the clock.
    */
   private static boolean isShared(MultiplyPlan plan) {
     KernelIndex.Kernel kernel = strategy(plan).kernel();
@@ -176,7 +178,10 @@ final class TensorRule {
             || MultiplyStrategy.Tiled.tiles(problem, kernel.shape()) == problem.batch().count());
   }
 
-  /** True of a way on the tensor cores by {@code mma.sync}, or by what newer devices have. */
+  /**
+   * True for a plan on the tensor cores, with {@code mma.sync} or with the newer instructions as
+   * {@code isMma} says.
+   */
   static boolean isTensor(MultiplyPlan way, boolean isMma) {
     return way.strategy() instanceof MultiplyStrategy.Tensor tensor && tensor.isMma() == isMma;
   }

@@ -18,8 +18,8 @@ import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
  * place; multiply; repair flagged tiles; sum the {@linkplain PartsOfK parts} of split-K. A pure
  * function.
  *
- * <p>Parts of K are to the kernels products of a batch, or {@code parts} where doubles are
- * multiplied: part {@code q} is of steps {@code q * partSteps} on, and the last one may be shorter.
+ * <p>Kernels see parts of K as products of a batch, or as {@code parts} if they multiply doubles:
+ * part {@code q} begins at step {@code q * partSteps}, and the last part may be shorter.
  */
 abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /** Alignment of the copy engine's addresses. */
@@ -82,7 +82,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return List.copyOf(steps);
   }
 
-  /** Target of C's products of a chunk: C, or part by part the workspace. */
+  /** Target of the products of a chunk: C, or the workspace for parts of K. */
   record Target(Place at, long lead, long step, Factors factors) {}
 
   /** Adds the launches for {@code k} steps of K, from {@code p} on. */
@@ -108,8 +108,8 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /**
    * The products of a chunk.
    *
-   * @param parts into which it is cut
-   * @param partPanels panels of a part but the last
+   * @param parts number of parts into which the chunk is cut @param partPanels panels of each part
+   *     except the last
    */
   abstract void addMultiply(long p, long k, long parts, long partPanels, Target c);
 
@@ -140,7 +140,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return new Place(side, (first * stride + (isAcross(side) ? p * lead : p)) * width);
   }
 
-  /** Matrices that differ among the products that go at once. */
+  /** Number of distinct matrices A among the products that run at once. */
   final long countA() {
     return TensorWorkspace.alike(batch.strideA(), products);
   }
@@ -181,7 +181,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return Ceil.div(problem.n(), shape.cols());
   }
 
-  /** The words that the arguments of most kernels begin with. */
+  /** The first words of the arguments of most kernels. */
   final long[] head(Target c, long partPanels) {
     return new long[] {problem.m(), problem.n(), c.lead(), partPanels, rowTiles(), colTiles()};
   }
@@ -203,7 +203,10 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return Arrays.stream(parts).flatMapToLong(Arrays::stream).toArray();
   }
 
-  /** Launches what multiplies: a thread block for each piece, or as many as the device holds. */
+  /**
+   * Adds the launch of the multiplying kernel: a thread block for each piece, or as many as the
+   * device holds.
+   */
   final void launch(List<TensorMap> maps, List<Place> pointers, long pieces, long... words) {
     LaunchConfig blocks = blocks(pieces, most(kernel.traits().blocksPerProcessor()), kernel);
     add(new MultiplyStep(new KernelLaunch(kernel.name(), blocks, words), maps, pointers));
@@ -242,7 +245,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
         count == 1 ? 0 : isA ? batch.strideA() : batch.strideB());
   }
 
-  /** True if K goes down the columns of A or B as stored. */
+  /** True if K runs along the columns of A or B as stored. */
   final boolean isAcross(Side side) {
     return side == Side.A ? problem.a().transposed() : !problem.b().transposed();
   }

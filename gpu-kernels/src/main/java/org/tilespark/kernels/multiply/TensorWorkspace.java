@@ -3,10 +3,10 @@ package org.tilespark.kernels.multiply;
 import org.tilespark.kernels.launch.Ceil;
 
 /**
- * How large the workspace of a multiply on the tensor cores is, and so how many products of a batch
- * go at once. Pure functions.
+ * The size of the workspace of a multiply on the tensor cores, and so the number of products of a
+ * batch that run at once. Pure functions.
  *
- * <p>The workspace of a chunk: flags of the tiles, A, B, C's parts.
+ * <p>The workspace of a chunk: flags of the tiles, packed A, packed B, partial sums of C.
  */
 final class TensorWorkspace {
   /** Packed operands have a multiple of this many rows. */
@@ -18,7 +18,7 @@ final class TensorWorkspace {
   /** Least extent of tiles of DOUBLE, along both sides. */
   private static final int LEAST_DOUBLE_TILE = 64;
 
-  /** Packed operands of products that go at once take no more. */
+  /** Most bytes of packed operands of products that run at once. */
   private static final long MOST_BATCH_BYTES = 1L << 30;
 
   /** Most elements that kernels and maps can count in 32 bits, with a tile to spare. */
@@ -112,12 +112,12 @@ final class TensorWorkspace {
       }
     }
     long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
-    // The rest of DOUBLE needs its place in addition to the copies of all.
+    // The tail of DOUBLE needs its place in addition to the packed copies.
     long beside = form == TensorForm.FLOAT64 ? Math.max(most, cut) : cut;
     return Math.max(most, flags + beside + aligned(scratch * one.type().bytes()));
   }
 
-  /** Operands of products, of which all may have the same. */
+  /** Number of distinct operands of {@code count} products: 1 if all products share one. */
   static long alike(long stride, long count) {
     return stride == 0 ? 1 : count;
   }
@@ -143,7 +143,7 @@ final class TensorWorkspace {
                 * Double.BYTES);
   }
 
-  /** Bytes for the flags of tiles, which only a split has. */
+  /** Bytes for the flags of tiles, which only {@link TensorForm#SPLIT} has. */
   static long flagBytes(TensorForm form, MultiplyProblem problem, long batches) {
     return form != TensorForm.SPLIT
         ? 0
@@ -184,7 +184,10 @@ final class TensorWorkspace {
     return Ceil.to(problem.n(), form == TensorForm.SPLIT ? SPLIT_TILE : PACKED_ROWS);
   }
 
-  /** Whichever way they are stored, with rows as {@link DoubleSteps} pads them. */
+  /**
+   * Bytes of matrices, the larger of both ways to store them, with rows as {@link DoubleSteps} pads
+   * them.
+   */
   private static long rowBytes(long extent, long k, long count) {
     return (double) (extent + 1) * (k + 1) > MOST_DOUBLES
         ? MOST_DOUBLES * Double.BYTES

@@ -3,8 +3,8 @@ package org.tilespark.kernels.pointwise;
 import org.tilespark.layout.ElementType;
 
 /**
- * A function of two values of one type of an {@link ElementwiseProgram}: what the host does and
- * what the device does, side by side.
+ * A function of two values of the same type in an {@link ElementwiseProgram}, with its
+ * implementations on the host and on the device.
  */
 public enum BinaryFunction {
   /** Sum; of integers modulo 2^bits. */
@@ -23,7 +23,7 @@ public enum BinaryFunction {
   DIVIDE(
       HostFunction.floats((x, y) -> x / y, (x, y) -> x / y),
       PtxFunction.of("div.rn.$t $r, $x, $y;")),
-  /** The whole number below the quotient, as numpy's; of integers by 0 it is 0. */
+  /** The quotient rounded down, as in numpy; an integer divided by 0 gives 0. */
   FLOOR_DIVIDE(
       HostFunction.numbers(
           (x, y) -> y == 0 ? 0 : Math.floorDiv(x, y),
@@ -31,7 +31,10 @@ public enum BinaryFunction {
           HostMath::floorDivide,
           HostMath::floorDivide),
       PtxFunction.call2("floor_divide")),
-  /** The remainder of {@link #FLOOR_DIVIDE}, of the divisor's sign; of integers by 0 it is 0. */
+  /**
+   * The remainder of {@link #FLOOR_DIVIDE}, with the divisor's sign; an integer divided by 0 gives
+   * 0.
+   */
   REMAINDER(
       HostFunction.numbers(
           (x, y) -> y == 0 ? 0 : Math.floorMod(x, y),
@@ -39,7 +42,7 @@ public enum BinaryFunction {
           HostMath::remainder,
           HostMath::remainder),
       PtxFunction.call2("remainder")),
-  /** {@code x^y}; 1 of {@code y = 0} and of {@code x = 1}, even if the other is NaN. */
+  /** {@code x^y}; 1 if {@code y = 0} or {@code x = 1}, even if the other is NaN. */
   POW(HostFunction.inDouble(HostMath::pow), PtxFunction.call2("pow")),
   /** The angle of the point {@code (y, x)}: the first operand is the ordinate. */
   ATAN2(HostFunction.inDouble((y, x) -> Math.atan2(y, x)), PtxFunction.call2("atan2")),
@@ -55,11 +58,11 @@ public enum BinaryFunction {
       new PtxFunction("max.$t $r, $x, $y;", PtxFunction.orNan("gt", "and"))),
   /** 1 where the first is less, else 0. */
   LESS(HostFunction.test((x, y) -> x < y, (x, y) -> x < y), PtxFunction.test("lt", "lt")),
-  /** 1 where the first is less or both are equal, else 0. */
+  /** 1 if the first is less than or equal to the second, else 0. */
   LESS_EQUAL(HostFunction.test((x, y) -> x <= y, (x, y) -> x <= y), PtxFunction.test("le", "le")),
   /** 1 where both are equal, else 0. */
   EQUAL(HostFunction.test((x, y) -> x == y, (x, y) -> x == y), PtxFunction.test("eq", "eq")),
-  /** 1 where both are not equal, as if one is NaN, else 0. */
+  /** 1 if they are not equal or one is NaN, else 0. */
   NOT_EQUAL(HostFunction.test((x, y) -> x != y, (x, y) -> x != y), PtxFunction.test("ne", "neu")),
   /** 1 where both truths are not 0, else 0. */
   AND(HostFunction.truth((x, y) -> x != 0 && y != 0), PtxFunction.truth("and")),
@@ -77,13 +80,13 @@ public enum BinaryFunction {
   /**
    * Type of the result, from that of the operands.
    *
-   * @throws IllegalArgumentException if it does not take operands of this type
+   * @throws IllegalArgumentException if the function does not take operands of this type
    */
   public ElementType type(ElementType operand) {
     return host.type(operand);
   }
 
-  /** The host's loop for numbers of a type that it takes. */
+  /** The host's loop for operands of a type that the function takes. */
   public HostLoop hostLoop(ElementType operand) {
     return host.loop(operand);
   }

@@ -8,8 +8,8 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram.Input;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
 
 /**
- * Makes one elementwise program of two: one that gives an input of the other. Values keep their
- * types, so each is rounded as if the array between the two had been stored.
+ * Joins two elementwise programs into one; the first computes an input of the second. Values keep
+ * their types, so each is rounded as if the array between the two had been stored.
  */
 final class Composition implements Instruction.Visitor<Integer> {
   private final ElementwiseProgram first;
@@ -17,7 +17,8 @@ final class Composition implements Instruction.Visitor<Integer> {
   private final int input; // of next
   private final List<Instruction> code = new ArrayList<>();
   private List<Integer> values = new ArrayList<>(); // numbers in the code of the program's values
-  private Output given; // of first, in the code; null while first's instructions are added
+  private Output
+      given; // the outputs of first in the joined code; null while first's instructions are added
 
   private Composition(ElementwiseProgram first, ElementwiseProgram next, int input) {
     this.first = first;
@@ -72,7 +73,7 @@ final class Composition implements Instruction.Visitor<Integer> {
     return new ElementwiseProgram(next.rank(), inputs, vectors, code, outputs);
   }
 
-  /** An output of the program whose instructions were added last. */
+  /** An output of the last added program, with its values' numbers in the joined code. */
   private Output placed(Output output) {
     return new Output(
         values.get(output.real()), output.isComplex() ? values.get(output.imag()) : -1);

@@ -7,7 +7,10 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram.Input;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
 import org.tilespark.layout.ElementType;
 
-/** Writes an {@link ElementwiseProgram} value by value. Each method returns the value's number. */
+/**
+ * Builds an {@link ElementwiseProgram} instruction by instruction. Each method returns the number
+ * of the value that it adds.
+ */
 public final class ElementwiseCode {
   private final List<Input> inputs = new ArrayList<>();
   private final List<Instruction> code = new ArrayList<>();
@@ -23,7 +26,7 @@ public final class ElementwiseCode {
     return add(new Instruction.Load(inputs.size() - 1, 0));
   }
 
-  /** The elements of another real input, which has the extents of the result. */
+  /** Adds a real input with the extents of the result; the value is its element. */
   public int input(ElementType type) {
     return input(Input.of(type, false));
   }
@@ -59,7 +62,7 @@ public final class ElementwiseCode {
   }
 
   /**
-   * The program on arrays of a rank.
+   * The finished program, for arrays of a rank.
    *
    * @param outputs values of the real outputs
    */

@@ -15,7 +15,7 @@ import org.tilespark.layout.Shape;
  * have equal code.
  *
  * <p>Values are real. A complex element is a pair of values: {@link Instruction.Load} names the
- * part. Truth is INT8, 1 or 0.
+ * part. Booleans are INT8, 1 or 0.
  *
  * @param rank axes of the arrays, 1 to {@link #MOST_AXES}
  * @param inputs arrays that are read
@@ -30,10 +30,10 @@ public record ElementwiseProgram(
     List<Instruction> code,
     List<Output> outputs)
     implements Serializable {
-  /** Axes of an array: those of a volume, and one for a batch of equal blocks. */
+  /** Axes of an array: three of a volume, and one for a batch of equal blocks. */
   public static final int MOST_AXES = 4;
 
-  /** Instructions of a program that is made of shorter ones, at most. */
+  /** Most instructions of a program that is composed of shorter ones. */
   private static final int MOST_COMPOSED = 256;
 
   /**
@@ -66,8 +66,8 @@ public record ElementwiseProgram(
   /**
    * An array that is written.
    *
-   * @param real number of the value of its elements, or of their real parts
-   * @param imag number of the value of the imaginary parts; -1 if the array is real
+   * @param real number of the value that is written to its elements, or to their real parts
+   * @param imag number of the value that is written to the imaginary parts; -1 if the array is real
    */
   public record Output(int real, int imag) implements Serializable {
     /** A real array. */
@@ -82,9 +82,10 @@ public record ElementwiseProgram(
   }
 
   /**
-   * Copies the lists and checks that every instruction takes what is there, of the right types.
+   * Copies the lists and checks that the operands of every instruction exist and have the right
+   * types.
    *
-   * @throws IllegalArgumentException if one does not; says which, and what it found
+   * @throws IllegalArgumentException if not; the message names the instruction and what it found
    */
   public ElementwiseProgram {
     inputs = List.copyOf(inputs);
@@ -126,19 +127,22 @@ public record ElementwiseProgram(
   }
 
   /**
-   * This program on what another one gives in place of an input. That program's inputs take the
-   * place of the input; its vectors come in front of this program's.
+   * This program with an input replaced by the output of another program. That program's inputs
+   * take the place of the input; its vectors come in front of this program's.
    *
    * @param input number of an input of this program
    * @param first has one output, of the input's type; if the input is broadcast, {@code first}
    *     reads neither places nor vectors
-   * @throws IllegalArgumentException if {@code first} does not give what the input is
+   * @throws IllegalArgumentException if the output of {@code first} does not match the input
    */
   public ElementwiseProgram behind(int input, ElementwiseProgram first) {
     return Composition.of(first, this, input);
   }
 
-  /** True if {@link #behind} gives a program that a device compiles and launches as well as two. */
+  /**
+   * True if {@link #behind} gives a program that is short enough to run on a device as efficiently
+   * as the two.
+   */
   public boolean isShortBehind(ElementwiseProgram first) {
     return code.size() + first.code.size() <= MOST_COMPOSED
         && arguments() + first.arguments() <= MOST_COMPOSED / 2;
@@ -150,8 +154,8 @@ public record ElementwiseProgram(
   }
 
   /**
-   * This program on consecutive equal arrays, with a leading axis that counts them. It reads places
-   * along the other axes, which are those of any of the arrays.
+   * This program for several arrays of equal extents, joined along a new leading axis. Places are
+   * read along the other axes only.
    *
    * @throws IllegalArgumentException if it reads vectors
    */
@@ -191,14 +195,14 @@ public record ElementwiseProgram(
   /**
    * The values that an instruction may refer to.
    *
-   * @param types types of the values that were made before it
+   * @param types types of the values before the instruction
    */
   public record Scope(
       int rank, List<Input> inputs, List<Integer> vectors, List<ElementType> types) {
     /**
      * The type of a value.
      *
-     * @throws IllegalArgumentException if no instruction before has made it
+     * @throws IllegalArgumentException if no earlier instruction gives this value
      */
     public ElementType typeOf(int value) {
       if (value < 0 || value >= types.size()) {

@@ -9,8 +9,8 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
 import org.tilespark.layout.ElementType;
 
 /**
- * Programs for what comes before, between and after Fourier transforms. They compute in double
- * precision and round once. Those that take vectors take one for each axis, in their order.
+ * Elementwise programs to run before, between and after Fourier transforms. They compute in double
+ * precision and round once. Programs with vectors take one for each axis, in the order of axes.
  */
 public final class FilterPrograms {
   private static final int MOST_AXES = 3;
@@ -18,7 +18,7 @@ public final class FilterPrograms {
   private FilterPrograms() {}
 
   /**
-   * An array that a program takes.
+   * Rank and type of the array that a program reads.
    *
    * @param rank axes, 1 to 3
    * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
@@ -56,7 +56,7 @@ public final class FilterPrograms {
   /**
    * Makes zero where the sum of one number per axis is below {@code least} or above {@code most}.
    *
-   * @param least 0 for none: a low pass of numbers of 0 or more
+   * @param least 0 for no lower limit
    */
   public static ElementwiseProgram bandPass(Taken taken, double least, double most) {
     Code code = new Code(taken);
@@ -107,7 +107,10 @@ public final class FilterPrograms {
     return code.program(0, new Output(re, zero));
   }
 
-  /** The program of a part of an element, given its number and giving that of a FLOAT64. */
+  /**
+   * Adds instructions for one part of an element, and returns the number of the resulting FLOAT64
+   * value.
+   */
   private interface OfPart {
     int value(int part);
   }
@@ -147,7 +150,8 @@ public final class FilterPrograms {
 
     /**
      * The numbers of one vector per axis, joined from the outermost axis on. A sum over fewer than
-     * 3 axes begins with zero, as that of a volume with extents of 1 would.
+     * 3 axes begins with zero, so that it gives the same bits as for a volume with further extents
+     * of 1.
      */
     int joined(BinaryFunction function, int firstVector) {
       int all = -1;

@@ -6,9 +6,9 @@ import java.util.List;
 import org.tilespark.layout.Shape;
 
 /**
- * The axes of a program's arrays, with neighbours joined where the program does not distinguish
- * them: none of them is asked for a place or has a vector, and every input has all of them or none.
- * A program without places, vectors and broadcasting has one axis. Immutable.
+ * The axes of a program's arrays, with neighbouring axes fused where the program does not
+ * distinguish them: it reads no place or vector along them, and each input is broadcast along all
+ * of them or none. A program without places, vectors and broadcasting has one axis. Immutable.
  */
 public final class FusedAxes {
   private final int[] groups; // by axis, from 0
@@ -61,7 +61,7 @@ public final class FusedAxes {
   }
 
   /**
-   * Elements between an input's neighbours along each of them; 0 along those where it is broadcast.
+   * The strides of an input along the fused axes, in elements; 0 where it is broadcast.
    *
    * @param extents extents as {@link #extents} gives them
    */

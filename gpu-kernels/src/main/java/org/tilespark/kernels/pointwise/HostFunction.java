@@ -94,7 +94,7 @@ final class HostFunction {
   }
 
   /**
-   * The type of the result.
+   * Type of the result for operands of a type.
    *
    * @throws IllegalArgumentException if the function does not take operands of this type
    */

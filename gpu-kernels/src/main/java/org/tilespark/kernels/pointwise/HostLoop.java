@@ -9,9 +9,9 @@ import java.util.function.IntBinaryOperator;
 import java.util.function.LongBinaryOperator;
 
 /**
- * Applies one operator to arrays of numbers. Every operator gets a copy of the class of its loop,
- * in which it is a constant: so the JVM compiles a loop for it alone, with vector instructions
- * where it has them. One class for all operators would be compiled to a call for each number.
+ * Applies one operator to arrays of numbers. Every operator gets its own copy of the loop's class,
+ * in which the operator is a constant. So the JVM compiles a separate loop for it, with vector
+ * instructions where possible. A class shared by all operators would make a call for each number.
  *
  * <p>INT8, INT16 and INT32 are {@code int[]} here, INT64 {@code long[]}, FLOAT32 {@code float[]},
  * FLOAT64 {@code double[]}. Safe for several threads.
@@ -49,7 +49,7 @@ public abstract class HostLoop {
     boolean test(double x, double y);
   }
 
-  /** A loop of a class of its own, a copy of {@code template}. */
+  /** A loop in a new class, a copy of {@code template}. */
   static HostLoop of(Class<? extends HostLoop> template, Object operator) {
     String file = template.getName().substring(template.getPackageName().length() + 1) + ".class";
     try (InputStream in = template.getResourceAsStream(file)) {
@@ -64,7 +64,10 @@ public abstract class HostLoop {
     }
   }
 
-  /** The operator of the copy that {@code lookup} is of, which is no nest mate of this class. */
+  /**
+   * The operator of the copied class that {@code lookup} belongs to; that class is no nest mate of
+   * this one.
+   */
   static <T> T operator(MethodHandles.Lookup lookup, Class<T> type) {
     try {
       return MethodHandles.classData(lookup, "_", type);

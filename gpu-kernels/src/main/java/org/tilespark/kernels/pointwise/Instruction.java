@@ -6,13 +6,16 @@ import java.util.OptionalLong;
 import org.tilespark.kernels.pointwise.ElementwiseProgram.Scope;
 import org.tilespark.layout.ElementType;
 
-/** Makes one value of an {@link ElementwiseProgram}. Operands are numbers of earlier values. */
+/**
+ * An instruction of an {@link ElementwiseProgram}, which gives one value. Operands are numbers of
+ * earlier values.
+ */
 public sealed interface Instruction extends Serializable {
   /**
    * The type of the value.
    *
-   * @throws IllegalArgumentException if the operands are not there or have other types than it
-   *     takes; says what was found
+   * @throws IllegalArgumentException if an operand does not exist or has a type that the
+   *     instruction does not take; the message says what was found
    */
   ElementType type(Scope scope);
 
@@ -29,12 +32,12 @@ public sealed interface Instruction extends Serializable {
     return OptionalLong.empty();
   }
 
-  /** True if it depends on the element's place in the whole array. */
+  /** True if the instruction depends on the element's place in the whole array. */
   default boolean readsPlace() {
     return false;
   }
 
-  /** This instruction for arrays with one more axis in front. */
+  /** This instruction for arrays with one further leading axis. */
   default Instruction behindOneMoreAxis() {
     return this;
   }
@@ -45,8 +48,8 @@ public sealed interface Instruction extends Serializable {
   }
 
   /**
-   * One method for each instruction: what makes something of a program has all of them, or does not
-   * compile.
+   * A method for each kind of instruction, so that code which translates programs must handle all
+   * kinds to compile.
    *
    * @param <R> type of the results
    */
@@ -129,7 +132,7 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** The index of the element along an axis of the whole array, an INT64. */
+  /** The element's index along an axis of the whole array, an INT64. */
   record Place(int axis) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -155,7 +158,7 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** The number of a vector at the element's index along the vector's axis, a FLOAT64. */
+  /** The number that a vector holds at the element's index along the vector's axis, a FLOAT64. */
   record AxisValue(int vector) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -212,7 +215,10 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** One of two values of one type: the first where an INT8 is not 0. */
+  /**
+   * One of two values of the same type: the first if an INT8 condition is not 0, otherwise the
+   * second.
+   */
   record Select(int condition, int yes, int no) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -237,9 +243,9 @@ public sealed interface Instruction extends Serializable {
   }
 
   /**
-   * A value in another type, as numpy's {@code astype}: of floating-point numbers to integers
-   * towards zero, where NaN and values outside the range become the least INT32 or INT64, whose low
-   * bytes narrower types take.
+   * A value in another type, as numpy's {@code astype}: floating-point numbers are truncated to
+   * integers; NaN and values outside the range become the least INT32 or INT64, of which narrower
+   * types take the low bytes.
    */
   record Cast(ElementType type, int operand) implements Instruction {
     @Override

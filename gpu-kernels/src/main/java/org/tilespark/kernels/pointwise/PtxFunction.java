@@ -4,10 +4,10 @@ import org.tilespark.layout.ElementType;
 
 /**
  * A function of one or two values on the device: the device's half of {@link UnaryFunction} and
- * {@link BinaryFunction}. PTX in which {@code $t} stands for the type (s32 for INT8, INT16 and
- * INT32), {@code $w} for its bits, {@code $x} and {@code $y} for the registers of the operands and
- * {@code $r} for that of the result. Functions that {@code elementwise_functions.cu} defines are
- * called by their name.
+ * {@link BinaryFunction}. It is PTX text in which {@code $t} stands for the type (s32 for INT8,
+ * INT16 and INT32), {@code $w} for its bits, {@code $x} and {@code $y} for the registers of the
+ * operands and {@code $r} for that of the result. Functions that {@code elementwise_functions.cu}
+ * defines are called by their name.
  *
  * @param integers for integers
  * @param floats for floating-point numbers
@@ -27,7 +27,7 @@ record PtxFunction(String integers, String floats) {
     return new PtxFunction(text.formatted(integers), text.formatted(floats));
   }
 
-  /** 1 if {@code and} or {@code or} of two truths holds, else 0. */
+  /** The {@code and} or {@code or} of two booleans: 1 if true, else 0. */
   static PtxFunction truth(String operation) {
     String text =
         "{ .reg .pred p, q; setp.ne.$t p, $x, 0; setp.ne.$t q, $y, 0; %s.pred p, p, q;"
@@ -36,12 +36,12 @@ record PtxFunction(String integers, String floats) {
   }
 
   /**
-   * The lesser or the greater of floating-point numbers; NaN if one is. Of equal numbers only zeros
-   * differ in their bits.
+   * The lesser or the greater of floating-point numbers; NaN if one is. Among equal numbers, only
+   * zeros of different sign have different bits.
    *
-   * @param comparison comparison that the first one meets if it is the result: {@code lt} or {@code
+   * @param comparison comparison that holds if the first number is the result: {@code lt} or {@code
    *     gt}
-   * @param ofZeros {@code or} for -0 of unlike zeros, {@code and} for 0
+   * @param ofZeros {@code or} to give -0 for zeros of different sign, {@code and} to give 0
    */
   static String orNan(String comparison, String ofZeros) {
     String text =

@@ -10,14 +10,14 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * The kernel of an elementwise program: its PTX, and what it is launched with. Complex numbers have
- * their parts side by side on the device; arrays are dense and row-major. The first 256 constants
- * are arguments, so that programs that differ in them alone have equal kernels: this is a value,
- * and the key by which a loaded kernel is kept.
+ * The kernel of an elementwise program: its PTX and its arguments. Complex numbers are interleaved
+ * on the device; arrays are dense and row-major. The first 256 constants are arguments, so that
+ * programs that differ only in them share a kernel: a {@code PtxKernel} is a value and the key of a
+ * loaded kernel.
  *
- * <p>The argument struct, in 64-bit fields: addresses of inputs, outputs and vectors; elements; for
- * each fused axis its extent; for each axis the place of the first element; for each input its
- * strides along the fused axes; constants in the order of the code.
+ * <p>The argument struct, in 64-bit fields: addresses of inputs, outputs and vectors; number of
+ * elements; for each fused axis its extent; for each axis the place of the first element; for each
+ * input its strides along the fused axes; constants in the order of the code.
  *
  * @param program with 0 in place of constants that are arguments
  * @param lanes neighbouring elements that a thread takes at a time: 1, 2 or 4
@@ -28,7 +28,7 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
 
   static final int THREADS = 256;
 
-  /** Constants that are arguments: PTX 7.5 allows 4,352 bytes of these in all. */
+  /** Most constants that are arguments: PTX 7.5 allows 4,352 bytes of arguments in all. */
   static final int MOST_ARGUMENTS = 256;
 
   private static final int LOAD_BYTES = 16;
@@ -51,8 +51,8 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
   }
 
   /**
-   * The kernel for a block: the one with the most lanes whose arrays are read and written with at
-   * most 16 bytes at a time, all at multiples of their length, each group of lanes within a row.
+   * The kernel for a block: the one with the most lanes such that every access has at most 16 bytes
+   * and is aligned to its length, and each group of lanes is within a row.
    *
    * @param addresses addresses of the inputs and the outputs
    */
@@ -102,8 +102,8 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
   /**
    * The PTX of the kernel.
    *
-   * @param library the functions that it may call
-   * @throws IllegalArgumentException if it calls one that the library lacks
+   * @param library the functions that the kernel may call
+   * @throws IllegalArgumentException if the kernel calls a function that the library lacks
    */
   public String ptx(PtxLibrary library) {
     String kernel = new PtxWriter(this).kernel();
@@ -111,7 +111,8 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
   }
 
   /**
-   * The launch of a block that is not empty; it takes the addresses of inputs, outputs and vectors.
+   * The launch for a block that is not empty; its pointers are the addresses of inputs, outputs and
+   * vectors.
    *
    * @param program the program with its constants
    * @param origin place of the block's first element in the whole array

@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Functions that nvcc has compiled to PTX, of which a module takes those that it calls and what
- * these use: their tables and the functions that they call in turn. Immutable.
+ * Functions that nvcc has compiled to PTX, from which a module takes those that it calls, with the
+ * tables and functions that these use in turn. Immutable.
  */
 public final class PtxLibrary {
   /** The source of the functions that elementwise programs call. */
@@ -46,7 +46,7 @@ public final class PtxLibrary {
   }
 
   /**
-   * Reads what nvcc has written.
+   * Parses nvcc's PTX output.
    *
    * @throws IllegalArgumentException if a line cannot be part of a file like this
    */
@@ -84,7 +84,7 @@ public final class PtxLibrary {
     return sections.stream().map(Section::name).collect(Collectors.toSet());
   }
 
-  /** Version, target and size of addresses: what a module with these functions begins with. */
+  /** Version, target and size of addresses: the first lines of a module with these functions. */
   String header() {
     return header;
   }
@@ -92,7 +92,7 @@ public final class PtxLibrary {
   /**
    * The functions and tables that a text names, and what they use.
    *
-   * @throws IllegalArgumentException if it names a function of ours that is not there
+   * @throws IllegalArgumentException if the text names a function of ours that is missing
    */
   String sections(String text) {
     Set<String> known = names();

@@ -11,10 +11,10 @@ import org.tilespark.layout.ElementType;
 /**
  * Writes the kernel of an elementwise program in PTX.
  *
- * <p>A thread takes groups of as many neighbouring elements as there are lanes, each group a grid
- * further on; elements after the last whole group are taken one by one. Each value of the program
- * is a register in each lane: {@code %v3_0} is value 3 in lane 0. Rounding is spelled out, so that
- * the driver's compiler makes no fused multiply-add of a product and a sum.
+ * <p>A thread processes groups of neighbouring elements, one element per lane, and moves on by the
+ * size of the grid; elements after the last whole group are processed one by one. Each value of the
+ * program is a register in each lane: {@code %v3_0} is value 3 in lane 0. Rounding modes are
+ * explicit, so that the driver's compiler makes no fused multiply-add of a product and a sum.
  */
 final class PtxWriter implements Instruction.Visitor<Void> {
   private static final String INT_LEAST = "0x80000000";
@@ -86,7 +86,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     line("bra GROUP;");
     line("REST:");
     if (kernel.lanes() > 1) {
-      // The first threads that found no group take an element each.
+      // The first threads without a group process one remaining element each.
       line("mul.lo.u64 %%step, %%groups, %d;", kernel.lanes() - 1);
       line("add.u64 %%element, %%group, %%step;");
       line("setp.ge.u64 %%more, %%element, %%elements;");
@@ -122,7 +122,8 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     line(".reg .b64 %%index<%d>, %%address, %%stride, %%place;", rank);
     line("mov.u64 %%index0, %%element;");
     for (int axis = rank - 1; axis > 0; axis--) {
-      // Into %index0 the quotient, into this axis's the rest; by 32 bits where these suffice.
+      // %index0 gets the quotient and this axis's index the remainder, in 32-bit arithmetic where
+      // that suffices.
       int label = labels++;
       line("{");
       line(".reg .pred p; .reg .b64 e, q, m; .reg .b32 a, b;");
@@ -178,7 +179,8 @@ final class PtxWriter implements Instruction.Visitor<Void> {
   }
 
   /**
-   * Loads an input's elements into {@code %iINPUT_0} and so on; false if all lanes have the same.
+   * Loads an input's elements into {@code %iINPUT_0} and so on; false if all lanes have the same
+   * element.
    */
   private boolean loadElements(int number, Input input) {
     boolean along = input.broadcast().stream().noneMatch(axis -> axes.of(axis) == axes.rank() - 1);
@@ -341,7 +343,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
       if (from == to) {
         line("mov.b%d %s, %s;", to.bits(), result, x);
       } else if (from.isFloat() && !to.isFloat()) {
-        // PTX gives the nearest of what is outside, and 0 of NaN.
+        // PTX converts values outside the range to the nearest integer in it, and NaN to 0.
         line(
             "{ .reg .pred p; .reg .%s i; cvt.rzi.%s.%s i, %s; setp.lt.%s p, %s, %s;"
                 + " selp.%s %s, i, %s, p; }",

@@ -3,8 +3,8 @@ package org.tilespark.kernels.pointwise;
 import org.tilespark.layout.ElementType;
 
 /**
- * A function of one value of an {@link ElementwiseProgram}: what the host does and what the device
- * does, side by side. Those of floating-point numbers take FLOAT32 and FLOAT64.
+ * A function of one value in an {@link ElementwiseProgram}, with its implementations on the host
+ * and on the device. Functions of floating-point numbers take FLOAT32 and FLOAT64.
  */
 public enum UnaryFunction {
   /** {@code -x}; of integers modulo 2^bits. */
@@ -31,7 +31,7 @@ public enum UnaryFunction {
   FLOOR(HostFunction.inDouble(Math::floor), PtxFunction.of("cvt.rmi.$t.$t $r, $x;")),
   /** The least whole number that is not below. */
   CEIL(HostFunction.inDouble(Math::ceil), PtxFunction.of("cvt.rpi.$t.$t $r, $x;")),
-  /** The nearest whole number; of two as near the even one. */
+  /** The nearest whole number; halves are rounded to the even one. */
   ROUND(HostFunction.inDouble(Math::rint), PtxFunction.of("cvt.rni.$t.$t $r, $x;")),
   /** Square root. */
   SQRT(
@@ -75,13 +75,13 @@ public enum UnaryFunction {
   /**
    * Type of the result, from that of the operand.
    *
-   * @throws IllegalArgumentException if it does not take operands of this type
+   * @throws IllegalArgumentException if the function does not take operands of this type
    */
   public ElementType type(ElementType operand) {
     return host.type(operand);
   }
 
-  /** The host's loop for numbers of a type that it takes. */
+  /** The host's loop for operands of a type that the function takes. */
   public HostLoop hostLoop(ElementType operand) {
     return host.loop(operand);
   }

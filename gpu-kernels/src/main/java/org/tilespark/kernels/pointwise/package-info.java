@@ -1,6 +1,6 @@
 /**
- * Functions of each element of arrays, in one pass: elementwise programs ({@link
- * org.tilespark.kernels.pointwise.ElementwiseProgram}, from which to start), their functions with
- * both twins, and the kernels that are written for them.
+ * Elementwise functions of arrays, computed in one pass: elementwise programs ({@link
+ * org.tilespark.kernels.pointwise.ElementwiseProgram}, from which to start), their functions on
+ * host and device, and the PTX kernels that are generated for them.
  */
 package org.tilespark.kernels.pointwise;

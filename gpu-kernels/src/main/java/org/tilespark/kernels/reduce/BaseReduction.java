@@ -7,8 +7,8 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
 /**
- * Reductions of a sequence by parts: the state of a part, and how two states become one. The state
- * of a part is a few numbers, all of one type: INT64 or FLOAT64.
+ * Reductions that can be computed in parts: each defines the state of a part and how two states are
+ * merged. A state is a few numbers of one type, INT64 or FLOAT64.
  */
 public enum BaseReduction {
   /** The sum. */
@@ -32,7 +32,7 @@ public enum BaseReduction {
       return new int[] {code.apply(BinaryFunction.MAXIMUM, one[0], two[0])};
     }
   },
-  /** The least number and its place, the first of several. */
+  /** The least number and its place; the first place if several numbers are equal. */
   ARGMIN(2) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
@@ -40,7 +40,7 @@ public enum BaseReduction {
       return better(code, type, one, two, less);
     }
   },
-  /** The greatest number and its place, the first of several. */
+  /** The greatest number and its place; the first place if several numbers are equal. */
   ARGMAX(2) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
@@ -49,8 +49,8 @@ public enum BaseReduction {
     }
   },
   /**
-   * The count, the mean and the sum of the squares of the distances from the mean. Two parts become
-   * one as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing
+   * The count, the mean and the sum of the squares of the distances from the mean. Two states are
+   * merged as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing
    * sample variances" (1979), formula 2.1.
    */
   MOMENTS(3) {
@@ -85,14 +85,15 @@ public enum BaseReduction {
     return numbers;
   }
 
-  /** The type that a state needs; FLOAT64 holds those of all others too. */
+  /** The type that a state needs; FLOAT64 can hold the states of other types too. */
   public ElementType state(ElementType numbers) {
     return Reduction.computedIn(numbers);
   }
 
   /**
-   * The program that makes the states of pairs of parts: inputs are the numbers of the first part's
-   * states, then of the second's; outputs are those of both together. Arrays have one axis.
+   * The program that merges the states of pairs of parts: its inputs are the numbers of the first
+   * part's state, then of the second's; its outputs are those of the merged state. Arrays have one
+   * axis.
    *
    * @param type type of the states
    */
@@ -112,9 +113,9 @@ public enum BaseReduction {
   abstract int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two);
 
   /**
-   * The better of two numbers with its place, the first one of equals.
+   * The better of two numbers with its place; the first if they are equal.
    *
-   * @param beats index of the truth that the second number is the better one
+   * @param beats value that is 1 if the second number is the better one
    */
   private static int[] better(
       ElementwiseCode code, ElementType type, int[] one, int[] two, int beats) {

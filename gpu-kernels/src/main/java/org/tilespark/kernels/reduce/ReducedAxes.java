@@ -4,15 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Layout of a reduction's elements: the axes that stay and those that are reduced, each with
- * neighbours of its kind joined, and without axes of extent 1. Immutable.
+ * Layout of a reduction's elements: the axes that are kept and those that are reduced; neighbouring
+ * axes of the same kind are fused, and axes of extent 1 are dropped. Immutable.
  *
  * @param kept outermost first
  * @param reduced outermost first
  */
 public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
   /**
-   * Neighbouring axes as one.
+   * An axis, or neighbouring axes fused into one.
    *
    * @param extent its length
    * @param stride elements from one index to the next
@@ -66,12 +66,14 @@ public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
     return axes.isEmpty() ? 0 : offset + left * axes.get(0).stride();
   }
 
-  /** True if neighbours along these axes are adjacent in memory; false if there is one element. */
+  /**
+   * True if neighbours along these axes are adjacent in memory; false if there is only one element.
+   */
   public boolean isInnermost(List<Axis> axes) {
     return !axes.isEmpty() && axes.get(axes.size() - 1).stride() == 1;
   }
 
-  /** The number of indices from this one on whose elements are at equal distances. */
+  /** The number of consecutive indices, from this one on, whose elements are equally spaced. */
   public static long runLength(List<Axis> axes, long index) {
     if (axes.isEmpty()) {
       return 1;

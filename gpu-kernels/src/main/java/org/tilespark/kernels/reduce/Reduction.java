@@ -5,8 +5,8 @@ import org.tilespark.layout.ElementType;
 /** Reductions of a sequence of numbers. */
 public enum Reduction {
   /**
-   * The sum of the numbers: of integers INT64, modulo 2^64; of floating-point numbers FLOAT64,
-   * added in the order of {@link ReductionProblem#TREE}; 0 of nothing.
+   * The sum of the numbers: INT64 modulo 2^64 for integers; for floating-point numbers FLOAT64,
+   * added in the order of {@link ReductionProblem#TREE}; 0 for an empty sequence.
    */
   SUM {
     @Override
@@ -14,18 +14,18 @@ public enum Reduction {
       return computedIn(element);
     }
   },
-  /** The least; NaN if there is one; -0 is less than 0. */
+  /** The least number; NaN if there is one; -0 is less than 0. */
   MINIMUM,
-  /** The greatest; NaN if there is one; -0 is less than 0. */
+  /** The greatest number; NaN if there is one; -0 is less than 0. */
   MAXIMUM,
-  /** The place of the first one that is least, or of the first NaN: an INT64. */
+  /** The place of the first least number, or of the first NaN: an INT64. */
   ARGMIN {
     @Override
     ElementType type(ElementType element) {
       return ElementType.INT64;
     }
   },
-  /** The place of the first one that is greatest, or of the first NaN: an INT64. */
+  /** The place of the first greatest number, or of the first NaN: an INT64. */
   ARGMAX {
     @Override
     ElementType type(ElementType element) {

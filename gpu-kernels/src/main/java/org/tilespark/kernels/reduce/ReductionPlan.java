@@ -7,7 +7,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
  * The launches of a device for a {@link ReductionProblem}, one after another.
  *
  * @param steps steps in their order
- * @param workspaceBytes bytes of device memory for results that later steps take
+ * @param workspaceBytes bytes of device memory for results that later steps read
  */
 public record ReductionPlan(List<Step> steps, long workspaceBytes) {
   /** The memory of a step's side. */
@@ -26,9 +26,9 @@ public record ReductionPlan(List<Step> steps, long workspaceBytes) {
   /**
    * One launch.
    *
-   * @param launch ready but for three pointers, those to the places below in their order
+   * @param launch complete except for three pointers, to the places below in their order
    * @param in the numbers to reduce
-   * @param best the results whose places are sought; equal to {@code in} where none are
+   * @param best the results whose places are sought; equal to {@code in} if no places are sought
    * @param out the results
    */
   public record Step(KernelLaunch launch, Place in, Place best, Place out) {}

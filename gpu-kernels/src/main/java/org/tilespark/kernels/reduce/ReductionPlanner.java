@@ -17,10 +17,11 @@ import org.tilespark.kernels.reduce.ReductionPlan.Step;
 import org.tilespark.layout.ElementType;
 
 /**
- * Plans reductions for a device: a launch of {@code reduce.cu} makes a number of each tree of a
- * sequence ({@link ReductionProblem#TREE}); further ones combine those, until one is left. A place
- * is found by a second look: the least place of an element that equals the best one. That look goes
- * down from the results of trees: of the elements it reads one tree of each sequence.
+ * Plans reductions for a device: a launch of {@code reduce.cu} reduces each tree of a sequence
+ * ({@link ReductionProblem#TREE}) to one number; further launches combine these until one is left.
+ * A place is found in a second search, as the least place of an element that equals the best one.
+ * This search starts at the results of trees, so it reads only one tree of elements in each
+ * sequence.
  */
 public final class ReductionPlanner {
   /** Lanes of a warp, and the most branches of a tree in columns. */
@@ -30,12 +31,15 @@ public final class ReductionPlanner {
   private static final int SHORT = 32;
 
   /**
-   * Neighbouring lanes of a tree in packed, unless a lane has no more loads: 8 lanes that load 16
-   * bytes read a whole line of the cache, and fewer lanes shuffle less.
+   * Neighbouring lanes per tree in the packed form, unless a lane has only one load: 8 lanes that
+   * load 16 bytes read a whole cache line, and fewer lanes need fewer shuffles.
    */
   private static final int PACKED_LANES = 8;
 
-  /** Wide elements of long sequences along rows are read at the limit of memory one by one. */
+  /**
+   * Widest elements for vector loads of long sequences along rows: wider ones reach the memory
+   * bandwidth with single loads.
+   */
   private static final int NARROW_BYTES = 2;
 
   /** Bytes that memory moves for an element whose neighbours are not read. */
@@ -58,7 +62,7 @@ public final class ReductionPlanner {
   }
 
   /**
-   * The numbers that are combined.
+   * The kind of numbers that a launch combines.
    *
    * @param what the word in the kernel's name
    * @param element element type in memory
@@ -95,7 +99,7 @@ public final class ReductionPlanner {
       return Ceil.div(length, ReductionProblem.TREE);
     }
 
-    /** The numbers of a tree, filled up to a power of two. */
+    /** The size of a tree: its numbers, rounded up to a power of two. */
     int treeSize() {
       int most = (int) Math.min(length, ReductionProblem.TREE);
       return most == 1 ? 1 : Integer.highestOneBit(most - 1) * 2;
@@ -121,8 +125,8 @@ public final class ReductionPlanner {
    * The plan of a reduction.
    *
    * @param isAligned true if the array begins at a multiple of {@link #VECTOR_BYTES} bytes
-   * @throws IllegalArgumentException if there are no elements, or more than two axes of either sort
-   *     once neighbours are one
+   * @throws IllegalArgumentException if there are no elements, or if, after fusing neighbouring
+   *     axes, more than two axes are reduced or more than two are kept
    * @throws UnsupportedOperationException if the jar has no kernel for the device
    */
   public static ReductionPlan plan(
@@ -164,7 +168,7 @@ public final class ReductionPlanner {
   /**
    * The device memory that a reduction needs besides the array and the results, on any device.
    *
-   * @throws ArithmeticException if that is beyond 2^63
+   * @throws ArithmeticException if that exceeds 2^63 bytes
    */
   public static long workspaceBytes(ReductionProblem problem) {
     ReducedAxes axes = ReducedAxes.of(problem);
@@ -173,7 +177,7 @@ public final class ReductionPlanner {
     boolean isPlace = problem.reduction().isPlace();
     boolean looksInside = looksInside(axes, problem.type());
     long bytes = isPlace ? bytes(count, problem.type()) : 0;
-    // A number of each tree of each level, but for the last one.
+    // One number for each tree of each level except the last.
     for (; trees > 1; trees = Ceil.div(trees, ReductionProblem.TREE)) {
       long ofTrees = Math.multiplyExact(count, trees);
       bytes = Math.addExact(bytes, bytes(ofTrees, isPlace ? problem.type() : problem.outputType()));
@@ -185,9 +189,9 @@ public final class ReductionPlanner {
   }
 
   /**
-   * True if a place is looked for in one tree of a sequence, whose number the trees' results tell:
-   * not where few and narrow elements are stored across rows, since reading one moves its
-   * neighbours too.
+   * True if a place is searched in one tree of a sequence, which the trees' results determine.
+   * False for few, narrow elements stored across rows: there, reading one tree moves the
+   * neighbouring sequences too.
    */
   private static boolean looksInside(ReducedAxes axes, ElementType type) {
     long trees = Ceil.div(ReducedAxes.count(axes.reduced()), ReductionProblem.TREE);
@@ -210,7 +214,7 @@ public final class ReductionPlanner {
   /**
    * Adds launches until each sequence is one number.
    *
-   * @return what each of them combines
+   * @return the input of each launch
    */
   private List<Level> reduce(
       Combination combination, ReducedAxes axes, Place in, Place best, Place results) {
@@ -237,7 +241,7 @@ public final class ReductionPlanner {
     }
   }
 
-  /** Adds a launch that makes places in a level's sequences of the numbers of trees in these. */
+  /** Adds a launch that turns the numbers of trees into places in a level's sequences. */
   private void choose(Combination match, Level level, Place best, Place results) {
     Work work = work(match, level);
     Kernel kernel = kernel(work, "chosen", 1);
@@ -294,7 +298,7 @@ public final class ReductionPlanner {
     return launch(work, kernel, threadBlocks, group, loads);
   }
 
-  /** The kernel of a form with the fewest rows that suffice. */
+  /** The kernel of a form with the fewest sufficient rows. */
   private Kernel kernel(Work work, String form, long rows) {
     String family = work.combination().family(form);
     return device.findAll(family, work.combination().element().bytes()).stream()

@@ -6,15 +6,16 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * A dense, row-major array that is reduced along some of its axes. Each result is made of a
- * sequence: the elements at its place along the other axes, in row-major order along the reduced
- * ones. A place is an index in that sequence.
+ * A dense, row-major array that is reduced along some of its axes. Each result is the reduction of
+ * a sequence: the elements at the result's place along the kept axes, in row-major order of the
+ * reduced axes. A place is an index in that sequence.
  *
- * <p>Floating-point numbers are added in one order, whoever adds them, so that sums have equal bits
- * on every twin and do not depend on how the work is divided: the sequence is cut into pieces of
- * {@link #TREE}, the last one filled up with -0, which changes no sum; in each piece number i is
- * added to number i + 512, then i + 256 and so on down to 1; the sums of the pieces are a sequence
- * that is treated likewise, until one is left. FLOAT32 is added in double precision.
+ * <p>Floating-point numbers are always added in the same order, so that sums have equal bits on
+ * host and device and do not depend on how the work is divided: the sequence is cut into pieces of
+ * {@link #TREE}, of which the last is filled up with -0, which changes no sum. In each piece,
+ * number i is added to number i + 512, then to i + 256 and so on down to i + 1. The sums of the
+ * pieces form a sequence that is summed in the same way, until one number is left. FLOAT32 is added
+ * in double precision.
  *
  * @param shape shape of the array
  * @param axes reduced axes; at least one
@@ -29,8 +30,8 @@ public record ReductionProblem(
   /**
    * Copies the set.
    *
-   * @throws IllegalArgumentException if an axis is not there, or there is no least or greatest
-   *     number since a sequence is empty
+   * @throws IllegalArgumentException if an axis does not exist, or a least or greatest number of an
+   *     empty sequence is asked for
    */
   public ReductionProblem {
     axes = Set.copyOf(axes);

@@ -1,6 +1,6 @@
 /**
  * Reductions of arrays along axes: the request ({@link
  * org.tilespark.kernels.reduce.ReductionProblem}, from which to start), and the layout of the
- * elements of a result ({@link org.tilespark.kernels.reduce.ReducedAxes}).
+ * elements behind each result ({@link org.tilespark.kernels.reduce.ReducedAxes}).
  */
 package org.tilespark.kernels.reduce;

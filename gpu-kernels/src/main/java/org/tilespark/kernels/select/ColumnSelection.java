@@ -3,21 +3,21 @@ package org.tilespark.kernels.select;
 import org.tilespark.layout.ElementType;
 
 /**
- * A search in each row of a tile whose elements are estimates of other numbers, with bounds of
- * their errors:
+ * A search in each row of a tile whose elements estimate other numbers, with bounds of their
+ * errors:
  *
  * <pre>
  *   estimate(i, j) = tile(i, j) scale(j) + shift(j)
  *   error(i, j)    = norm(i) perNorm(j) + errors(j) + errors(i)    infinite beyond the largest norms
  * </pre>
  *
- * A column is left out of a row's selection only if its number is surely not sought: if estimate
- * plus error is below the row's least, or if as many others as are wanted surely have a larger one.
- * An estimate of NaN leaves nothing out. Implementations may select further columns. Arrays are
- * borrowed.
+ * A column is left out of a row's selection only if its number certainly is not sought: if estimate
+ * plus error is below the row's {@code least}, or if at least {@code wanted} other columns
+ * certainly have a larger number. A column with an estimate of NaN is always selected.
+ * Implementations may select further columns. Arrays are borrowed.
  *
  * @param type FLOAT32 or FLOAT64, of the tile's elements
- * @param wanted how many of the largest of a row are sought; 0 if all are
+ * @param wanted number of largest numbers sought in each row; 0 if all are sought
  * @param largest beyond this product of a row's and a column's norm the error is infinite
  */
 public record ColumnSelection(
@@ -32,7 +32,7 @@ public record ColumnSelection(
   /**
    * The rows of a tile.
    *
-   * @param norms norms by row; NaN if nothing of the row may be left out
+   * @param norms norms by row; NaN if all columns of the row must be selected
    * @param errors errors by row
    * @param least lower bounds by row: numbers below are not sought
    */
@@ -40,9 +40,9 @@ public record ColumnSelection(
   public record Rows(int count, double[] norms, double[] errors, double[] least) {}
 
   /**
-   * The columns of a tile; each array holds {@code count} numbers at least.
+   * The columns of a tile; each array holds at least {@code count} numbers.
    *
-   * @param scale NaN where the column may not be left out
+   * @param scale scales by column; NaN if the column must always be selected
    * @param most largest of {@code norms}, {@code perNorm} and {@code errors}, where scale is a
    *     number
    */
@@ -67,7 +67,7 @@ public record ColumnSelection(
         : Double.POSITIVE_INFINITY;
   }
 
-  /** The largest error of a row's columns whose scale is a number, or more. */
+  /** An upper bound of the errors in a row, over the columns whose scale is not NaN. */
   public double widest(int row) {
     double norm = rows.norms[row];
     Most most = columns.most;

@@ -1,10 +1,10 @@
 package org.tilespark.kernels.select;
 
-/** The columns that a selection finds in the rows of a tile; valid as long as the tile is. */
+/** The columns that a selection finds in the rows of a tile; valid as long as the tile's memory. */
 public interface SelectedColumns {
-  /** Goes to a row; how many of its columns were selected. */
+  /** Moves to a row, and returns the number of its selected columns. */
   int select(int row);
 
-  /** One of the columns of the row last gone to, ascending. */
+  /** A selected column of the current row, by its index in ascending order. */
   int column(int index);
 }

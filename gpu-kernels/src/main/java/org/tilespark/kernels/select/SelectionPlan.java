@@ -12,24 +12,25 @@ import sun.misc.Unsafe;
 
 /**
  * The launch of a device's selection of columns, and the layout of its memory. Bounds are
- * consecutive arrays of DOUBLE: of rows their norms, errors, least and the lower limit of
- * estimates; of columns scale, shift, perNorm, errors and norms. What is found begins with a count
- * of columns (BIGINT), then for each row and segment of columns the place of the first one and
- * their count (INT), then columns (INT), of which there may be more than there is room for.
+ * consecutive arrays of DOUBLE: for rows the norms, errors, least and the lower limit of estimates;
+ * for columns scale, shift, perNorm, errors and norms. The result begins with the count of columns
+ * found (BIGINT), which may exceed the capacity. Then follow, for each row and segment of columns,
+ * the place of the first one and their count (INT), then the columns (INT).
  *
  * @param rows rows of the tile
  * @param cols columns of the tile
- * @param segments segments of a row's columns, each a thread block's
+ * @param segments segments of a row's columns; a thread block searches one
  * @param capacity columns that there is room for
  */
 public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   private static final String FAMILY = "select_columns";
 
-  /** Columns of a segment; kernels of another count are not taken. */
+  /** Columns of a segment; kernels with another segment are not used. */
   private static final int SEGMENT = 4096;
 
   /**
-   * Elements of a tile for each one that may be selected: a tile with more is better fetched whole.
+   * Elements of a tile for each one that may be selected: with more selected, downloading the whole
+   * tile is faster.
    */
   private static final int ELEMENTS_PER_COLUMN = 16;
 
@@ -99,7 +100,7 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   }
 
   /**
-   * The launch; its pointers are the tile, the bounds and what is found, whose count must be 0.
+   * The launch; its pointers are the tile, the bounds and the result, whose count must be 0 before.
    *
    * @throws UnsupportedOperationException if there is no {@link #kernel}
    */
@@ -126,7 +127,10 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
         Double.doubleToRawLongBits(selection.largest()));
   }
 
-  /** Columns found, which may be more than there is room for; {@code head} is what is before. */
+  /**
+   * The number of columns found, which may exceed the capacity; {@code head} is the result's memory
+   * before the columns.
+   */
   public static long count(HostMemory head) {
     return UNSAFE.getLong(head.base(), head.offset());
   }

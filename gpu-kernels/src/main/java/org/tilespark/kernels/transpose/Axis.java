@@ -1,10 +1,10 @@
 package org.tilespark.kernels.transpose;
 
 /**
- * One axis of a move: how many steps, and how far each one goes on both sides.
+ * One axis of a move: the number of steps, and the strides in input and output.
  *
  * @param extent count of steps
- * @param inStride elements between neighbours in the input; negative if it is read backwards
+ * @param inStride elements between neighbours in the input; negative if the axis is read backwards
  * @param outStride elements between neighbours in the output
  */
 public record Axis(long extent, long inStride, long outStride) {

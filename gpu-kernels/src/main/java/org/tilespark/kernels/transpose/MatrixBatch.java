@@ -4,7 +4,7 @@ import java.util.List;
 
 /**
  * Two-dimensional transposes of one size, one for each step of the outer axes: {@code out[o][j][i]
- * = in[o][i][j]}, every stride free but the two innermost, which are 1. Immutable.
+ * = in[o][i][j]}, with any strides except the two innermost, which are 1. Immutable.
  *
  * @param elementBytes width of one element as moved; an innermost axis of a few bytes that stays in
  *     place is part of the element
@@ -30,7 +30,7 @@ public record MatrixBatch(
   }
 
   /**
-   * The batch that {@code move} is, between its two innermost axes.
+   * Describes {@code move} as a batch of transposes between two axes.
    *
    * @param rowAxis the axis that is contiguous in the output
    * @param colAxis the axis that is contiguous in the input, another one
@@ -61,7 +61,10 @@ public record MatrixBatch(
     return Math.max(1, bytes / elementBytes);
   }
 
-  /** True if all strides are multiples of {@code elements}, so that rows begin as buffers do. */
+  /**
+   * True if all strides are multiples of {@code elements}, so that all rows are aligned if the
+   * buffers are.
+   */
   public boolean stridesAreMultiplesOf(int elements) {
     return inRowStride % elements == 0
         && outRowStride % elements == 0

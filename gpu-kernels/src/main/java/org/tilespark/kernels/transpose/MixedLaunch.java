@@ -14,12 +14,12 @@ import org.tilespark.kernels.launch.LaunchConfig;
 /**
  * Puts transposes of several sizes into few launches. A pure function.
  *
- * <p>What is tiled, of one family and width, goes together, at most {@value #MAX_PARTS} at a time,
- * by a kernel that finds for each tile which of them it belongs to. All else is launched
- * separately.
+ * <p>Tiled transposes of one family and width share a launch, at most {@value #MAX_PARTS} at a
+ * time; the kernel finds for each tile the transpose that it belongs to. Other transposes are
+ * launched separately.
  */
 public final class MixedLaunch {
-  /** Transposes in one launch; {@code MAX_PARTS} in index.cuh. */
+  /** Most transposes in one launch; {@code MAX_PARTS} in index.cuh. */
   static final int MAX_PARTS = 88;
 
   /** The first tile, two offsets, and what is tiled. */
@@ -30,10 +30,10 @@ public final class MixedLaunch {
   /**
    * One launch of several, and the offsets of its input and output in their buffers.
    *
-   * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
-   * @param inOffset bytes from the input buffer's begin to what the launch takes as its input
-   * @param outOffset the same of the output
-   * @param bytes bytes to copy where there is no launch
+   * @param launch the launch; empty if the driver copies the bytes, or there is nothing to move
+   * @param inOffset bytes from the input buffer's start to the launch's input
+   * @param outOffset bytes from the output buffer's start to the launch's output
+   * @param bytes bytes to copy if there is no launch
    */
   public record OffsetLaunch(
       Optional<KernelLaunch> launch, long inOffset, long outOffset, long bytes) {
@@ -46,7 +46,7 @@ public final class MixedLaunch {
   private record Group(String family, int elementBytes) {}
 
   /**
-   * The launches that together do all of {@code plans}, whose outputs must not overlap.
+   * The launches that together run all of {@code plans}, whose outputs must not overlap.
    *
    * @param plans plans in any order
    * @param device its limits and the kernels of this jar

@@ -9,8 +9,8 @@ import org.tilespark.layout.Strides;
 
 /**
  * The simplest form of a transpose: its axes in output order, each with its strides on both sides.
- * Axes of extent 1 are dropped, and neighbours that one pair of strides describes are fused, so
- * what is dense and stays in order is one axis. Immutable.
+ * Axes of extent 1 are dropped, and neighbouring axes are fused if one stride describes them on
+ * each side, so dense axes that stay in order become one. Immutable.
  *
  * @param elementBytes width of one element
  * @param axes output axes, outermost first; empty for a single element
@@ -110,8 +110,9 @@ public record Move(int elementBytes, List<Axis> axes) {
   }
 
   /**
-   * This move in units of {@code bytes}, a multiple of the element's width that divides all strides
-   * but 1 and the extent of the axis that is contiguous on both sides; there must be one.
+   * This move in units of {@code bytes}, a multiple of the element's width which must divide all
+   * strides except 1, and the extent of the axis that is contiguous on both sides; there must be
+   * such an axis.
    */
   public Move inUnits(int bytes) {
     int elements = bytes / elementBytes;
@@ -127,7 +128,9 @@ public record Move(int elementBytes, List<Axis> axes) {
     return new Move(bytes, units);
   }
 
-  /** True if {@code axis} may become part of the element: all strides are multiples of it. */
+  /**
+   * True if {@code axis} may become part of the element: all strides are multiples of its extent.
+   */
   public boolean absorbs(int axis) {
     long extent = axes.get(axis).extent();
     return without(axis).stream()

@@ -11,8 +11,8 @@ import org.tilespark.kernels.launch.Ceil;
 
 /**
  * The part of a move that one thread block of {@code permute_packed} stages in shared memory: some
- * steps of every axis, and enough of the innermost ones on either side that input and output are
- * both moved in long runs. Immutable.
+ * steps of every axis, and enough steps of the innermost axes of both sides that input and output
+ * are moved in long runs. Immutable.
  *
  * <p>A box spans an axis (all its steps), cuts it (some of them; at most one axis for each side) or
  * takes one step of it. {@link PackedBoxChoice} compares the boxes that fit by {@link #cost}.
@@ -33,24 +33,24 @@ public final class PackedBox {
   /** Places in shared memory are 16-bit numbers. */
   private static final int MOST_STAGE_BYTES = 65_535;
 
-  // The model, in instructions of one thread: for a run, for a word loaded, for a word gathered of
-  // 1, 2 or 4 elements, for an entry of a table, and for the box.
+  // The cost model, in instructions of one thread: per run, per word loaded, per word gathered from
+  // 1, 2 or 4 elements, per entry of a table, and per box.
   private static final double RUN_COST = 8;
   private static final double LOAD_COST = 5;
   private static final double[] GATHER_COST = {9, 14, 20};
   private static final double ENTRY_COST = 45;
   private static final double BOX_COST = 100;
 
-  /** How much worse groups of 4, 8 and 16 threads are than warps, which touch fewer sectors. */
+  /** Relative cost of groups of 4, 8 and 16 threads; whole warps touch fewer sectors. */
   private static final double[] GROUP_PENALTY = {2.5, 1.8, 1.3};
 
-  /** Instructions for four bytes that weigh as much as half the bytes moved. */
+  /** Instructions per four bytes that cost as much as moving half of the bytes. */
   private static final double INSTRUCTIONS_PER_PASS = 40;
 
-  /** Cost of a run in addition to its own bytes, since memory favours long ones. */
+  /** Cost of a run in addition to its own bytes, since memory is faster for long runs. */
   private static final double RUN_SLACK_BYTES = 32;
 
-  /** And where it begins in the middle of a sector, when read and when written. */
+  /** Further cost of a run that begins in the middle of a sector, for reading and for writing. */
   private static final double READ_SLACK_BYTES = 32;
 
   private static final double WRITE_SLACK_BYTES = 64;
@@ -75,7 +75,7 @@ public final class PackedBox {
   private final double cost;
 
   /**
-   * How one side sees a box.
+   * The runs of a box in the input, or in the output.
    *
    * @param run elements of a run
    * @param runs count of runs
@@ -93,11 +93,11 @@ public final class PackedBox {
       double threadCost) {}
 
   /**
-   * The ends of a move on one side, whatever the box.
+   * The properties of the input or output of a move that do not depend on the box.
    *
-   * @param order the axes, the one of the least stride first
-   * @param chain the innermost of them: contiguous ones, and those that leave gaps of at most a
-   *     half
+   * @param order the axes in ascending order of their strides
+   * @param chain the innermost axes: the contiguous ones, and those whose gaps are at most half of
+   *     the memory
    * @param strided true if runs begin in the middle of a sector
    * @param strideOf the stride of an axis on this side
    */
@@ -193,8 +193,9 @@ public final class PackedBox {
   }
 
   /**
-   * Input runs. An axis that output runs walk along ends a run if it would meet the same banks of
-   * shared memory: between runs its stride is free.
+   * The runs of the input side. An axis inside output runs is kept out of the input runs if steps
+   * along it would conflict on the banks of shared memory: between runs its stride there can be
+   * chosen.
    */
   private Side inputSide(int outInnermost, int threads) {
     List<Integer> inRun = new ArrayList<>();
@@ -275,9 +276,9 @@ public final class PackedBox {
       sharedStrides[k] = stride;
       span += stride * (extents[k] - 1);
     }
-    // The first run begins a sector after the start, as its sector may begin before it, and up to a
-    // word further on, at its place in a word; its last word ends up to a word after the span.
-    // The third word is spare.
+    // The first run begins one sector after the start, since its sector may begin before it, plus
+    // up to a word for its alignment; its last word may end up to a word after the span. The third
+    // word is spare.
     return Ceil.div(span + SECTOR_BYTES + 3L * word, 16) * 16;
   }
 
@@ -292,7 +293,7 @@ public final class PackedBox {
     double instructions =
         (in.threadCost() + out.threadCost() + ENTRY_COST * entries + BOX_COST) * threads;
     double covered =
-        (double) boxes * elements; // more than there are, where edge boxes are not full
+        (double) boxes * elements; // more elements than exist, if boxes at the edge are partial
     double existing = 1;
     for (Axis axis : move.axes()) {
       existing *= axis.extent();
@@ -305,7 +306,9 @@ public final class PackedBox {
         + written / (out.run() * width);
   }
 
-  /** Its cost by the model, relative to other boxes; infinite if the kernel cannot take it. */
+  /**
+   * The box's cost by the model, comparable with other boxes; infinite if the kernel cannot run it.
+   */
   double cost() {
     return cost;
   }
@@ -411,7 +414,10 @@ public final class PackedBox {
     return 31 * move.hashCode() + Arrays.hashCode(extents);
   }
 
-  /** The box and what it is cut from, in output order: {@code 3 x 24 x 96 of 3 x 4097 x 4095}. */
+  /**
+   * The extents of the box and of the array, in output order: {@code 3 x 24 x 96 of 3 x 4097 x
+   * 4095}.
+   */
   @Override
   public String toString() {
     return Arrays.stream(extents).mapToObj(Long::toString).collect(Collectors.joining(" x "))

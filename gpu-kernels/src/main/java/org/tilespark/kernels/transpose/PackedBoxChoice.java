@@ -21,7 +21,7 @@ final class PackedBoxChoice {
                   IntStream.of(6144, 8192, 12_288, 16_384)))
           .toArray();
 
-  /** The least shared memory that {@link #choose} goes down to for the sake of more boxes. */
+  /** Least shared memory to which {@link #choose} shrinks boxes to get more of them. */
   private static final int LEAST_SHARED_BYTES = 5 << 10;
 
   private PackedBoxChoice() {}
@@ -32,7 +32,7 @@ final class PackedBoxChoice {
    * @param move the move, with at least two axes
    * @param threads threads of a thread block
    * @param sharedBytes shared memory that a thread block may take
-   * @param wantedBoxes boxes are smaller where there would be less of them
+   * @param wantedBoxes least count of boxes; boxes become smaller to reach it
    */
   static Optional<PackedBox> choose(Move move, int threads, int sharedBytes, long wantedBoxes) {
     Optional<PackedBox> box = choose(move, threads, sharedBytes);

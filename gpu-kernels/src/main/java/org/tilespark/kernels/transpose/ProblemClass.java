@@ -4,17 +4,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Two-dimensional transposes that one {@link Tiling} suits: of one width and alignment, and of
- * about the same extents and amount of data. Written as {@code vector w4 16384 x 512- of 2^28}.
+ * A class of two-dimensional transposes for which the same {@link Tiling} is the fastest: they have
+ * the same width and alignment, and about the same extents and amount of data. Written as {@code
+ * vector w4 16384 x 512- of 2^28}.
  *
- * @param aligned true if {@link TransposeStrategy.Vector} does them, false if {@link
- *     TransposeStrategy.Shifted} does
+ * @param aligned true for {@link TransposeStrategy.Vector}, false for {@link
+ *     TransposeStrategy.Shifted}
  * @param elementBytes width of an element as moved
  * @param rows rows, rounded up: to a multiple of 16 up to 256, beyond to a power of two, at most
  *     {@value #MOST_EXTENT}
  * @param cols columns, rounded likewise
- * @param ragged bit 0 if rows beyond 256, bit 1 if columns beyond 256 are no multiple of 64, so
- *     that rows begin unevenly and edge tiles are partial; written as a minus after the extent
+ * @param ragged bit 0 if there are more than 256 rows and no multiple of 64, bit 1 likewise for
+ *     columns; rows then are not aligned and edge tiles are partial. Written as a minus after the
+ *     extent
  * @param logBytes logarithm to base 2 of the bytes of all matrices, rounded up, at most {@value
  *     #MOST_LOG_BYTES}
  */

@@ -5,9 +5,14 @@ import java.util.Optional;
 
 /** Orders of the tiles that neighbouring thread blocks take. */
 public enum TileOrder {
-  /** The next tile along the rows: the output is written almost in order. */
+  /**
+   * The next thread block takes the next tile along the rows: the output is written almost in
+   * order.
+   */
   ROWS_FIRST("rows-first"),
-  /** The next tile along the columns: the input is read almost in order. */
+  /**
+   * The next thread block takes the next tile along the columns: the input is read almost in order.
+   */
   COLS_FIRST("cols-first");
 
   private final String label;
@@ -17,8 +22,8 @@ public enum TileOrder {
   }
 
   /**
-   * The order of a matrix nothing was measured of: rows first, which is better by 1 to 5 % except
-   * where rows are many and short.
+   * The order for a matrix whose class was not measured: rows first, which is faster by 1 to 5 %
+   * unless there are many short rows.
    */
   public static TileOrder of(MatrixBatch matrices) {
     return matrices.rows() / 8 >= matrices.cols() ? COLS_FIRST : ROWS_FIRST;

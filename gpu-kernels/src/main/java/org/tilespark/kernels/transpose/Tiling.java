@@ -11,7 +11,7 @@ import org.tilespark.kernels.launch.TuningTable;
  * How a two-dimensional transpose is cut into tiles: what the tuner chooses. Written as {@code
  * KERNEL ORDER}.
  *
- * @param kernel the kernel of the tile, that with masks where there are two
+ * @param kernel the kernel; if it exists with and without masks, the one with masks
  * @param order order of the tiles that neighbouring thread blocks take
  */
 public record Tiling(String kernel, TileOrder order) {
@@ -27,7 +27,7 @@ public record Tiling(String kernel, TileOrder order) {
 
   /**
    * The classes for which this jar has a tiling that is faster than the planner's rule on an
-   * architecture, as measured there; empty where nothing was measured.
+   * architecture, as measured there; empty if nothing was measured.
    *
    * @param architecture such as sm_90
    * @throws IllegalStateException if the resource cannot be read

@@ -5,11 +5,11 @@ import java.util.Optional;
 import org.tilespark.kernels.launch.KernelLaunch;
 
 /**
- * How one problem runs on one device: nothing is left to decide.
+ * How one problem runs on one device, with all decisions made.
  *
  * @param problem the transpose
- * @param strategy how it is answered
- * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
+ * @param strategy how it is computed
+ * @param launch the launch; empty if the driver copies the bytes, or there is nothing to move
  */
 public record TransposePlan(
     TransposeProblem problem, TransposeStrategy strategy, Optional<KernelLaunch> launch) {

@@ -14,20 +14,20 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.TuningTable;
 
 /**
- * Turns a problem into a plan: a pure function of the problem, the device's limits and the kernels
- * there are.
+ * Turns a problem into a plan: a pure function of the problem, the device's limits and the
+ * available kernels.
  *
- * <p>First the problem is simplified ({@link Move}). What then is one contiguous range on both
- * sides is a copy. A contiguous axis that stays in place and spans 2, 4, 8 or 16 bytes becomes part
- * of the element; longer or odd ones are moved as runs, short ones in {@link
- * TransposeStrategy.Packed} boxes of many. All else is a two-dimensional transpose between the
+ * <p>First the problem is simplified ({@link Move}). If one contiguous range is left on both sides,
+ * the plan is a copy. A contiguous axis that stays in place and spans 2, 4, 8 or 16 bytes becomes
+ * part of the element; longer or odd ones are moved as runs, short ones many at a time in {@link
+ * TransposeStrategy.Packed} boxes. Any other problem is a two-dimensional transpose between the
  * input's innermost axis and the output's, batched over the axes that remain: {@code yzx} and
  * {@code zxy} have none, {@code xzy} has x, {@code zyx} has y. Of those,
  *
  * <ul>
  *   <li>one with at most {@value TransposeStrategy.Narrow#MOST} rows or columns, dense on that
- *       side, is {@link TransposeStrategy.Narrow}, unless there are many tiny ones;
- *   <li>one with few rows or columns, and many tiny ones, is {@link TransposeStrategy.Packed} if
+ *       side, is {@link TransposeStrategy.Narrow}, unless there are many tiny matrices;
+ *   <li>one with few rows or columns, or many tiny matrices, is {@link TransposeStrategy.Packed} if
  *       its boxes hold more than a tile would;
  *   <li>one whose pointers, strides and extents are multiples of 16 bytes is {@link
  *       TransposeStrategy.Vector};
@@ -38,20 +38,23 @@ import org.tilespark.kernels.launch.TuningTable;
  * else the one that covers the matrices with the least waste.
  *
  * <p>Where neither side has a contiguous axis (possible with strides alone), elements move one by
- * one, as runs of length 1; so they do where an input axis is read backwards, but for the axis that
- * is contiguous on both sides.
+ * one, as runs of length 1; the same happens if an input axis is read backwards, except for the
+ * axis that is contiguous on both sides.
  */
 public final class TransposePlanner {
-  /** The widest access of a kernel, in bytes; a pointer aligned to it is aligned for all. */
+  /**
+   * The widest access of a kernel, in bytes; a pointer with this alignment is aligned for every
+   * access.
+   */
   public static final int MAX_ALIGNMENT = TransposeStrategy.VECTOR_BYTES;
 
-  /** Runs shorter than this go unit by unit: there are hardly whole vectors in them. */
+  /** Runs shorter than this are copied unit by unit: they hardly contain whole vectors. */
   private static final int SHORT_RUN_BYTES = 32;
 
-  /** Runs up to this long are packed, where units are narrower than {@link #MAX_ALIGNMENT}. */
+  /** Longest runs that are packed, if units are narrower than {@link #MAX_ALIGNMENT}. */
   private static final int PACKED_RUN_BYTES = 384;
 
-  /** Runs up to this long are packed, where units are of {@link #MAX_ALIGNMENT}. */
+  /** Longest runs that are packed, if units have {@link #MAX_ALIGNMENT} bytes. */
   private static final int PACKED_ALIGNED_RUN_BYTES = 64;
 
   /** Extents up to which most of a tile stays empty, by width 1, 2, 4, 8, 16. */
@@ -66,10 +69,10 @@ public final class TransposePlanner {
   /** Rows and columns of a tile, about. */
   private static final int TILE_EXTENT = 64;
 
-  /** Shared memory of a packed box: with more, too few thread blocks fit a multiprocessor. */
+  /** Most shared memory of a packed box: with more, too few thread blocks fit a multiprocessor. */
   private static final int PACKED_SHARED_BYTES = 40 << 10;
 
-  /** Packed boxes for each multiprocessor at least, where there are elements enough. */
+  /** Least packed boxes per multiprocessor, if there are enough elements. */
   private static final long PACKED_BOXES = 4;
 
   private static final Comparator<KernelIndex.Kernel> LARGEST_FIRST =
@@ -78,7 +81,10 @@ public final class TransposePlanner {
           .thenComparingInt(kernel -> -kernel.shape().rows())
           .thenComparingInt(kernel -> -kernel.shape().threads());
 
-  /** The tiles that suit large matrices best: 16 KiB, or 8 where words are put together. */
+  /**
+   * The tiles that suit large matrices best: 16 KiB, or 8 KiB if words are assembled from narrower
+   * elements.
+   */
   private static final Set<String> PREFERRED =
       Set.of(
           "transpose_vector_w1_128x128x64",
@@ -94,8 +100,8 @@ public final class TransposePlanner {
   private TransposePlanner() {}
 
   /**
-   * As {@link #plan(TransposeProblem, int, DeviceKernels, TuningTable)} with the tilings that its
-   * rule gives.
+   * As {@link #plan(TransposeProblem, int, DeviceKernels, TuningTable)} with the tilings of the
+   * rule.
    */
   public static Availability<TransposePlan> plan(
       TransposeProblem problem, int alignmentBytes, DeviceKernels device) {
@@ -109,7 +115,7 @@ public final class TransposePlanner {
    * @param alignmentBytes a power of two that divides both addresses, at least the element width;
    *     more than {@link #MAX_ALIGNMENT} helps no further
    * @param device its limits and the kernels of this jar
-   * @param tilings the tilings known to be best; where they know none, a rule decides
+   * @param tilings the tilings known to be best; for other classes a rule decides
    * @throws IllegalArgumentException if the alignment is less than the element's width
    */
   public static Availability<TransposePlan> plan(
@@ -136,11 +142,11 @@ public final class TransposePlanner {
   }
 
   /**
-   * All tilings that could run what {@code plan} runs, and waste no more than twice what the best
-   * one does on edge tiles; empty if it is not tiled.
+   * Plans for the same problem with other tilings, whose edge tiles waste at most twice as much as
+   * the best one's; empty if {@code plan} is not tiled.
    *
-   * @param plan one that {@link #plan} made for the same device and kernels; the first of the
-   *     result
+   * @param plan a result of {@link #plan} for the same device and kernels; it is the first of the
+   *     returned plans
    */
   public static List<TransposePlan> alternatives(TransposePlan plan, DeviceKernels device) {
     if (!(plan.strategy() instanceof TransposeStrategy.Tiled chosen)) {
@@ -163,7 +169,7 @@ public final class TransposePlanner {
     return plans;
   }
 
-  /** The class of problems that the tiling of {@code plan} stands for; empty if it is not tiled. */
+  /** The class of problems that {@code plan} belongs to; empty if it is not tiled. */
   public static Optional<ProblemClass> problemClass(TransposePlan plan) {
     return plan.strategy() instanceof TransposeStrategy.Tiled chosen
         ? Optional.of(ProblemClass.of(chosen))
@@ -188,7 +194,7 @@ public final class TransposePlanner {
         : new TransposeStrategy.Shifted(matrices, kernel, order);
   }
 
-  /** Elements that the tiles of a kernel cover, existing or not. */
+  /** Elements that the tiles of a kernel cover, including those beyond the edges. */
   private static double covered(MatrixBatch matrices, KernelIndex.Kernel kernel) {
     return Math.ceil((double) matrices.rows() / kernel.shape().rows())
         * kernel.shape().rows()
@@ -231,7 +237,7 @@ public final class TransposePlanner {
           : runs(move.elementBytes(), 1, move.axes());
     }
 
-    /** The widest access that divides runs and suits where they begin. */
+    /** The widest access that divides the runs and is aligned at their starts. */
     private int unitBytes(int elementBytes, long run, List<Axis> outer) {
       long common = alignment | run * elementBytes; // what divides every address, as its lowest bit
       for (Axis axis : outer) {
@@ -240,7 +246,7 @@ public final class TransposePlanner {
       return (int) Long.lowestOneBit(common);
     }
 
-    /** Boxes in which short runs are neighbours on both sides, in the widest units. */
+    /** A plan with packed boxes for short runs, in the widest possible units. */
     private Optional<TransposePlan> packedRuns(Move move, int runAxis) {
       long run = move.axes().get(runAxis).extent();
       long runBytes = run * move.elementBytes();
@@ -314,7 +320,7 @@ public final class TransposePlanner {
         return Availability.of(packed.get());
       }
       if (split || merge) {
-        // Only the long side's pieces must begin at multiples of 16 bytes.
+        // Only pieces along the long side must begin at multiples of 16 bytes.
         boolean whole = alignment == MAX_ALIGNMENT && narrowIsAligned(matrices, split, perVector);
         String family =
             (split ? "split_narrow" : "merge_narrow")
@@ -328,7 +334,10 @@ public final class TransposePlanner {
       return tiles(matrices, vectors);
     }
 
-    /** Boxes of matrices that fill neither a tile nor, if {@code narrow}, a thread block. */
+    /**
+     * A plan with packed boxes for matrices that do not fill a tile, or, if {@code narrow}, not
+     * even a thread block.
+     */
     private Optional<TransposePlan> packedMatrices(
         Move move, MatrixBatch matrices, boolean narrow, int[] shortExtent) {
       int width = matrices.elementBytes();
@@ -370,7 +379,7 @@ public final class TransposePlanner {
 
     /**
      * The kernel whose tiles cover the matrices with the fewest elements; the preferred one (then
-     * the largest, with the longer output rows) unless another saves a tenth.
+     * the largest, with the longer output rows) unless another covers a tenth less.
      */
     private static Optional<KernelIndex.Kernel> leastWaste(
         MatrixBatch matrices, List<KernelIndex.Kernel> kernels) {
@@ -402,7 +411,7 @@ public final class TransposePlanner {
       return kernel.shape().rows() * kernel.shape().cols();
     }
 
-    /** The part of a tile that exists in the last row and column of tiles. */
+    /** The fraction of a tile that is used in the last row and column of tiles. */
     private static double edgeFill(MatrixBatch matrices, KernelIndex.Kernel kernel) {
       return fill(matrices.rows(), kernel.shape().rows())
           * fill(matrices.cols(), kernel.shape().cols());
@@ -412,7 +421,10 @@ public final class TransposePlanner {
       return extent % tile == 0 ? 1 : (double) (extent % tile) / tile;
     }
 
-    /** Requirements of all kernels: few enough outer axes, and a kernel that runs here. */
+    /**
+     * Checks what all kernels require: few enough outer axes, and a kernel that runs on this
+     * device.
+     */
     private Availability<TransposePlan> decide(
         List<Axis> outer,
         Optional<KernelIndex.Kernel> kernel,

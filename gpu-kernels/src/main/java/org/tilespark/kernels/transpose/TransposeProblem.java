@@ -14,12 +14,12 @@ import org.tilespark.layout.Strides;
  *
  * <p>Both sides are dense and row-major unless strides say otherwise: a block inside a larger array
  * has the strides of that array. Worked case: 100 x 60 elements in the middle of a matrix with rows
- * of 4096 have the strides {@code (4096, 1)}; the address handed over is that of the block's first
- * element, and {@link #inBytes()} reaches to the end of its last one. Of the output only the
- * elements are written, never the gaps between them.
+ * of 4096 have the strides {@code (4096, 1)}; the caller passes the address of the block's first
+ * element, and {@link #inBytes()} reaches to the end of its last element. Gaps between elements of
+ * the output are never written.
  *
- * <p>An axis of the input whose stride is negative is read backwards. The address handed over is
- * still that of the lowest element; the first one is {@link #inStartBytes()} after it.
+ * <p>An axis of the input whose stride is negative is read backwards. The caller still passes the
+ * address of the lowest element; the first element is {@link #inStartBytes()} after it.
  *
  * @param shape input extents, outermost first
  * @param permutation output axis {@code i} is input axis {@code permutation.axis(i)}
@@ -33,8 +33,8 @@ public record TransposeProblem(
    * Checks the parts against each other.
    *
    * @throws IllegalArgumentException if ranks differ, the width is none of 1, 2, 4, 8 and 16, a
-   *     stride of the output is negative, a stride is 0 or lets two elements overlap, or a side
-   *     reaches over more than 2^63 - 1 bytes
+   *     stride of the output is negative, a stride is 0 or lets two elements overlap, or input or
+   *     output spans more than 2^63 - 1 bytes
    */
   public TransposeProblem {
     Objects.requireNonNull(shape, "shape");
@@ -122,7 +122,7 @@ public record TransposeProblem(
     return reach(outputShape(), outStrides);
   }
 
-  /** The span without the strides of axes of extent 1, which may be anything. */
+  /** The span; strides of axes of extent 1 are ignored, since they may be anything. */
   private long reach(Shape extents, Strides strides) {
     if (extents.elements() == 0) {
       return 0;
@@ -156,7 +156,7 @@ public record TransposeProblem(
   /**
    * Checks that input and output have the length this problem needs.
    *
-   * @throws IllegalArgumentException if one has not; the message names both lengths
+   * @throws IllegalArgumentException if not; the message names both lengths
    */
   public void requireBytes(long givenInBytes, long givenOutBytes) {
     requireBytes("Input", givenInBytes, inBytes(), inStrides, shape);

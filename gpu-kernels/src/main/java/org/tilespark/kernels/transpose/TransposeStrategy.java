@@ -10,7 +10,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 
 /**
- * How a transpose is done. {@link TransposePlanner} chooses among those below; each knows its
+ * The strategies of a transpose, among which {@link TransposePlanner} chooses. Each knows its
  * kernel and its launch shape.
  */
 public interface TransposeStrategy {
@@ -23,14 +23,14 @@ public interface TransposeStrategy {
   /** Units or vectors each thread of a copy has in flight; {@code ITEMS} in copy_*.cu. */
   int UNITS_PER_THREAD = 4;
 
-  /** The launch on a device of these limits; empty if the driver's own copy does the work. */
+  /** The launch on a device of these limits; empty if the driver copies the bytes. */
   Optional<KernelLaunch> launch(DeviceLimits limits);
 
   /** One line for EXPLAIN and for messages. */
   String describe();
 
   /**
-   * The order changes nothing: one copy.
+   * The order in memory does not change: one copy.
    *
    * @param bytes length; may be 0
    */
@@ -47,8 +47,8 @@ public interface TransposeStrategy {
   }
 
   /**
-   * One axis is contiguous on both sides: whole runs move, in units that suit every run. {@code
-   * out[o][r] = in[perm(o)][r]}.
+   * One axis is contiguous on both sides: whole runs are copied, in units that fit every run.
+   * {@code out[o][r] = in[perm(o)][r]}.
    *
    * @param unitBytes width of one access: the widest of 1 to 16 that divides a run and fits the
    *     alignment
@@ -85,8 +85,8 @@ public interface TransposeStrategy {
   }
 
   /**
-   * As {@link StridedCopy}, for long runs that begin at addresses 16-byte accesses do not suit: the
-   * input is shifted into place in registers.
+   * As {@link StridedCopy}, for long runs whose addresses are not aligned to 16 bytes: the input is
+   * shifted into place in registers.
    *
    * @param elementBytes width of one element
    * @param run length of a run, in elements
@@ -107,7 +107,7 @@ public interface TransposeStrategy {
     public Optional<KernelLaunch> launch(DeviceLimits limits) {
       // Vectors of memory that a run touches at worst.
       long vectors = Ceil.div(run * elementBytes + VECTOR_BYTES - elementBytes, VECTOR_BYTES);
-      // The smallest group of threads that moves a run at once, at most a warp.
+      // The smallest group of threads that can move a run at once; at most a warp.
       long lanes = Math.min(WARP, Long.highestOneBit(2 * Ceil.div(vectors, UNITS_PER_THREAD) - 1));
       long segmentsPerRun = Ceil.div(vectors, lanes * UNITS_PER_THREAD);
       long segments = volume(segmentsPerRun, outer);
@@ -129,7 +129,9 @@ public interface TransposeStrategy {
     }
   }
 
-  /** Two-dimensional transposes cut into tiles, one for each thread block. */
+  /**
+   * Two-dimensional transposes that are cut into tiles; a thread block transposes one at a time.
+   */
   sealed interface Tiled extends TransposeStrategy permits Vector, Shifted {
     /** The matrices to transpose. */
     MatrixBatch matrices();
@@ -161,8 +163,8 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Transposes in 16-byte accesses on both sides: pointers, strides and extents are multiples of 16
-   * bytes.
+   * Transposes with 16-byte accesses on both sides, for pointers, strides and extents that are
+   * multiples of 16 bytes.
    *
    * @param matrices the matrices to transpose
    * @param kernel the kernel that runs it; one without masks if the extents are multiples of its
@@ -178,7 +180,9 @@ public interface TransposeStrategy {
       checkOuter(matrices.outer());
     }
 
-    /** The strategy with the kernel that has no masks, if there is one and it needs none. */
+    /**
+     * The strategy with the kernel that has no masks, if it exists and the extents need no masks.
+     */
     static Vector of(
         MatrixBatch matrices, KernelIndex.Kernel masked, TileOrder order, KernelIndex index) {
       boolean full =
@@ -210,7 +214,7 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Transposes in 16-byte accesses on both sides of rows that begin anywhere.
+   * Transposes with 16-byte accesses on both sides, for rows without alignment.
    *
    * @param matrices the matrices to transpose
    * @param kernel the kernel that runs it
@@ -252,7 +256,8 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Transposes with one extent of at most {@link #MOST}, whose side is dense.
+   * Transposes with one extent of at most {@link #MOST}, dense on the side where that extent is
+   * innermost.
    *
    * @param matrices the matrices to transpose
    * @param split true if the columns are few, false if the rows are
@@ -263,10 +268,10 @@ public interface TransposeStrategy {
     /** The longest narrow extent. */
     static final int MOST = 31;
 
-    /** Suffix of the families of kernels for sides that begin at any address. */
+    /** Suffix of the families of kernels for inputs or outputs without alignment. */
     static final String SHIFTED = "_shifted";
 
-    /** Bytes of a piece at most; {@code STAGE_BYTES} in transpose_narrow.cu. */
+    /** Most bytes of a piece; {@code STAGE_BYTES} in transpose_narrow.cu. */
     static final int STAGE_BYTES = 16384;
 
     /** Checks the count of outer axes. */
@@ -307,7 +312,7 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Permutations with short extents or runs, in boxes that hold many of them.
+   * Permutations with short extents or runs, in boxes that hold many runs.
    *
    * @param box box that a thread block stages
    * @param kernel the kernel that runs it

@@ -3,14 +3,14 @@ package org.tilespark.kernels.transpose;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Reorders the axes of an array held in host memory; the one interface of the host twin (plain
- * Java: the oracle, the fallback) and the device twin.
+ * Reorders the axes of an array held in host memory; implemented in plain Java (the oracle and the
+ * fallback) and on a device.
  *
  * <p>Implementations are safe for use by several threads at once.
  */
 public interface Transposer extends AutoCloseable {
   /**
-   * Writes the reordered array; returns when {@code out} holds it.
+   * Writes the reordered array; returns when {@code out} is complete.
    *
    * @param problem shape, permutation, element width and strides
    * @param in exactly {@code problem.inBytes()} bytes; borrowed, not changed

@@ -18,15 +18,15 @@ import org.tilespark.kernels.transpose.TransposePlanner;
 
 /**
  * Chooses tilings. The planner's own choice stays unless another is faster by {@value #LEAST_GAIN}.
- * One thread tunes; others meanwhile run what the planner chose.
+ * One thread tunes; meanwhile others run the planner's choice.
  */
 public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> {
-  /** Fewer bytes than this take a few microseconds however they are cut. */
+  /** Least bytes to tune for: fewer take a few microseconds with any tiling. */
   public static final long LEAST_BYTES = 1L << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
 
-  /** Gain from which another tiling is taken, where other work may disturb the trials. */
+  /** Least gain for another tiling to be chosen, if other work may disturb the trials. */
   public static final double LEAST_GAIN = 0.01;
 
   private final DeviceKernels device;
@@ -40,7 +40,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
    * @param device its limits and the kernels of this jar
    * @param bundled tilings to start from; their classes are not tuned
    * @param store store of the results; its tilings come before {@code bundled}
-   * @param budget time for one class of problems; zero to try nothing, and take what is known
+   * @param budget time for one class of problems; zero to try nothing and use known tilings
    */
   public Autotuner(
       DeviceKernels device,
@@ -51,9 +51,9 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   }
 
   /**
-   * A tuner without a store, for a device that does nothing else.
+   * A tuner without a store, for a device without other work.
    *
-   * @param leastGain gain from which another tiling is taken
+   * @param leastGain least gain for another tiling to be chosen
    */
   public static Autotuner undisturbed(DeviceKernels device, Duration budget, double leastGain) {
     return new Autotuner(
@@ -72,13 +72,13 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
     this.nanoTime = nanoTime;
   }
 
-  /** A tuner that tries nothing, and takes the tilings that come with this jar. */
+  /** A tuner that tries nothing and uses the tilings in this jar. */
   public static Autotuner off(DeviceKernels device) {
     return new Autotuner(
         device, Tiling.bundled(device.limits().architecture()), Optional.empty(), Duration.ZERO);
   }
 
-  /** True if trying other tilings for {@code plan} may be worth it, and was not done. */
+  /** True if other tilings for {@code plan} may be faster and were not tried yet. */
   public boolean isOpen(TransposePlan plan) {
     return !budget.isZero()
         && plan.problem().bytes() >= LEAST_BYTES
@@ -93,7 +93,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
    * @param plan the planner's choice; {@link #isOpen}
    * @param timer runs a plan of the same problem and gives the milliseconds that it took, on the
    *     device's clock
-   * @return true if a tiling is known now, so that the planner is to be asked again
+   * @return true if a tiling is known now, so that the caller should ask the planner again
    */
   public boolean tune(TransposePlan plan, ToDoubleFunction<TransposePlan> timer) {
     ProblemClass problems = TransposePlanner.problemClass(plan).orElseThrow();

@@ -13,20 +13,20 @@ import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyWay;
 
 /**
- * Chooses by what way products are multiplied, own kernels or cuBLAS, by trying, once for each
- * class of products of one device, before the first of the class is computed.
+ * Chooses between our kernels and cuBLAS by trials, once for each class of products on one device,
+ * before the first product of the class is computed.
  *
- * <p>The choice decides in which order sums are made, and so the last bits of results. Therefore it
- * is made for good: every thread waits for it, what one process has chosen and kept in the {@link
- * TuningStore} all others take, and where the time was too short for fair trials the planner's own
- * choice is kept all the same. Whoever needs the same bits on several machines, or without a store,
- * names the engine instead ({@link org.tilespark.kernels.multiply.MultiplyEngine}).
+ * <p>The choice determines the order of sums, and so the last bits of results. Therefore it is
+ * final: every thread waits for it, all processes use what the first one kept in the {@link
+ * TuningStore}, and if the time was too short for fair trials the planner's own choice is kept. To
+ * get the same bits on several machines, or without a store, name the engine instead ({@link
+ * org.tilespark.kernels.multiply.MultiplyEngine}).
  */
 public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, MultiplyPlan> {
-  /** Fewer operations than this are done in a few microseconds, whoever does them. */
+  /** Least operations to tune for: fewer take a few microseconds with any kernel. */
   public static final double LEAST_OPERATIONS = 1L << 26;
 
-  /** Gain from which another way is taken; less than that may be chance. */
+  /** Least gain for another way to be chosen; a smaller gain may be chance. */
   public static final double LEAST_GAIN = 0.05;
 
   private static final Logger LOG = LoggerFactory.getLogger(MultiplyTuner.class);
@@ -55,20 +55,17 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
         nanoTime);
   }
 
-  /** A tuner that tries nothing: the planner's rule holds for all. */
+  /** A tuner that tries nothing: the planner's rule decides for all problems. */
   public static MultiplyTuner off() {
     return new MultiplyTuner(Optional.empty(), Duration.ZERO);
   }
 
-  /** The choice for a class; empty if there is none, and the planner's rule holds. */
+  /** The choice for a class; empty if there is none, so that the planner's rule decides. */
   public Optional<MultiplyWay> find(MultiplyClass products) {
     return table.find(products);
   }
 
-  /**
-   * True if {@link #choose} would try the ways of this plan's problem, and choose among them; never
-   * of a batch.
-   */
+  /** True if {@link #choose} would try the ways for this plan's problem; false for a batch. */
   public boolean isOpen(MultiplyPlan plan) {
     return !budget.isZero()
         && plan.problem().batch().count() == 1
@@ -77,11 +74,11 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
   }
 
   /**
-   * The way for a class of products, chosen now unless it was before; waits while another thread
+   * The way for a class of products, chosen now if it was not before; waits while another thread
    * chooses.
    *
    * @param products the class
-   * @param plans all ways, the planner's own choice first; what they compute is of no account
+   * @param plans all ways, the planner's own choice first; their results are ignored
    * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
   public MultiplyWay choose(
@@ -109,8 +106,9 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
       return first;
     }
     for (MultiplyPlan plan : plans) {
-      // A library loads its kernels at their first use, which may take longer than all trials. That
-      // is no part of the budget: a choice made for want of it would stay.
+      // A library loads its kernels at their first use, which may take longer than all trials. This
+      // is not part of the budget: if it used up the budget, an unfair choice would be kept for
+      // good.
       double unused = timer.applyAsDouble(plan);
       LOG.trace("{} loaded, {} ms", plan.describe(), unused);
     }

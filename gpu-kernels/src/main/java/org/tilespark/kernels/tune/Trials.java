@@ -9,9 +9,9 @@ import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Finds the fastest of several plans that do the same. All are timed in turns, and after each round
- * only the faster half goes on, until one is left or the time is up. A plan's time is its shortest,
- * since whatever else runs on the device can only add to it.
+ * Finds the fastest of several equivalent plans. All are timed in turns, and after each round only
+ * the faster half remains, until one is left or the time is up. A plan's time is the shortest
+ * measured, since other work on the device can only add to it.
  *
  * @param <P> the plans
  */
@@ -27,7 +27,7 @@ final class Trials<P> {
    * Trials of one kind.
    *
    * @param budget time for one class of problems
-   * @param leastGain fraction of the first plan's time that another must save to be taken
+   * @param leastGain fraction of the first plan's time that another plan must save to be chosen
    * @param nanoTime the clock
    * @throws IllegalArgumentException if the budget is negative
    */

@@ -11,7 +11,7 @@ import org.tilespark.kernels.launch.TuningTable;
 
 /**
  * Chooses among plans by trying them in turns ({@link Trials}), once for each class of problems of
- * one device. What is chosen is kept in a {@link TuningStore}, if there is one, and so outlives the
+ * one device. Choices are kept in a {@link TuningStore}, if there is one, and so outlive the
  * process. Thread-safe.
  *
  * @param <K> classes of problems
@@ -31,8 +31,8 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
    *
    * @param bundled choices to start from
    * @param store store of the choices; they come before {@code bundled}
-   * @param budget time for one class of problems; zero to try nothing, and take what is known
-   * @param leastGain fraction of the first plan's time that another must save to be taken
+   * @param budget time for one class of problems; zero to try nothing and use known choices
+   * @param leastGain fraction of the first plan's time that another plan must save to be chosen
    * @param nanoTime the clock
    */
   Tuner(

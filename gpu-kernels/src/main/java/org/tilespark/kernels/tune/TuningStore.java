@@ -28,11 +28,11 @@ import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
 
 /**
- * Keeps on disk what trials found best. Each origin (device model, driver, set of kernels, version
- * of a library) has one file: a header that names the origin, a table as text, and a checksum. The
- * directory must be one that only its owner may write to. A file that is damaged, of another
- * origin, or not ours is ignored with a warning and replaced when there is something to write. A
- * directory that cannot be used is warned of once; all goes on without it.
+ * Keeps the results of trials on disk. Each origin (device model, driver, set of kernels, version
+ * of a library) has one file: a header that names the origin, a table as text, and a checksum. Only
+ * the owner of the directory may be able to write to it. A file that is damaged, of another origin,
+ * or of another user is ignored with a warning and replaced at the next write. A directory that
+ * cannot be used is logged once as a warning and then ignored.
  *
  * <p>A file is replaced as a whole, so readers see the old or the new one. Safe for several
  * threads.
@@ -65,8 +65,7 @@ public final class TuningStore<K, V> {
   }
 
   /**
-   * The store of tilings of transposes in {@code directory}, which is made when something is
-   * written.
+   * The store of tilings of transposes in {@code directory}, which is created at the first write.
    *
    * @param directory may be missing
    * @param device the device's name, architecture and driver
@@ -97,7 +96,7 @@ public final class TuningStore<K, V> {
     return file;
   }
 
-  /** Loads the choices on disk; empty if there is nothing of use. */
+  /** Loads the choices on disk; empty if there are no usable ones. */
   public synchronized TuningTable<K, V> load() {
     try {
       if (!usable || !Files.exists(directory) || !isPrivate() || !Files.exists(file)) {
@@ -111,8 +110,8 @@ public final class TuningStore<K, V> {
   }
 
   /**
-   * Sets the choice for a class. Of two processes that do so at the same moment one may lose its
-   * entry, which is then found again.
+   * Sets the choice for a class. If two processes do so at the same moment, one may lose its entry,
+   * and trials find it again later.
    */
   synchronized void put(K key, V value) {
     try {
@@ -125,7 +124,7 @@ public final class TuningStore<K, V> {
   }
 
   /**
-   * Sets the choice for a class that has none; no other process of this user comes between.
+   * Sets the choice for a class that has none; a lock excludes other processes of this user.
    *
    * @return the choice that the class has now: the first one that was made, also where it cannot be
    *     kept
@@ -155,7 +154,7 @@ public final class TuningStore<K, V> {
     return value;
   }
 
-  /** True if the directory is there, or could be made, and is ours alone. */
+  /** True if the directory exists, or was created, and only this user can write to it. */
   private boolean isReady() throws IOException {
     if (!usable) {
       return false;
@@ -179,7 +178,7 @@ public final class TuningStore<K, V> {
         e.toString());
   }
 
-  /** True if nobody but its owner, who is the owner of this process, may write to the directory. */
+  /** True if the directory belongs to this process's user and nobody else may write to it. */
   private boolean isPrivate() throws IOException {
     Availability<Path> ours = OwnFiles.directory(directory);
     if (!ours.isPresent() && usable) {

@@ -1,6 +1,6 @@
 /**
  * Finds the best tiling, or the best way to multiply, for a class of problems by trials, and
- * remembers it on disk. Start from {@link org.tilespark.kernels.tune.Autotuner}. Depends on the
- * planners alone: whoever has a device gives it a function that times a plan.
+ * remembers it on disk. Start from {@link org.tilespark.kernels.tune.Autotuner}. Depends only on
+ * the planners: the owner of a device passes a function that times a plan.
  */
 package org.tilespark.kernels.tune;

@@ -11,9 +11,9 @@ import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
 
 /**
- * The sums of one block's columns, as the bytes that {@link ColumnSums} writes: what {@link
- * ColumnMeans} adds up. It is computed in a projection below the aggregate, since an aggregate of
- * many groups sorts its input, and sums are far smaller than blocks. Children: the block.
+ * The sums of one block's columns, as the bytes of {@link ColumnSums#serialize}, which {@link
+ * ColumnMeans} adds up. They are computed in a projection below the aggregate, since an aggregate
+ * of many groups sorts its input, and sums are far smaller than blocks. Children: the block.
  */
 public final class BlockColumnSums extends BlockExpression {
   private final BlockArguments arguments;
@@ -23,7 +23,7 @@ public final class BlockColumnSums extends BlockExpression {
    * A constructor for Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans
    * PointwisePlans}.
    *
-   * @param plane whose sums: 0 for {@code values}, 1 for {@code imag}
+   * @param plane the summed plane: 0 for {@code values}, 1 for {@code imag}
    * @param children the block
    */
   public BlockColumnSums(BlockArguments arguments, int plane, Seq<Expression> children) {

@@ -4,13 +4,15 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 
 /**
- * Subtracts a shift from the columns of rows on their way to other memory, and adds up what is left
- * of each column. Several rows are in a small array at a time, with a copy of the shift for each of
- * them: the JVM makes vector instructions of a loop whose arrays have one index in common. Not for
- * several threads at once.
+ * Subtracts a shift from each column of rows while it copies them, and adds up each column's
+ * differences. Several rows are in a small array at a time, with a copy of the shift for each row:
+ * the JVM vectorises loops whose arrays share one index. Not for several threads at once.
  */
 abstract class CenteredRows {
-  /** Rows at a time, and rows of FLOAT that are summed in FLOAT. */
+  /**
+   * Rows in the small array, and rows of FLOAT that are summed in FLOAT before their sum is added
+   * in double.
+   */
   private static final int SOME = 16;
 
   private final int cols;
@@ -31,7 +33,7 @@ abstract class CenteredRows {
   }
 
   /**
-   * Begins other rows.
+   * Starts with new rows and zero sums.
    *
    * @param shift one number for each column; it is rounded to the elements' type in place
    */
@@ -40,7 +42,7 @@ abstract class CenteredRows {
   /** Subtracts the shift from the first {@code elements} of the small array. */
   abstract void subtract(int elements);
 
-  /** Sums of what is left of each column; borrowed until the next {@link #begin}. */
+  /** Sums of each column's differences; borrowed until the next {@link #begin}. */
   abstract double[] sums();
 
   /**

@@ -13,8 +13,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The means of a matrix's columns, as an aggregate over the sums of its blocks: an array of
- * structs, one for each range of columns that some block has. A task sends 16 bytes for each column
- * it met, and 32 for each block. The child is what {@link BlockColumnSums} gives.
+ * structs, one for each range of columns that some block has. A task sends 16 bytes for each of its
+ * columns, and 32 for each block. The child is a {@link BlockColumnSums}.
  */
 public final class ColumnMeans extends BlockAggregate<ColumnSums> {
   /** The type of one range: its place, the means, and their rounding errors. */

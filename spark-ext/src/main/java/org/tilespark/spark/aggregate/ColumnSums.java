@@ -25,8 +25,8 @@ import org.tilespark.spark.rows.BlockArguments.Block;
  * that blocks have, and 32 for each block, for the check that all blocks are there. Not for several
  * threads at once.
  *
- * <p>Sums are made in double with what rounding takes from them kept aside (Knuth's two-sum, as in
- * Neumaier's summation), so the order of the blocks changes less than one rounding of a mean.
+ * <p>Sums are computed in double and their rounding errors are summed separately (Knuth's two-sum,
+ * as in Neumaier's summation), so the order of the blocks changes a mean by less than one rounding.
  */
 final class ColumnSums {
   /** Columns of a block. */
@@ -37,7 +37,7 @@ final class ColumnSums {
   }
 
   /**
-   * The exact sums are near {@code sum + error}; {@code error} means nothing if sum is not finite.
+   * The exact sums are near {@code sum + error}; {@code error} is meaningless if sum is not finite.
    */
   private record Sums(double[] sum, double[] error) {
     Sums(int cols) {
@@ -102,7 +102,7 @@ final class ColumnSums {
 
   /**
    * The means of the columns of each range that some block has, in order: structs of col, cols,
-   * means, and what rounding took from each.
+   * means, and each mean's rounding error.
    *
    * @param known known extents of the matrix
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
@@ -110,8 +110,8 @@ final class ColumnSums {
   ArrayData means(BlockArguments known) {
     long[] extents = known.extents().isEmpty() ? boxes.reached() : known.extents().get().toArray();
     boxes.check(extents, BlockKind.MATRIX, false, known.operator());
-    // Ranges may overlap where blocks are cut differently: sums of pieces that are in one range or
-    // the other, whole.
+    // Ranges of blocks with different cuts may overlap: cut them at all ends, so that each piece is
+    // completely inside or outside a range.
     long[] cuts =
         ranges.keySet().stream()
             .flatMapToLong(range -> LongStream.of(range.col(), range.end()))

@@ -15,8 +15,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * The covariances or correlations of a matrix's columns in one pass over blocks that have all
- * columns: the values of a square block. A task sends 4 bytes times the square of the columns. The
+ * The covariances or correlations of a matrix's columns, as the values of a square block, in one
+ * pass over blocks that have all columns. A task sends 4 bytes times the square of the columns. The
  * children are the block.
  */
 public final class Covariances extends BlockAggregate<Scatter> {
@@ -28,15 +28,16 @@ public final class Covariances extends BlockAggregate<Scatter> {
   /**
    * The rows of the matrix.
    *
-   * @param cols its columns
-   * @param arePlaced false if their blocks have no places, and are all of the matrix
+   * @param cols columns of the matrix
+   * @param arePlaced false if the blocks have no places and together are the whole matrix
    */
   public record Rows(int cols, boolean arePlaced) implements Serializable {}
 
   /**
-   * For Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans CovariancePlans}.
+   * A constructor for Catalyst and {@link org.tilespark.spark.reduce.CovariancePlans
+   * CovariancePlans}.
    *
-   * @param ddof number that is subtracted from the count of rows before the division by it; none
+   * @param ddof number that is subtracted from the count of rows before the division by it; empty
    *     for correlations
    * @param backend backend that multiplies columns
    * @param children the block

@@ -29,14 +29,14 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * Known facts of each array that further columns distinguish.
+ * Computed facts of each array, where further columns distinguish arrays.
  *
- * @param plan plan of the facts
- * @param further its columns that distinguish the arrays
- * @param facts its other columns
+ * @param plan plan with a row of facts for each array
+ * @param further columns of the plan that distinguish the arrays
+ * @param facts other columns of the plan
  */
 public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute> facts) {
-  /** One row for each array: its further columns, then what {@code aggregate} gives. */
+  /** One row for each array: its further columns, then the result of {@code aggregate}. */
   public static PerArray of(
       LogicalPlan input, List<Attribute> further, BlockAggregate<?> aggregate, String name) {
     List<NamedExpression> outputs = new ArrayList<>();
@@ -73,7 +73,7 @@ public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute
   /**
    * Joins {@code left} with the facts of each row's array, which are broadcast.
    *
-   * @param partners its columns that are the further columns
+   * @param partners columns of {@code left} that correspond to the further columns
    * @param also further condition on the rows
    */
   public Join joinedTo(
@@ -84,7 +84,7 @@ public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute
   /**
    * Joins {@code left} with the facts of each row's array.
    *
-   * @param how how facts come to the rows
+   * @param how hint for the join strategy
    */
   public Join joinedTo(
       LogicalPlan left,

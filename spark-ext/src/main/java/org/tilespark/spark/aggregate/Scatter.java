@@ -16,20 +16,20 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 import sun.misc.Unsafe;
 
 /**
- * How the rows of some blocks of a matrix scatter about their mean: the sums of the products of any
- * two columns, of which the means were subtracted. Half of them is kept, 4 bytes times the square
- * of the columns, and 32 bytes for each block that has a place, for the check that all blocks are
- * there. Not for several threads at once.
+ * The scatter of the rows of some blocks about their mean: for each pair of columns, the sum of the
+ * products of their deviations from the mean. Half of the symmetric matrix is kept, 4 bytes times
+ * the square of the columns, and 32 bytes for each block that has a place, for the check that all
+ * blocks are there. Not for several threads at once.
  *
- * <p>Rows are taken in chunks. The means of the rows before are subtracted from a chunk, so that a
- * product in the elements' type loses nothing by large means, and chunks are joined in double
- * (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+ * <p>Rows are processed in chunks. The means of the earlier rows are subtracted from a chunk, so
+ * that products in the elements' type lose no accuracy with large means, and chunks are merged in
+ * double (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
  * variances", 1979).
  */
 final class Scatter {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** Sums of squares of FLOAT between these lost nothing to its range. */
+  /** Sums of squares of FLOAT between these limits did not overflow or underflow. */
   private static final float LEAST_SQUARE = 1e-20f;
 
   private static final float MOST_SQUARE = 1e30f;
@@ -43,10 +43,11 @@ final class Scatter {
   private final double[] products; // (cols, cols) from the diagonal on, row by row
   private long rows; // of which these are the means and products
   private CenteredRows centered; // null before the first row
-  private HostMemory chunk; // (rows, cols), where it is multiplied; null before its first row
+  private HostMemory
+      chunk; // the chunk (rows, cols) in the memory of the product; null before its first row
   private int most; // rows of a full chunk
   private int pending; // rows in the chunk
-  private double[] shift; // what was subtracted from these rows; null if nothing was
+  private double[] shift; // the shift that was subtracted from the chunk's rows; null if none was
 
   /**
    * @param backend backend that multiplies columns
@@ -98,7 +99,7 @@ final class Scatter {
     }
   }
 
-  /** Begins a chunk. Of the first one, all rows must be there before their means are known. */
+  /** Begins a chunk. For the first chunk, means are known only when all of its rows are there. */
   private void begin() {
     most = grams.rows(cols);
     chunk = grams.begin(most, cols, type);
@@ -152,11 +153,11 @@ final class Scatter {
   }
 
   /**
-   * The means of the first chunk's rows. Of all other chunks the means of all rows before are
-   * subtracted, about which rows scatter at most twice as much as about the means of them all.
+   * The means of the first chunk's rows. From later chunks the means of all earlier rows are
+   * subtracted; the scatter about these is at most twice the scatter about the means of all rows.
    */
   private double[] ownMeans(HostMemory values) {
-    // The first row is the reference, so that of equal numbers nothing is left.
+    // The first row is the reference, so that equal numbers give exactly zero.
     double[] first = new double[cols];
     double[] row = new double[cols];
     double[] sums = new double[cols];
@@ -179,7 +180,7 @@ final class Scatter {
     return shift;
   }
 
-  /** The sums of what is left; NaN of columns with numbers that are not finite. */
+  /** The sums of the columns' differences; NaN for columns with numbers that are not finite. */
   private double[] finiteSums(HostMemory values, double[] sums) {
     double[] row = new double[cols];
     float[] room = new float[cols];
@@ -206,8 +207,8 @@ final class Scatter {
    * Divides the chunk's columns whose squares FLOAT cannot hold by powers of two.
    *
    * @param squares squares of the chunk's columns
-   * @param scales takes those of the powers, of columns that do not stay
-   * @return false if all columns stay
+   * @param scales gets the powers for the columns that are scaled
+   * @return false if no column is scaled
    */
   private boolean scale(HostMemory values, HostMemory squares, double[] scales) {
     boolean isScaled = false;
@@ -248,7 +249,8 @@ final class Scatter {
     Arrays.setAll(apart, j -> otherMeans[j] - means[j]);
     for (int i = 0, at = 0; i < cols; i++) {
       for (int j = i; j < cols; j++, at++) {
-        // Of the first rows no weight is taken: zero times the square of a large mean is NaN.
+        // The first rows have no weight: zero times an infinite square of a large mean would be
+        // NaN.
         double between = rows == 0 ? 0 : apart[i] * apart[j] * weight;
         products[at] += otherProducts[at] + between;
       }
@@ -280,8 +282,8 @@ final class Scatter {
   }
 
   /**
-   * The correlations of all pairs of columns, (cols, cols): NaN of constant ones. A column is
-   * constant if it deviates from its mean by no more than rounding of the mean may make of it.
+   * The correlations of all pairs of columns, (cols, cols): NaN for constant columns. A column is
+   * constant if its deviations are not larger than the rounding error of its mean can explain.
    *
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
@@ -300,7 +302,7 @@ final class Scatter {
         });
   }
 
-  /** The count of rows, once all of them are in the sums and known to be all of the matrix. */
+  /** Completes the sums, checks that the blocks cover the matrix, and returns the count of rows. */
   private long checked(BlockArguments known) {
     fold();
     if (!isPlaced) {
@@ -326,7 +328,7 @@ final class Scatter {
     }
   }
 
-  /** An element of a result, of two columns and their sum of products. */
+  /** Computes an element of a result from two columns and their sum of products. */
   private interface Element {
     double of(int i, int j, double product);
   }

@@ -16,16 +16,19 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.TaskRun;
 
 /**
- * Multiplies transposes of matrices by the matrices where the task of this thread computes: on its
- * device or on the CPU. The caller writes a matrix to the memory from which it is multiplied, or
- * goes up to the device. That memory is taken at the first matrix, and freed when the task ends;
- * what a device has is taken for each product, once its matrix is there.
+ * Computes products of matrices with their transposes on the task's device or on the CPU. The
+ * caller writes a matrix directly to the memory from which it is multiplied or uploaded. That
+ * memory is allocated for the first matrix and freed when the task ends; device memory is allocated
+ * for each product, after its matrix was written.
  */
 final class TaskGrams {
-  /** Elements of a matrix for the CPU: 1 MiB of FLOAT, which stay in its caches. */
+  /** Most elements of a matrix for the CPU: 1 MiB of FLOAT, which stays in its caches. */
   private static final int ELEMENTS = 1 << 18;
 
-  /** Elements of a matrix for a device, where each product has launches, copies and waits. */
+  /**
+   * Most elements of a matrix for a device; more than for the CPU, since each product has launches,
+   * copies and waits.
+   */
   private static final int DEVICE_ELEMENTS = 1 << 20;
 
   private final Backend backend;
@@ -51,8 +54,8 @@ final class TaskGrams {
   /**
    * Begins a matrix.
    *
-   * @param rows at most
-   * @return where its rows are to be written, (rows, cols); valid until the next matrix
+   * @param rows most rows
+   * @return memory for the rows, (rows, cols); valid until the next matrix
    */
   HostMemory begin(int rows, int cols, ElementType type) {
     open();
@@ -63,8 +66,8 @@ final class TaskGrams {
   }
 
   /**
-   * The product of the transpose of the matrix that was begun and the matrix, (cols, cols), whose
-   * elements below the diagonal are not defined; valid until the next matrix.
+   * The product of the transpose of the matrix that was begun and that matrix, (cols, cols); its
+   * elements below the diagonal are undefined; valid until the next matrix.
    *
    * @param rows count of rows that were written
    */

@@ -19,10 +19,10 @@ import scala.collection.immutable.Seq;
  * An aggregate over the blocks of a volume, which must tile it. The children are a block, as {@link
  * BlockArguments} orders it.
  *
- * @param <B> type of the state that is kept while blocks go by
+ * @param <B> type of the aggregation buffer
  */
 public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends BlockAggregate<B> {
-  /** State that is kept while blocks go by: each block's place. */
+  /** The aggregation buffer, with the place of each block. */
   public abstract static class Kept {
     final BoxList boxes = new BoxList(BlockKind.VOLUME.rank());
 

@@ -13,16 +13,16 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Require;
 
 /**
- * Known facts of the whole array, kept as column metadata on {@code values}. Sources set it,
- * operators of ours keep it. It is a hint: unions and filters leave it stale.
+ * Known facts of the whole array, kept as column metadata on {@code values}. Sources set it and our
+ * operators maintain it. It is a hint: after unions and filters it may be wrong.
  *
- * <p>Immutable; the base metadata may hold other people's keys, which are kept.
+ * <p>Immutable; keys of others in the column metadata are kept.
  */
 public final class ArrayMetadata {
   /** The text for unknown extents. */
   public static final String UNKNOWN = "unknown";
 
-  /** The spectrum of rows that different transforms made, or of which some were made by none. */
+  /** The value of {@link #SPECTRUM} for rows from different transforms, or partly from none. */
   public static final String MIXED = "mixed";
 
   /** Extents of the whole array, {@code "10000,784"}. */
@@ -38,19 +38,22 @@ public final class ArrayMetadata {
   public static final String FILE_TYPE = "tilespark.fileType";
 
   /**
-   * The parameters of the transforms that made these values, for an inverse; see {@link
+   * The parameters of the transforms that computed these values, for an inverse; see {@link
    * org.tilespark.spark.fourier.Spectrum}.
    */
   public static final String SPECTRUM = "tilespark.spectrum";
 
-  /** The file type of truth values, which are 0 and 1 in TINYINT. */
+  /** The file type of booleans, which are TINYINT 0 and 1. */
   public static final String BOOL = "|b1";
 
-  /** How blocks overlap their neighbours, see {@link Halo}; of the values and the places. */
+  /**
+   * The overlap of blocks with their neighbours, see {@link Halo}; on the values' and the places'
+   * columns.
+   */
   public static final String HALO = "tilespark.halo";
 
   /**
-   * The axis along which each block holds all of the array: {@code "1"} of blocks of whole rows.
+   * The axis along which each block covers the whole array: {@code "1"} for blocks of whole rows.
    */
   public static final String WHOLE = "tilespark.whole";
 
@@ -78,23 +81,23 @@ public final class ArrayMetadata {
     return new ArrayMetadata(Metadata.empty());
   }
 
-  /** True if this and {@code that} say the same of an array, whatever else they hold. */
+  /** True if this and {@code that} state the same facts of an array; other keys may differ. */
   public boolean saysTheSame(ArrayMetadata that) {
     Require.given(that, "ArrayMetadata.saysTheSame", "that");
     return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
   }
 
-  /** True if this says nothing of an array, whatever else it holds. */
+  /** True if this states no facts of an array; it may hold other keys. */
   boolean saysNothing() {
     return KEYS.stream().noneMatch(metadata::contains);
   }
 
-  /** True if an inverse would do the same by this and by {@code that}. */
+  /** True if an inverse transform would be the same for this and for {@code that}. */
   boolean isSameSpectrum(ArrayMetadata that) {
     return Stream.of(SPECTRUM, AXES).allMatch(key -> value(key).equals(that.value(key)));
   }
 
-  /** Other people's keys of this, and what {@code that} says of an array. */
+  /** The other keys of this metadata, with the facts that {@code that} states of an array. */
   ArrayMetadata saying(ArrayMetadata that) {
     MetadataBuilder both = new MetadataBuilder().withMetadata(metadata);
     KEYS.forEach(both::remove);
@@ -104,11 +107,11 @@ public final class ArrayMetadata {
   }
 
   /**
-   * Metadata of rows that come from several places, as in a union: the facts that all state. Where
-   * they do not say the same, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link
-   * #MIXED}, and all else is left out.
+   * Metadata of rows that come from several places, as in a union: the facts on which all agree. If
+   * they disagree, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link #MIXED}, and
+   * other facts are left out.
    *
-   * @param all metadata of each place, at least one; other people's keys are those of the first
+   * @param all metadata of each place, at least one; other keys are those of the first
    */
   public static ArrayMetadata agreed(List<ArrayMetadata> all) {
     Require.given(all, "ArrayMetadata.agreed", "all");
@@ -140,7 +143,8 @@ public final class ArrayMetadata {
    * Extents of the whole array, if stated.
    *
    * @param rank count of axes expected
-   * @throws IllegalArgumentException if the stated text is no shape of this rank; names the key
+   * @throws IllegalArgumentException if the stated text is no shape of this rank; the message names
+   *     the key
    */
   public Optional<Shape> extents(int rank) {
     return shape(EXTENTS, rank);
@@ -176,12 +180,15 @@ public final class ArrayMetadata {
     return text(SPECTRUM);
   }
 
-  /** True if it is stated that each block holds all of the array along an axis. */
+  /** True if the metadata states that each block covers the whole array along an axis. */
   public boolean isWhole(int axis) {
     return text(WHOLE).filter(text -> text.equals(String.valueOf(axis))).isPresent();
   }
 
-  /** This metadata of blocks that hold all of the array along an axis, until they are cut anew. */
+  /**
+   * This metadata with the fact that each block covers the whole array along an axis, valid until
+   * the blocks are cut again.
+   */
   public ArrayMetadata withWhole(int axis) {
     return with(WHOLE, String.valueOf(axis));
   }
@@ -195,7 +202,7 @@ public final class ArrayMetadata {
     return text(HALO);
   }
 
-  /** This metadata of blocks with a halo, or of blocks without. */
+  /** This metadata with the given halo, or without one. */
   public ArrayMetadata withHalo(Optional<Halo> halo) {
     Require.given(halo, "ArrayMetadata.withHalo", "halo");
     return halo.isPresent() ? with(HALO, halo.get().text()) : without(HALO);
@@ -214,16 +221,16 @@ public final class ArrayMetadata {
   }
 
   /**
-   * This metadata with extents that are not known. The key stays: Spark 4.0 takes an alias's empty
-   * metadata for none given, and the stale metadata below would shine through.
+   * This metadata with unknown extents. The key stays: Spark 4.0 treats an alias's empty metadata
+   * as not given, and would use the outdated metadata of the aliased column.
    */
   public ArrayMetadata withoutExtents() {
     return without(WHOLE).with(EXTENTS, UNKNOWN);
   }
 
   /**
-   * This metadata with the extents that a user states, and without those of our keys that cannot be
-   * read. Extents that are not known make it forget the block shape too.
+   * This metadata with the extents that a user states, and without our keys that cannot be read.
+   * Unknown extents also remove the block shape.
    */
   public ArrayMetadata stating(StatedExtents extents) {
     Require.given(extents, "ArrayMetadata.stating", "extents");
@@ -263,10 +270,10 @@ public final class ArrayMetadata {
   }
 
   /**
-   * This metadata of numbers that were computed: where it states a file's type, which may no longer
-   * hold them, it then states their own.
+   * This metadata for computed numbers: a stated file type, which may no longer be able to hold
+   * them, is replaced by their own type.
    *
-   * @param isComplex true of complex numbers with parts of a floating-point type
+   * @param isComplex true for complex numbers with parts of a floating-point type
    */
   public ArrayMetadata ofComputed(ElementType type, boolean isComplex) {
     Require.given(type, "ArrayMetadata.ofComputed", "type");
@@ -330,7 +337,7 @@ public final class ArrayMetadata {
     return out;
   }
 
-  /** The metadata after the elements were put into another shape: neither axes nor transforms. */
+  /** The metadata after a reshape, without axes and transforms. */
   public ArrayMetadata reshaped(Shape extents, Shape blockShape) {
     Require.given(extents, "ArrayMetadata.reshaped", "extents");
     Require.given(blockShape, "ArrayMetadata.reshaped", "blockShape");

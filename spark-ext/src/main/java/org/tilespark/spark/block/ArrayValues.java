@@ -7,7 +7,7 @@ import org.tilespark.layout.ElementType;
 
 /** Bulk access to the numbers of one array of a row. Stateless. */
 public final class ArrayValues {
-  /** Values computed with at a time where they are copied first: 32 KiB of DOUBLE. */
+  /** Values that are copied and processed at a time: 32 KiB of DOUBLE. */
   public static final int CHUNK = 4096;
 
   private ArrayValues() {}
@@ -35,9 +35,9 @@ public final class ArrayValues {
   }
 
   /**
-   * The numbers of an array without nulls: in place if they are contiguous, else a copy.
+   * The numbers of an array without nulls: in place if they are contiguous, otherwise a copy.
    *
-   * @return a range that is valid as long as the array is
+   * @return a range that is valid as long as the array
    */
   public static HostMemory memory(ArrayData array, ElementType type) {
     if (array instanceof UnsafeArrayData unsafe) {
@@ -96,7 +96,7 @@ public final class ArrayValues {
         .copyTo(HostMemory.ofArray(values));
   }
 
-  /** Reads FLOAT or DOUBLE values, as DOUBLE; {@code floats} has room where they are FLOAT. */
+  /** Reads FLOAT or DOUBLE values as DOUBLE; {@code floats} is a buffer for FLOAT values. */
   public static void read(
       HostMemory from, ElementType type, int start, double[] values, float[] floats, int length) {
     if (type == ElementType.FLOAT64) {

@@ -10,11 +10,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * The end of a block along an axis, {@code offset + size}, as BIGINT. Null where either is null or
- * bad, in every mode of Spark's arithmetic: whoever reads the block says what is wrong with it.
+ * The end of a block along an axis, {@code offset + size}, as BIGINT. Null if either is null or
+ * invalid, in every mode of Spark's arithmetic: the reader of the block reports the defect.
  */
 public final class BlockEnd extends BlockExpression {
-  /** A constructor for Catalyst, which copies expressions through it; others call {@link #of}. */
+  /**
+   * A constructor for Catalyst, which uses it to copy expressions; other code calls {@link #of}.
+   */
   public BlockEnd(Seq<Expression> children) {
     super(children);
   }

@@ -19,7 +19,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.WithoutValues;
 
 /**
- * An operand of an operator: a plan of blocks, and where its columns are.
+ * An operand of an operator: a plan of blocks, with the ordinals of its block columns.
  *
  * @param operator name of the operator that reads it, for messages
  * @param columns the output of the plan
@@ -38,8 +38,8 @@ public record BlockFrame(
   }
 
   /**
-   * The blocks of a plan, which may have a halo, for operators that process each block alone and
-   * leave it in its place.
+   * The blocks of a plan, which may have a halo, for operators that process each block separately
+   * and keep its place.
    *
    * @throws IllegalArgumentException if it has no blocks of this kind
    */
@@ -49,7 +49,7 @@ public record BlockFrame(
   }
 
   /**
-   * Blocks that are combined.
+   * The blocks of a plan, for operators that combine blocks.
    *
    * @param which the operand, as {@code ", first volume"}, for messages
    * @throws IllegalArgumentException if the plan is streaming, has no blocks of this kind, or has
@@ -64,7 +64,7 @@ public record BlockFrame(
   }
 
   /**
-   * The input with the extents of the whole array stated anew, as column metadata on its values.
+   * The input with new column metadata on its values, which states the extents of the whole array.
    *
    * @param extents extents of the kind's rank; empty to keep the stated ones
    * @throws IllegalArgumentException if the input has no blocks of this kind
@@ -90,8 +90,8 @@ public record BlockFrame(
   }
 
   /**
-   * The column at {@code position} for blocks made anew: a fresh id, and for block columns never
-   * null.
+   * The column at {@code position} for newly made blocks: it has a fresh id, and block columns are
+   * not nullable.
    */
   public Attribute produce(int position) {
     Attribute fresh = columns.get(position).newInstance();
@@ -139,8 +139,8 @@ public record BlockFrame(
   }
 
   /**
-   * A plan of the blocks' places, sizes and further columns, by the same ids, which computes no
-   * values where these are not needed for them.
+   * A plan of the blocks' places, sizes and further columns, with the same ids, which computes no
+   * values unless these columns need them.
    *
    * @param asDataset turns a plan into a DataFrame
    */

@@ -22,7 +22,10 @@ public enum BlockKind {
   /** The column of the imaginary parts; only complex blocks have it. */
   public static final String IMAG = "imag";
 
-  /** The column of a block's elements as numpy lays them out in memory, where it has no others. */
+  /**
+   * The column of a packed block, which has its elements as bytes in numpy's layout in place of
+   * values.
+   */
   public static final String DATA = "data";
 
   private final List<String> offsets;
@@ -51,7 +54,7 @@ public enum BlockKind {
   /**
    * The axis of a name or number.
    *
-   * @param what whose axis it is, for the message: {@code "volume_slabs: axis"}
+   * @param what the parameter, for messages: {@code "volume_slabs: axis"}
    * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
    *     {@code "1"}; {@code "-1"} is the last axis
    * @throws IllegalArgumentException if there is no axis of this name
@@ -71,8 +74,8 @@ public enum BlockKind {
   /**
    * The order of all axes that a text names.
    *
-   * @param what whose axes they are, for the message: {@code "volume_permute: axes"}
-   * @param text as {@link #axes} takes it
+   * @param what the parameter, for messages: {@code "volume_permute: axes"}
+   * @param text as for {@link #axes}
    * @throws IllegalArgumentException if it does not name each axis once
    */
   public Permutation permutation(String what, String text) {
@@ -92,7 +95,7 @@ public enum BlockKind {
    * below 0 count from the last axis, as in numpy: {@code "-2,-1"}.
    *
    * @param text letters in any case and numbers, with commas between numbers
-   * @return empty if it names what is no axis, an axis twice, or none
+   * @return empty if the text names an unknown axis, an axis twice, or no axis
    */
   public Optional<List<Integer>> axes(String text) {
     return Axes.named(text, offsets);
@@ -101,8 +104,8 @@ public enum BlockKind {
   /**
    * The axes that a text names, as {@link #axes(String)}.
    *
-   * @param what whose axes they are, for the message: {@code "volume_flip: axes"}
-   * @throws IllegalArgumentException if it names what is no axis, an axis twice, or none
+   * @param what the parameter, for messages: {@code "volume_flip: axes"}
+   * @throws IllegalArgumentException if the text names an unknown axis, an axis twice, or no axis
    */
   public List<Integer> someAxes(String what, String text) {
     return axes(text)
@@ -135,7 +138,7 @@ public enum BlockKind {
   }
 
   /**
-   * How every message about bad data names a block: {@code block at row 4096, col 0}.
+   * The name of a block in all messages about bad data: {@code block at row 4096, col 0}.
    *
    * @param offset place of its first element, {@link #rank()} numbers
    */

@@ -21,8 +21,8 @@ import scala.Option;
 /**
  * Ordinals of a block's columns in a row, and the type of its values.
  *
- * <p>Names are matched without regard to case, as Spark does by default. Columns that are none of a
- * block's own are <em>further columns</em>: operators that work block by block carry them through.
+ * <p>Names are matched without regard to case, as Spark does by default. All other columns are
+ * <em>further columns</em>: operators that work block by block carry them through.
  *
  * @param kind matrix or volume
  * @param offsets ordinals of the BIGINT place columns, outermost axis first
@@ -30,7 +30,7 @@ import scala.Option;
  * @param planes ordinals of the value columns: of {@code values}, and then of {@code imag} for
  *     complex blocks
  * @param elementType type of the values
- * @param halo how blocks overlap their neighbours, if they do
+ * @param halo the overlap of blocks with their neighbours, if there is one
  */
 public record BlockSchema(
     BlockKind kind,
@@ -55,7 +55,7 @@ public record BlockSchema(
    *
    * @param operator operator's name, for messages: {@code "matrix_transpose"}
    * @throws IllegalArgumentException if a column is missing, doubled or of another type, the values
-   *     have a type that blocks cannot hold, or columns say different things of a halo
+   *     have a type that blocks cannot hold, or columns state different halos
    */
   public static BlockSchema find(StructType schema, BlockKind kind, String operator) {
     String expected = kind.columnsText();
@@ -91,7 +91,8 @@ public record BlockSchema(
    * Finds a packed block's columns, whose elements are bytes in one column {@code data}.
    *
    * @param operator operator's name, for messages
-   * @return of which {@code values} is the ordinal of {@code data}, and the type that of bytes
+   * @return a schema whose {@code values} is the ordinal of {@code data} and whose element type is
+   *     that of bytes
    * @throws IllegalArgumentException if a column is missing, doubled or of another type
    */
   public static BlockSchema findPacked(StructType schema, BlockKind kind, String operator) {
@@ -124,7 +125,7 @@ public record BlockSchema(
    * Refuses blocks that overlap their neighbours.
    *
    * @param operator operator's name, for the message
-   * @throws IllegalArgumentException if they do
+   * @throws IllegalArgumentException if the blocks have a halo
    */
   public void requireNoHalo(String operator) {
     if (halo.isDefined()) {
@@ -189,7 +190,7 @@ public record BlockSchema(
   }
 
   /**
-   * The further columns: what {@code columns} has in no block column's place.
+   * The elements of {@code columns} that belong to further columns.
    *
    * @param columns one for each column of the rows
    */
@@ -292,8 +293,8 @@ public record BlockSchema(
   }
 
   /**
-   * Positions of the columns that a name means: those of that name, whatever their case; if Spark
-   * tells names by case and one has the name's own, that one.
+   * Positions of the columns with a name, ignoring case. If Spark is case-sensitive and one column
+   * has exactly this name, only that one.
    */
   public static List<Integer> named(StructType schema, String name) {
     String[] names = schema.fieldNames();

@@ -19,8 +19,8 @@ import scala.collection.immutable.Seq;
 import scala.math.BigInt;
 
 /**
- * Sizes of our logical nodes for Spark's statistics. Spark alone takes an array for one element,
- * and would broadcast a frame of any size. The arithmetic is {@link FrameSize}'s.
+ * Estimates the sizes of our logical nodes for Spark's statistics. Spark itself counts an array as
+ * one element, and would broadcast a frame of any size. {@link FrameSize} has the arithmetic.
  */
 public final class BlockStatistics {
   private static final int STATISTICS_VERSION = 2; // Spark's CatalogColumnStat.VERSION
@@ -50,10 +50,10 @@ public final class BlockStatistics {
    * @param output all of its columns
    * @param blocks ordinals of the block columns in {@code output}; their metadata states the
    *     extents and the shape of blocks, if they are known
-   * @param input plan of the input; it tells the number of arrays, and all that the metadata does
-   *     not
-   * @param combines true if the node makes its blocks of several: further columns then distinguish
-   *     arrays, and without them there is one. Else each row becomes a row
+   * @param input plan of the input, from which the number of arrays is estimated, and all facts
+   *     that the metadata lacks
+   * @param combines true if the node combines blocks: then further columns distinguish arrays, and
+   *     without them there is one array. If false, each row becomes one row
    */
   public static Statistics of(
       List<Attribute> output, BlockSchema blocks, Input input, boolean combines) {
@@ -85,10 +85,7 @@ public final class BlockStatistics {
     return statistics(size, columns);
   }
 
-  /**
-   * Statistics of a node that makes its blocks of several, with their columns where its child has
-   * them.
-   */
+  /** Statistics of a node that combines blocks and keeps their columns. */
   public static Statistics ofBlocks(Seq<Attribute> output, BlockKind kind, LogicalPlan child) {
     List<Attribute> columns = ScalaInterop.list(output);
     BlockSchema blocks = blocks(columns, kind);
@@ -97,7 +94,7 @@ public final class BlockStatistics {
     return of(columns, blocks, new Input(child, blocks, known), true);
   }
 
-  /** Statistics of pieces of a plan's blocks: as many bytes, in rows of which nothing is known. */
+  /** Statistics of pieces of a plan's blocks: the same bytes, in an unknown number of rows. */
   public static Statistics ofPieces(LogicalPlan plan) {
     return statistics(
         new FrameSize(plan.stats().sizeInBytes().bigInteger(), Optional.empty()), List.of());
@@ -106,9 +103,9 @@ public final class BlockStatistics {
   /**
    * Statistics of marks.
    *
-   * @param marks for each array
+   * @param marks number of marks for each array
    * @param columns columns of a row
-   * @param arrays gives one row for each array
+   * @param arrays plan with one row for each array
    */
   public static Statistics ofMarks(long marks, int columns, LogicalPlan arrays) {
     Option<BigInt> known = arrays.stats().rowCount();

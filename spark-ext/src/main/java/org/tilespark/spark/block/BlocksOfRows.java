@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.layout.Shape;
 import scala.collection.immutable.Seq;
 
-/** A logical node that makes blocks of one matrix of the rows of a table, in their order. */
+/** A logical node that makes one matrix from the rows of a table, in their order. */
 public interface BlocksOfRows {
   /** The columns of the blocks: their places and sizes first. */
   Seq<Attribute> produced();
@@ -14,6 +14,9 @@ public interface BlocksOfRows {
   /** The shape of a full block, which is whole along the columns. */
   Shape blockShape();
 
-  /** A plan with the rows without columns; empty if not every row becomes one of the matrix. */
+  /**
+   * A plan of the rows without their columns, for counting; empty if some rows do not become rows
+   * of the matrix.
+   */
   Optional<LogicalPlan> rows();
 }

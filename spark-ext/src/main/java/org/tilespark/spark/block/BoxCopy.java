@@ -10,7 +10,7 @@ import sun.misc.Unsafe;
  * in both. Stateless.
  */
 public final class BoxCopy {
-  /** Runs up to here are copied word by word, which is faster than a call. */
+  /** Longest runs that are copied word by word, which is faster than a call. */
   private static final long SHORT_RUN_BYTES = 32;
 
   private BoxCopy() {}
@@ -19,8 +19,8 @@ public final class BoxCopy {
    * A block in memory.
    *
    * @param values row-major
-   * @param low its first element, in elements of its array
-   * @param size its elements along each axis
+   * @param low place of its first element in the array
+   * @param size its extents
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Block(HostMemory values, long[] low, long[] size) {}
@@ -28,9 +28,9 @@ public final class BoxCopy {
   /**
    * The source of a box's elements.
    *
-   * @param low element of the source array that the box's first element is
-   * @param step source elements from one element of the box to the next, along each axis: 1, -1 for
-   *     the reverse order, or 0 for one element again and again
+   * @param low place in the source array of the box's first element
+   * @param step steps in the source from one element of the box to the next, along each axis: 1, -1
+   *     for the reverse order, or 0 to repeat one element
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Origin(long[] low, int[] step) {
@@ -76,14 +76,14 @@ public final class BoxCopy {
       sourceBytes *= source.size[axis];
       targetBytes *= target.size[axis];
     }
-    // Axes from the last one on that the box fills in both blocks join into one run.
+    // The innermost axes that the box fills in both blocks form one run.
     int outer = rank;
     long run = width;
     while (outer > 0 && run == sourceStride[outer - 1] && run == targetStride[outer - 1]) {
       outer--;
       run *= high[outer] - low[outer];
     }
-    long before = 0; // bytes from the first run's start back to the lowest one's
+    long before = 0; // bytes from the first run's start back to the lowest run's start
     long last = 0; // and on to the highest one's
     long lastTarget = 0;
     for (int axis = 0; axis < outer; axis++) {

@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.tilespark.spark.options.Missing;
 
 /**
- * The places of the blocks, or of parts of them, that were met, and the check that they tile the
- * array: 16 bytes for each axis of each box. Not for several threads at once.
+ * A list of the boxes of blocks, or of parts of blocks, and the check that they tile the array. It
+ * takes 16 bytes for each axis of each box. Not for several threads at once.
  */
 public final class BoxList {
   private final int rank;
@@ -59,12 +59,12 @@ public final class BoxList {
     return at;
   }
 
-  /** All boxes, (count, 2, rank): of each its offset, then its sizes; a copy. */
+  /** A copy of all boxes, (count, 2, rank): each has its offset, then its sizes. */
   public long[] toArray() {
     return Arrays.copyOf(boxes, length * count);
   }
 
-  /** The end of the array along each axis, as far as these blocks tell. */
+  /** The end of the array along each axis, as far as these blocks reach. */
   public long[] reached() {
     long[] extents = new long[rank];
     for (int box = 0; box < length * count; box += length) {
@@ -79,7 +79,7 @@ public final class BoxList {
   /**
    * Checks that each element of the array is in one block.
    *
-   * @param mayHaveHoles true if elements may be in none
+   * @param mayHaveHoles true if elements may be in no block
    * @throws IllegalArgumentException that names the first defect's place
    */
   public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
@@ -113,7 +113,7 @@ public final class BoxList {
   /**
    * Checks that each element of the array from {@code low} on is in one box.
    *
-   * @param mayHaveHoles true if what is in none counts as zeros
+   * @param mayHaveHoles true if elements in no box count as zeros
    * @throws IllegalArgumentException that names the first element in no box or in two
    */
   public void check(

@@ -6,26 +6,26 @@ import java.util.Optional;
 /**
  * Checks that boxes tile an array: each element in exactly one of them.
  *
- * <p>The array is cut in two at box edges, again and again, until one box covers all of a piece
- * (good), two do (an overlap), or none touches it (a hole): {@code n log n} for the tilings that
- * occur, about a second for a million boxes. Stateless to its callers.
+ * <p>The array is cut in two at box edges, recursively, until one box covers a whole piece (good),
+ * two boxes do (an overlap), or no box touches it (a hole): {@code n log n} for the tilings that
+ * occur, about a second for a million boxes. Callers share no state.
  */
 public final class Coverage {
-  /** Takes what is found; pieces and places are in elements of the array, one number per axis. */
+  /** Receives holes and overlaps; places are in elements of the array, one number per axis. */
   public interface Findings {
     /**
      * No box holds the elements from {@code low} to before {@code high}.
      *
-     * @return true to go on looking
+     * @return true to continue the search
      */
     boolean hole(long[] low, long[] high);
 
     /**
-     * Two boxes hold an element. A pair is reported at least once, perhaps often.
+     * Two boxes hold an element. A pair is reported at least once, perhaps more often.
      *
-     * @param first number of the one box
-     * @param second number of the other
-     * @return true to go on looking
+     * @param first number of one box
+     * @param second number of the other box
+     * @return true to continue the search
      */
     boolean overlap(int first, int second);
   }
@@ -72,7 +72,7 @@ public final class Coverage {
     coverage.check(low, high, touching, kept);
   }
 
-  /** {@link #defect(BlockKind, long[], long[], boolean, String)} where holes are defects too. */
+  /** {@link #defect(BlockKind, long[], long[], boolean, String)} where holes count as defects. */
   public static Optional<String> defect(BlockKind kind, long[] extents, long[] boxes) {
     return defect(kind, extents, boxes, false, "");
   }
@@ -80,11 +80,11 @@ public final class Coverage {
   /**
    * The first defect found, in words.
    *
-   * @param kind whose words name the defect
+   * @param kind matrix or volume, for the message
    * @param extents extents of the array
    * @param boxes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box
-   * @param advice for the end of what is said of a hole, or ""
+   * @param advice for the end of a message about a hole, or ""
    * @return what is wrong, or nothing if the boxes tile the array
    */
   public static Optional<String> defect(
@@ -152,7 +152,10 @@ public final class Coverage {
     return text.toString();
   }
 
-  /** Checks the piece from {@code low} to {@code high}, which the boxes touch; false to stop. */
+  /**
+   * Checks the piece from {@code low} to {@code high} against the boxes that touch it; false to
+   * stop.
+   */
   private boolean check(long[] low, long[] high, int[] touching, int count) {
     if (count == 0) {
       return findings.hole(low, high);
@@ -227,7 +230,7 @@ public final class Coverage {
     return NO_EDGE;
   }
 
-  /** Boxes on the fuller side of a cut; those that it parts are on both. */
+  /** The number of boxes on the fuller side of a cut; boxes that it divides count on both sides. */
   private int larger(int axis, long cut, int[] touching, int count) {
     int below = 0;
     int above = 0;

@@ -5,11 +5,11 @@ import java.util.Optional;
 import org.tilespark.layout.Shape;
 
 /**
- * How much a frame of blocks holds, as far as that can be told before it is computed. Numbers have
- * no bound, since extents that a user states may have any product.
+ * The estimated size of a frame of blocks before it is computed. Numbers have no bound, since
+ * extents that a user states may have any product.
  *
  * @param bytes bytes of all its rows in memory, at least 1
- * @param rows empty where the blocks' shape is not known
+ * @param rows empty if the blocks' shape is unknown
  */
 public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
   /** Bytes are at least 1, since Spark multiplies and divides by them. */
@@ -20,8 +20,8 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
   /**
    * Arrays of one shape, each in blocks of one shape.
    *
-   * @param blockShape shape of a full block; empty if it is not known, then each array is taken for
-   *     one
+   * @param blockShape shape of a full block; empty if it is unknown; then each array counts as one
+   *     block
    */
   public static FrameSize ofArrays(
       BigInteger arrays, Shape extents, Optional<Shape> blockShape, RowBytes row) {
@@ -55,7 +55,7 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
     return bytes.divide(valueBytes(extents, row).max(BigInteger.ONE)).max(BigInteger.ONE);
   }
 
-  /** This size with its bytes times {@code bytesThen / ofBytes}, in the same rows. */
+  /** This size with its bytes multiplied by {@code bytesThen / ofBytes}; rows are unchanged. */
   public FrameSize scaled(long bytesThen, long ofBytes) {
     return new FrameSize(
         bytes.multiply(BigInteger.valueOf(bytesThen)).divide(BigInteger.valueOf(ofBytes)), rows);

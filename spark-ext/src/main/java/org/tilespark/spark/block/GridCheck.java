@@ -9,20 +9,21 @@ import org.tilespark.layout.Shape;
 import scala.Option;
 
 /**
- * Checks that blocks are whole cells of a tiling, as the column metadata says: it may be stale.
+ * Checks that blocks are whole cells of a tiling, as the column metadata says; the metadata may be
+ * stale.
  *
  * @param kind matrix or volume
  * @param blockShape shape of a cell
- * @param extents extents of the whole array; where they are not known, blocks at its ends may be
- *     smaller
+ * @param extents extents of the whole array; if they are unknown, blocks at the ends of the array
+ *     may be smaller
  * @param operator operator's name, for messages
  */
 public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents, String operator)
     implements Serializable {
   /**
-   * True if the blocks of an array that is cut regularly are the cells of this tiling.
+   * True if the blocks of a regularly cut array are the cells of this tiling.
    *
-   * @param array its extents
+   * @param array extents of the array
    * @param largest the extents of its largest block
    */
   public boolean isThatOf(Shape array, Shape largest) {
@@ -36,7 +37,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
   /**
    * Checks the block of a row, as {@link #check(Long[], Integer[])}.
    *
-   * @param ordinals ordinals of its offsets, then of its sizes
+   * @param ordinals ordinals of the block's offsets, then of its sizes
    */
   public long[] check(InternalRow row, List<Integer> ordinals) {
     int rank = kind.rank();
@@ -64,10 +65,10 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
   /**
    * Checks one block.
    *
-   * @param offset along each axis; null where the row has a null
-   * @param size along each axis; null where the row has a null
+   * @param offset along each axis; null if the row has a null
+   * @param size size along each axis; null if the row has a null
    * @return offsets, then sizes
-   * @throws IllegalArgumentException that names the block, if it is no whole cell
+   * @throws IllegalArgumentException that names the block, if the block is no whole cell
    */
   public long[] check(Long[] offset, Integer[] size) {
     int rank = kind.rank();

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StructField;
 import org.tilespark.spark.catalyst.Attributes;
 
 /**
- * The further columns of an operator that combines blocks. They distinguish several arrays, and are
- * found again by name, so each has a name of its own. Names are compared as {@code
+ * The further columns of an operator that combines blocks. They distinguish several arrays and are
+ * looked up by name, so their names must differ. Names are compared as {@code
  * spark.sql.caseSensitive} says.
  */
 public final class GroupingColumns {
@@ -42,10 +42,10 @@ public final class GroupingColumns {
   /**
    * Checks that Spark can sort and group by each column.
    *
-   * @param further columns that are none of a block's own
+   * @param further columns
    * @param operator operator's name, for the message
    * @throws IllegalArgumentException that names the first column that has no order: a MAP, a
-   *     VARIANT, an INTERVAL of all units, or what holds one of these
+   *     VARIANT, an INTERVAL of all units, or a type that contains one of these
    */
   public static void requireOrdered(List<Attribute> further, String operator) {
     for (Attribute column : further) {
@@ -71,10 +71,10 @@ public final class GroupingColumns {
   }
 
   /**
-   * Checks that the columns of a result have names of their own.
+   * Checks that the names of a result's columns differ.
    *
-   * @param operator name of the operator that gives it, for the message
-   * @throws IllegalArgumentException that names those that have not
+   * @param operator operator's name, for the message
+   * @throws IllegalArgumentException that names the equal ones
    */
   public static void requireNames(List<Attribute> produced, String operator) {
     List<StructField> doubled = doubled(List.of(Attributes.schema(produced).fields()));

@@ -11,17 +11,17 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * How blocks overlap their neighbours. A block with a halo begins {@code before} elements before
- * its own first one, so that its place may be negative, and its sizes count the halo. With {@link
- * Edge#NONE} it ends where the array does.
+ * The overlap of blocks with their neighbours. A block with a halo begins {@code before} elements
+ * before its own first element, so that its place may be negative, and its sizes include the halo.
+ * With {@link Edge#NONE} it ends at the array's end.
  *
- * <p>Column metadata {@link ArrayMetadata#HALO} states it, of the values and of the places: a
+ * <p>Column metadata {@link ArrayMetadata#HALO} of the values and of the places states it, since a
  * column that a user computes in place of the values has no metadata.
  *
  * @param widths elements of the halo
  * @param edge contents of the halo beyond the array
- * @param extents extents of the array; known where the edge is {@code NONE}
- * @param blockShape elements of a full block without its halo; likewise
+ * @param extents extents of the array; known if the edge is {@code NONE}
+ * @param blockShape elements of a full block without its halo; known if the edge is {@code NONE}
  */
 public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape> blockShape)
     implements Serializable {
@@ -32,7 +32,7 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
     this(widths, edge, Option.apply(extents), Option.apply(blockShape));
   }
 
-  /** A halo of which only the widths are known; no block was cut off at the array's ends. */
+  /** A halo of which only the widths are known; blocks must not end at the array's ends. */
   public static Halo ofWidths(Widths widths) {
     return new Halo(widths, Edge.CONSTANT, ScalaInterop.none(), ScalaInterop.none());
   }
@@ -40,7 +40,7 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
   /**
    * The halo that a column states.
    *
-   * @throws IllegalArgumentException if it is none of {@code rank} axes
+   * @throws IllegalArgumentException if the text is no halo of {@code rank} axes
    */
   static Halo parse(String text, int rank) {
     if (text.equals(ArrayMetadata.MIXED)) {
@@ -60,7 +60,7 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
         Shape.parse(what, parts[3], rank));
   }
 
-  /** The text that {@link #parse} reads; of a halo that was made. */
+  /** The text that {@link #parse} reads. */
   String text() {
     return String.join(
         BETWEEN, widths.toString(), edge.toString(), extents.get().text(), blockShape.get().text());
@@ -70,7 +70,7 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
    * The halo that columns state; empty if none does.
    *
    * @param columns metadata of a block's values and places
-   * @throws IllegalArgumentException if they state different ones
+   * @throws IllegalArgumentException if they state different halos
    */
   static Optional<Halo> of(Stream<Metadata> columns, int rank) {
     List<String> stated =
@@ -80,12 +80,18 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
         : Optional.of(parse(stated.size() > 1 ? ArrayMetadata.MIXED : stated.get(0), rank));
   }
 
-  /** The first element of a block's own, along an axis on which the block begins at {@code low}. */
+  /**
+   * The first element of a block without its halo, along an axis on which the block with its halo
+   * begins at {@code low}.
+   */
   public long ownLow(int axis, long low) {
     return edge == Edge.NONE && low == 0 ? 0 : low + widths.before().get(axis);
   }
 
-  /** The elements of a block's own, along an axis; below 1 if the block is too small for a halo. */
+  /**
+   * The extent of a block without its halo along an axis; below 1 if the block is too small for the
+   * halo.
+   */
   public long ownSize(int axis, long low, long size) {
     return edge == Edge.NONE
         ? Math.min(blockShape.get().extent(axis), extents.get().extent(axis) - ownLow(axis, low))

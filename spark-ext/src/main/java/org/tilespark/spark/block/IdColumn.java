@@ -18,15 +18,15 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * The column {@code ids ARRAY<T>} of blocks that were made of rows: one id for each row of the
- * block. Column metadata tells it from further columns. It does not distinguish arrays: operators
- * that do not ask for it read blocks without it.
+ * The column {@code ids ARRAY<T>} of blocks that were made from rows, with one id for each row of
+ * the block. Column metadata distinguishes it from further columns. It does not distinguish arrays:
+ * operators that do not use it read blocks without it.
  */
 public final class IdColumn {
   /** The column's name. */
   public static final String NAME = "ids";
 
-  /** Its metadata: the name of the column that the ids come from. */
+  /** The key of its metadata: the name of the column from which the ids come. */
   public static final String KEY = "tilespark.ids";
 
   private IdColumn() {}

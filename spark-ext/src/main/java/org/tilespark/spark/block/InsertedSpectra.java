@@ -28,10 +28,9 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Refuses to insert rows into a table whose column metadata says that it holds another spectrum, or
- * a spectrum where the rows are none. The table keeps its metadata, so whoever reads it would undo
- * the wrong transform. Rows of other extents may be inserted: what extents say is checked against
- * the rows by whoever reads them.
+ * Refuses to insert rows into a table whose column metadata states another spectrum, or a spectrum
+ * if the rows are none. The table keeps its metadata, so a reader would invert the wrong transform.
+ * Rows of other extents may be inserted, since readers check stated extents against the rows.
  */
 public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedUnit> {
   private final SparkSession session;
@@ -101,8 +100,8 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
   }
 
   /**
-   * Metadata of a column of rows before they are inserted: Spark may have put a projection over
-   * them that gives them the metadata of the table's column.
+   * Metadata of a column of rows before they are inserted: Spark may have added a projection that
+   * gives them the metadata of the table's column.
    */
   private static ArrayMetadata rows(NamedExpression inserted, StructField column) {
     return inserted instanceof Alias alias && alias.explicitMetadata().contains(column.metadata())
@@ -114,8 +113,8 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
   }
 
   /**
-   * The check for rows that MERGE brings into a table. Spark hides these below other commands
-   * later.
+   * The check for rows that MERGE inserts. It must run before Spark rewrites MERGE to other
+   * commands.
    */
   public static final class Merged extends Rule<LogicalPlan> {
     @Override

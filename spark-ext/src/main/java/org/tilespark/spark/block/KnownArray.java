@@ -31,32 +31,35 @@ import org.tilespark.spark.catalyst.WithoutValues;
 import org.tilespark.spark.options.Missing;
 
 /**
- * Known facts of an array, or of the arrays that further columns distinguish, while its query is
- * made.
+ * Facts of an array that are known during planning, or of several arrays that further columns
+ * distinguish.
  *
- * @param extents extents of the whole array; of several arrays, of the largest along each axis
+ * @param extents extents of the whole array; with several arrays, the largest along each axis
  * @param alike true if all arrays are known to have these extents
  * @param largest elements of the largest block along each axis, at least 1
  * @param whole for each axis, true if every block is known to be whole along it
  */
 public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> whole) {
-  /** Bytes of fewer elements of any type can be counted, with room for what is computed of them. */
+  /**
+   * Limit of elements whose bytes can be counted in a long for every type, with a margin for
+   * arithmetic.
+   */
   public static final long TOO_MANY_ELEMENTS = 1L << 58;
 
-  /** Blocks that hold less than one in this many elements are too sparse for a whole array. */
+  /** An array is too sparse if its blocks hold less than one in this many of its elements. */
   private static final int SPARSE = 64;
 
   /**
-   * The array as the metadata states it; where that states no extents, as one query over the
-   * coordinate columns finds, which runs now: it reads no values, and of blocks that are made of a
-   * table's rows it counts these.
+   * The array as the metadata states it. If that states no extents, a query over the coordinate
+   * columns runs now: it reads no values, and for blocks that are made from a table's rows it
+   * counts the rows.
    *
    * @param missing meaning of missing blocks
    * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
-   * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
-   *     reaches as far would have {@link #TOO_MANY_ELEMENTS}, or if almost all of it is missing and
-   *     must not be
+   * @throws IllegalArgumentException that names the block that reaches farthest, if an array up to
+   *     that block would have {@link #TOO_MANY_ELEMENTS}, or if almost all of it is missing
+   *     although it must be complete
    */
   public static KnownArray of(
       LogicalPlan input,
@@ -117,7 +120,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     return new KnownArray(extents, true, Shape.of(largest), List.copyOf(whole));
   }
 
-  /** The array by the count of a table's rows, if they become blocks one by one. */
+  /** The array derived from the count of a table's rows, if each row becomes a row of blocks. */
   private static Optional<KnownArray> counted(
       LogicalPlan places,
       List<Expression> read,
@@ -190,9 +193,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /**
-   * The defect of the arrays' counts of elements, if any. A place far out, or a size that is none,
-   * may make it more than can be counted, or mostly a hole, for which many tasks would be made
-   * before anybody looks at blocks.
+   * The defect of the arrays' counts of elements, if any. A wrong place or size may make an array
+   * too large to count, or mostly a hole, and many tasks would be planned for it before the blocks
+   * are checked.
    */
   private static Optional<String> defect(Row found, int rank, Missing missing) {
     BigInteger elements = elements(found, rank);
@@ -264,8 +267,8 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /**
-   * One row per array: where it ends, its largest and its smallest block along each axis, and how
-   * many blocks there are.
+   * One row per array: its end, its largest and smallest block along each axis, and its count of
+   * blocks.
    */
   private static LogicalPlan perArray(
       LogicalPlan input, BlockSchema blocks, List<Attribute> columns, List<Expression> groups) {

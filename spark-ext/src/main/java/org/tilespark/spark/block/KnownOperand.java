@@ -12,13 +12,13 @@ import org.tilespark.spark.options.Missing;
  * Blocks of one array, or of arrays of one size that further columns distinguish, whose extents are
  * known.
  *
- * @param frame states the extents, unless there are no blocks
+ * @param frame the blocks; their metadata states the extents, unless there are no blocks
  * @param known facts of the array, or of each of the arrays
  */
 public record KnownOperand(BlockFrame frame, KnownArray known) {
   /**
-   * The blocks of a plan. Where their metadata states no extents, {@link KnownArray#of} finds them
-   * now. Whoever reads the result need not find them again.
+   * The blocks of a plan. If their metadata states no extents, {@link KnownArray#of} finds them
+   * now, and the result's metadata states them.
    *
    * @param missing meaning of missing blocks
    * @param asDataset turns a plan into a DataFrame
@@ -64,7 +64,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
     return this;
   }
 
-  /** This operand without the transforms that the metadata states: they do not hold any more. */
+  /** This operand without stated transforms, for results to which they no longer apply. */
   public KnownOperand withoutSpectrum() {
     return frame.metadata().spectrum().isEmpty()
         ? this
@@ -86,7 +86,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
     return extents().elements() == 0;
   }
 
-  /** True if there are no blocks, and nothing says of what extents. */
+  /** True if there are no blocks and no stated extents. */
   public boolean isNothing() {
     return isEmpty() && frame.extents().isEmpty();
   }

@@ -25,17 +25,11 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
- * Keeps what column metadata says of an array true where Spark takes it from one of several places.
- * A rule of the analyzer, so that schemas show it and all operators read it.
+ * Corrects column metadata about arrays where Spark takes it from only one of several places. It is
+ * a rule of the analyzer, so that schemas show the correct metadata and all operators read it.
  *
  * <table>
- * <caption>What a column says</caption>
- * <tr><td>of a union
- *   <td>what all its branches agree on ({@link ArrayMetadata#agreed}); Spark takes the first's
- * <tr><td>of a table or a directory of files
- *   <td>what {@link StoredMetadata} finds
- * <tr><td>of a view
- *   <td>what its query says now; Spark takes what it said when the view was made
+ *  <caption>Metadata of a column</caption> <tr><td>of a union <td>facts on which all branches agree ({@link ArrayMetadata#agreed}); Spark takes those of the first <tr><td>of a table or a directory of files <td>facts that {@link StoredMetadata} finds <tr><td>of a view <td>the current metadata of its query; Spark takes that of the time when the view was made
  * </table>
  */
 public final class ReconcileMetadata extends Rule<LogicalPlan> {
@@ -47,7 +41,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
     return reconciled == plan ? plan : passedOn(withReferences(reconciled));
   }
 
-  /** The node with true metadata, and the columns that were replaced; empty if it has that. */
+  /** The node with correct metadata, and the replaced columns; empty if its metadata is correct. */
   private static Optional<Tuple2<LogicalPlan, Seq<Tuple2<Attribute, Attribute>>>> reconciled(
       LogicalPlan node) {
     if (node instanceof Union union) {
@@ -64,7 +58,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
 
   // ---- unions
 
-  /** The union with a projection over each branch that says something else than all. */
+  /** The union with a projection over each branch whose metadata differs from the agreed one. */
   private static Optional<Tuple2<LogicalPlan, Seq<Tuple2<Attribute, Attribute>>>> agreeing(
       Union union) {
     List<LogicalPlan> branches = ScalaInterop.list(union.children());
@@ -105,9 +99,9 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
 
   // ---- views
 
-  /** A view whose columns say what those of its query say. */
+  /** A view whose columns have the metadata of its query's columns. */
   private static Optional<LogicalPlan> asTheQuerySays(View view) {
-    // Spark puts a projection over the query of a view that it has as text.
+    // Spark adds a projection over the query of a view that is stored as text.
     if (view.isTempViewStoringAnalyzedPlan()
         || !(view.child() instanceof Project project)
         || !project.resolved()) {
@@ -142,7 +136,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
 
   // ---- those who read what was changed
 
-  /** The plan with references to common tables that say what these say. */
+  /** The plan with references to common tables that have these tables' metadata. */
   private static LogicalPlan withReferences(LogicalPlan plan) {
     Map<Long, List<Attribute>> tables = new HashMap<>();
     plan.foreach(
@@ -178,7 +172,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
     return saying(reference, said);
   }
 
-  /** The plan with every use of a column saying what the column says below it. */
+  /** The plan in which every use of a column has the metadata of the column below. */
   private static LogicalPlan passedOn(LogicalPlan plan) {
     return plan.resolveOperatorsUp(
         ScalaInterop.partialFunction(
@@ -194,7 +188,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
             }));
   }
 
-  /** The node with metadata of columns that it names; empty if they say that already. */
+  /** The node with the given metadata on columns that it names; empty if they have it already. */
   static Optional<LogicalPlan> saying(LogicalPlan node, Map<ExprId, ArrayMetadata> said) {
     LogicalPlan changed =
         (LogicalPlan)

@@ -4,8 +4,9 @@ import java.util.function.LongUnaryOperator;
 
 /**
  * Bytes of one row of blocks in a shuffle, as Spark's metric {@code data size} counts them: 8 bytes
- * for each column and 8 for each 64 of them, and for each array its count, one null bit for each
- * element, and the elements, in whole words. Text and other columns of variable length come on top.
+ * for each column, 8 for each 64 columns, and for each array its count, one null bit for each
+ * element, and the elements, rounded up to whole words. Text and other columns of variable length
+ * come on top.
  *
  * @param columns number of columns of a row
  * @param planes value arrays among them

@@ -1,10 +1,10 @@
 package org.tilespark.spark.block;
 
-/** The way out for who meets rows that contradict their column metadata. Stateless. */
+/** Advice for users whose rows contradict their column metadata. Stateless. */
 public final class StaleMetadata {
   /**
-   * Advice for the end of a message about metadata, or about missing blocks, which may be because
-   * of it.
+   * Advice for the end of a message about metadata, or about missing blocks, of which stale
+   * metadata may be the cause.
    */
   public static final String HELP =
       ("if the metadata is stale (after an INSERT or a UNION, say), state other extents or forget"

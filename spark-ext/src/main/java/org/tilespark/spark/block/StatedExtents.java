@@ -18,8 +18,7 @@ public record StatedExtents(Optional<Shape> shape) {
   /**
    * Reads {@code "10000,784"} or {@link ArrayMetadata#UNKNOWN}.
    *
-   * @param what the place where the user states them, for the message: {@code "matrix_transpose:
-   *     extents"}
+   * @param what the parameter or option, for messages: {@code "matrix_transpose: extents"}
    * @throws IllegalArgumentException if the text is no shape of this rank
    */
   public static StatedExtents parse(String what, String text, int rank) {

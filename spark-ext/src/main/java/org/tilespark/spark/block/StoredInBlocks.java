@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
-/** A table of a source that reads an array in blocks which begin at multiples of their shape. */
+/** A table of a source whose blocks begin at multiples of their shape. */
 public interface StoredInBlocks {
   /** The shape of the blocks; empty if they do not begin at its multiples. */
   Optional<Shape> blockShape();

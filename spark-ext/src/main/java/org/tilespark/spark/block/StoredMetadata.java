@@ -40,15 +40,15 @@ import org.tilespark.spark.error.ErrorBoundary;
 
 /**
  * Known facts of an array in a table or in files: the column metadata of the relation, unless one
- * of these overrides it.
+ * of the following overrides it.
  *
  * <ul>
- *   <li>The properties of the table, by the keys of the metadata: {@code tilespark.extents}, as the
- *       option {@code extents} is written, and {@code tilespark.spectrum}, which can be {@code
- *       'unknown'} alone.
- *   <li>Of a spectrum in Parquet, the files: Spark takes the schema of one, of a table, or of a
- *       user. The schema and the files are taken as the branches of a union. If the schema says
- *       nothing of an array and the files say that they hold a spectrum, the files are believed.
+ *   <li>The properties of the table, by the keys of the metadata: {@code tilespark.extents}, in the
+ *       syntax of the option {@code extents}, and {@code tilespark.spectrum}, whose only value is
+ *       {@code 'unknown'}.
+ *   <li>For a spectrum in Parquet, the files: Spark takes the schema of one file, of the table, or
+ *       of the user. Schema and files are reconciled like the branches of a union. If the schema
+ *       states no facts of an array and the files state a spectrum, the files win.
  * </ul>
  */
 final class StoredMetadata {
@@ -60,7 +60,7 @@ final class StoredMetadata {
   private StoredMetadata() {}
 
   /**
-   * A leaf whose column {@code values} says what is known; empty if it does.
+   * A leaf with the known metadata on its column {@code values}; empty if it has that already.
    *
    * @throws IllegalArgumentException if a property cannot be read; with its condition
    */
@@ -111,7 +111,7 @@ final class StoredMetadata {
     return leaf instanceof DataSourceV2Relation relation ? relation.table().properties() : Map.of();
   }
 
-  /** True of formats that keep the properties of a table with its files, as Delta does. */
+  /** True for formats that keep the properties of a table with its files, as Delta does. */
   private static boolean keepsProperties(CatalogTable table) {
     return table
         .provider()
@@ -128,7 +128,7 @@ final class StoredMetadata {
               .properties()
           : Map.of();
     } catch (AnalysisException e) {
-      return Map.of(); // who reads the table says what is wrong with it
+      return Map.of(); // the reader of the table reports the defect
     }
   }
 
@@ -170,7 +170,10 @@ final class StoredMetadata {
     return stated;
   }
 
-  /** Count of axes of the blocks in a table's columns; if they are none, of stated extents. */
+  /**
+   * Count of axes of the blocks in a table's columns; if these are not block columns, count of the
+   * stated extents.
+   */
   private static int rank(List<String> columns, String extents) {
     Set<String> names =
         columns.stream().map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
@@ -209,7 +212,7 @@ final class StoredMetadata {
   /**
    * Metadata of a column by all files; empty if none can be read.
    *
-   * @param ifFirst true to read no others if the first one says nothing of a spectrum
+   * @param ifFirst true to read only the first file if that states no spectrum
    */
   private static Optional<ArrayMetadata> inFiles(
       HadoopFsRelation files, List<String> paths, String column, boolean ifFirst) {
@@ -232,8 +235,8 @@ final class StoredMetadata {
   }
 
   /**
-   * Metadata of a column in one file: none if Spark did not write it. Empty if the file is gone or
-   * is no Parquet: who reads its rows says what is wrong with it.
+   * Metadata of a column in one file, without entries if Spark did not write the file. Empty if the
+   * file is gone or is no Parquet, which the reader of its rows reports.
    */
   private static Optional<ArrayMetadata> inFile(
       String path, String column, Configuration configuration) {
@@ -272,11 +275,10 @@ final class StoredMetadata {
   }
 
   /**
-   * Metadata in the files of a relation, so that one relation, which several queries may read,
-   * reads them once.
+   * Cached metadata of a relation's files, so that they are read once for several queries.
    *
    * @param paths paths of the files
-   * @param say metadata of the column; empty if nothing is known
+   * @param say metadata of the column; empty if unknown
    */
   private record Footers(List<String> paths, String column, Optional<ArrayMetadata> say) {}
 }

@@ -7,9 +7,9 @@ import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Shape;
 
 /**
- * Shapes for the blocks of a result where users state none. They follow bytes: a shape that is
- * derived from the blocks of operands is kept only if its blocks are neither very small nor very
- * large, since operands in strips of one row would make results of single elements.
+ * Chooses the shape of a result's blocks if the user states none. The choice depends on bytes: a
+ * shape that is derived from the blocks of operands is kept only if its blocks are neither very
+ * small nor very large, since operands in strips of one row would make results of single elements.
  *
  * <p>A pure function of extents and sizes.
  */
@@ -18,25 +18,26 @@ public final class UsualShape {
   public static final long BYTES = 8L << 20;
 
   /**
-   * A result in more blocks is refused: each costs the driver and a shuffle some bytes and time.
+   * Most blocks of a result; more are refused, since each costs the driver and a shuffle some bytes
+   * and time.
    */
   public static final long MOST_BLOCKS = 1 << 20;
 
-  /** Limit of the bytes of a result's blocks of which each has a whole plane or line. */
+  /** Most bytes of a result's blocks if each covers a whole plane or line. */
   public static final long LARGE_BYTES = 256L << 20;
 
-  /** Smaller blocks are joined: what is larger keeps the cuts of the operands, which saves work. */
+  /** Smaller blocks are joined; larger ones keep the cuts of the operands, which saves work. */
   private static final long SMALL_BYTES = BYTES / 16;
 
-  /** Most blocks that are not made fewer: tasks can share them, and their count costs nothing. */
+  /** Up to this many blocks are never joined: tasks can share them, and so few cost little. */
   private static final long FEW_BLOCKS = 64;
 
   private UsualShape() {}
 
   /**
    * A shape near a given one. Blocks of more than {@code mostBytes} are halved along their longest
-   * axis until they have no more. Small blocks, if they are many, are doubled along their shortest
-   * axis up to {@value #BYTES} bytes; if there are more than {@value #MOST_BLOCKS}, further.
+   * axis until they fit. If there are many small blocks, they are doubled along their shortest axis
+   * up to {@value #BYTES} bytes, and beyond that while there are more than {@value #MOST_BLOCKS}.
    *
    * @param extents extents of the result
    * @param like a shape that the operands suggest
@@ -55,7 +56,7 @@ public final class UsualShape {
         shape, IntStream.range(0, shape.rank()).boxed().toList(), elementBytes, mostBytes);
   }
 
-  /** The shape, halved along some axes, as far as these reach. */
+  /** The shape, halved along some axes as far as their extents allow. */
   public static Shape halved(Shape shape, List<Integer> axes, long elementBytes, long mostBytes) {
     long[] halved = shape.toArray();
     while (product(halved) > mostBytes / elementBytes) {
@@ -71,7 +72,7 @@ public final class UsualShape {
     return Shape.of(halved);
   }
 
-  /** The shape, or multiples of it where it cuts the result into many small blocks. */
+  /** The shape, or a multiple of it if it would cut the result into many small blocks. */
   public static Shape joined(Shape extents, Shape shape, long elementBytes) {
     long[] joined = clipped(extents, shape).toArray();
     boolean isSmall = bytes(joined, elementBytes) < SMALL_BYTES;

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * How many elements are put before and after each axis.
+ * The numbers of elements to add before and after each axis.
  *
  * @param before one number for each axis, 0 or more
  * @param after likewise
@@ -23,8 +23,8 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
    * The widths that a text states, as numpy's {@code pad_width} does: {@code "2"} on all sides,
    * {@code "2,3"} before and after every axis, {@code "2,3; 0,1"} before and after each.
    *
-   * @param what whose widths they are, for messages: {@code "matrix_pad: widths"}
-   * @throws IllegalArgumentException if it states no widths of {@code rank} axes
+   * @param what the parameter, for messages: {@code "matrix_pad: widths"}
+   * @throws IllegalArgumentException if the text is not valid for {@code rank} axes
    */
   public static Widths ofPad(String what, String text, int rank) {
     List<List<Long>> axes = numbers(what, text, rank);

@@ -1,5 +1,5 @@
 /**
- * The data model: schema, kinds, metadata, and what is known of an array while its query is made.
- * Start from {@link org.tilespark.spark.block.BlockSchema}.
+ * The data model: schema, kinds, metadata, and the facts of an array that are known during
+ * planning. Start from {@link org.tilespark.spark.block.BlockSchema}.
  */
 package org.tilespark.spark.block;

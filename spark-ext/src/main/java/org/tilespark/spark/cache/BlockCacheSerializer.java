@@ -33,19 +33,19 @@ import scala.reflect.ClassTag;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Caches frames of blocks as images outside the heap, which are read in place; every other frame as
- * Spark does. The plugin names it as {@code spark.sql.cache.serializer} where the user has named
- * none.
+ * Caches frames of blocks as images outside the heap, which are read in place; other frames are
+ * cached as by Spark. The plugin sets {@code spark.sql.cache.serializer} to this class unless the
+ * user has set it.
  *
- * <p>A frame is of blocks if its columns say so when it is cached; who reads it knows it by {@link
- * CachedImages}. Stateless.
+ * <p>Whether a frame has blocks is decided by its columns when it is cached; readers recognise it
+ * by {@link CachedImages}. Stateless.
  */
 public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   private static final Logger LOG = LoggerFactory.getLogger(BlockCacheSerializer.class);
 
   private static final String SERIALIZER = "spark.sql.cache.serializer";
 
-  /** Kryo then refuses batches of ours, which it does not know. */
+  /** With this setting Kryo refuses our batches, since their class is not registered. */
   private static final String REGISTRATION_REQUIRED = "spark.kryo.registrationRequired";
 
   /** A constructor for Spark, which calls it once in each process. */
@@ -53,7 +53,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
 
   // ---- who caches
 
-  /** Names this class in {@code conf} of an application that starts, if the user named none. */
+  /** Sets this class in {@code conf} of a starting application, unless the user has set another. */
   public static void install(SparkConf conf) {
     if (TileSparkConf.CACHE_MODE.read(TileSparkConf.application(conf)) == CacheMode.SPARK) {
       return;
@@ -82,8 +82,8 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   }
 
   /**
-   * True if columns are those of blocks, and the application caches blocks here: Spark may use an
-   * instance that it made for an earlier one.
+   * True if columns are those of blocks and this application caches blocks here: Spark may reuse an
+   * instance of an earlier application.
    */
   private static boolean isOurs(StructType schema) {
     SparkEnv env = SparkEnv.get();
@@ -106,7 +106,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
 
   // ---- into the cache
 
-  /** Rows of our nodes are made in the cache's memory, so batches would gain nothing. */
+  /** Our nodes write rows directly to the cache's memory, so columnar input would not be faster. */
   @Override
   public boolean supportsColumnarInput(Seq<Attribute> schema) {
     return false;
@@ -126,7 +126,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
 
   // ---- out of it
 
-  /** Every batch of images is read: to skip a row costs nothing where rows are views. */
+  /** Does not skip batches by statistics: rows are views, so skipping them later costs nothing. */
   @Override
   public Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> buildFilter(
       Seq<Expression> predicates, Seq<Attribute> cached) {
@@ -163,15 +163,15 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
         .orElseGet(() -> super.convertCachedBatchToInternalRow(input, cached, selected, conf));
   }
 
-  /** Spark reads rows even so; our nodes ask for batches. */
+  /** Spark still reads rows; only our nodes ask for batches. */
   @Override
   public boolean supportsColumnarOutput(StructType schema) {
     return isOurs(schema) || super.supportsColumnarOutput(schema);
   }
 
   /**
-   * No types: Spark tells it of the selected columns alone, which may be those of blocks or of
-   * others.
+   * Gives no types: Spark passes only the selected columns, which do not tell whether the frame has
+   * blocks.
    */
   @Override
   public Option<Seq<String>> vectorTypes(Seq<Attribute> selected, SQLConf conf) {

@@ -20,7 +20,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 final class CacheStore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CacheStore.class);
 
-  /** The cache's part of the stores, and of Spark's storage memory, is one over this. */
+  /** The cache gets one over this of the stores' budget, and of Spark's storage memory. */
   private static final int PART = 2;
 
   private final ExecutorRuntime runtime;
@@ -43,7 +43,7 @@ final class CacheStore implements AutoCloseable {
     return ExecutorRuntime.current().kept(CacheStore.class, CacheStore::new);
   }
 
-  /** The most that Spark stores on the heap when nothing is executed. */
+  /** The most that Spark stores on the heap when no task uses execution memory. */
   private static long storageBytes() {
     SparkEnv env = SparkEnv.get();
     if (env == null) { // the application stops
@@ -54,9 +54,9 @@ final class CacheStore implements AutoCloseable {
   }
 
   /**
-   * Counts {@code bytes} bytes in Spark's storage memory, so that Spark shows them and evicts those
-   * not used for longest. That memory is heap, which they do not take: so all together count for
-   * half of it at most, and further ones not at all.
+   * Counts {@code bytes} bytes in Spark's storage memory, so that Spark shows them and evicts the
+   * least recently used. Storage memory is heap, which these bytes do not use: so all together
+   * count for at most half of it, and further bytes are not counted.
    *
    * @return {@code bytes}, or 0 if they are not counted
    */
@@ -83,12 +83,12 @@ final class CacheStore implements AutoCloseable {
     return budget;
   }
 
-  /** The use of memory by a batch, until it is ended. */
+  /** A batch's use of memory, which can be ended. */
   record Usage(long counted, Cleaner.Cleanable end) {}
 
   /**
-   * Makes {@code user} a user of {@code bytes} bytes of {@code memory}. That ends when the result
-   * says so, when nobody can reach {@code user} any more, or when the executor ends.
+   * Makes {@code user} a user of {@code bytes} bytes of {@code memory}. The use ends when the
+   * result is ended, when {@code user} becomes unreachable, or when the executor ends.
    */
   Usage use(Object user, ImageMemory memory, long bytes) {
     if (!memory.retain()) {
@@ -102,7 +102,7 @@ final class CacheStore implements AutoCloseable {
     return new Usage(use.counted, cleaner.register(user, use));
   }
 
-  /** Ends what cached batches use. Tasks that read them, and who writes them, go on. */
+  /** Ends the uses of all cached batches. Tasks that read or write them continue. */
   @Override
   public void close() {
     closed = true;

@@ -24,9 +24,9 @@ public final class CachedFrames {
 
   /**
    * True if each task can read all rows of a frame in place: they are images in the memory of this
-   * process, which runs all tasks. A row that a task skips costs nothing then. False of frames that
-   * Spark has not filled yet, has partly evicted, keeps serialized or on a disk, or cached by its
-   * own serializer.
+   * process, which runs all tasks, so skipping a row costs nothing. False for frames that Spark has
+   * not filled yet, has partly evicted, keeps serialized or on a disk, or cached by its own
+   * serializer.
    */
   public static boolean areInPlace(SparkContext context, InMemoryRelation cached) {
     SparkEnv env = SparkEnv.get();
@@ -56,8 +56,8 @@ public final class CachedFrames {
   }
 
   /**
-   * Bytes of each partition of rows that are made, partition by partition, of a frame in the memory
-   * of this process, which runs all tasks; empty of others.
+   * Bytes of each partition, for rows that are computed partition by partition from a frame in the
+   * memory of this process, which runs all tasks; empty for other rows.
    */
   public static Optional<long[]> bytes(RDD<?> rows) {
     RDD<?> cached = rows;

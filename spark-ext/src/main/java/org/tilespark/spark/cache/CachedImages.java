@@ -11,12 +11,15 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.Iterator;
 
 /**
- * The batches of a frame that is cached as images. It is the mark by which who reads a cached frame
- * tells those from Spark's: columns do not, since Spark gives a query the cache of another one that
- * differs in names alone.
+ * The batches of a frame that is cached as images. Readers recognise our cached frames by this
+ * class, not by their columns, since Spark also uses the cache of a query that differs only in
+ * names.
  */
 final class CachedImages extends RDD<CachedBatch> {
-  /** Between what a query reads and this Spark counts rows, skips batches, and stores them. */
+  /**
+   * Most RDDs between the one a query reads and this: Spark counts rows, skips batches, and stores
+   * them.
+   */
   private static final int MOST_STEPS = 3;
 
   private final ImageBatches.Opener open;
@@ -29,7 +32,7 @@ final class CachedImages extends RDD<CachedBatch> {
 
   /**
    * The batches of a cached frame for a query that reads {@code batches}; empty if they are not
-   * images. Where Spark stores them, those that cannot be read are dropped.
+   * images. If Spark stores them, unreadable ones are dropped.
    */
   static Optional<RDD<CachedBatch>> behind(RDD<CachedBatch> batches) {
     RDD<?> stored = null;

@@ -29,19 +29,18 @@ import org.tilespark.spark.rows.RenamedBlocksExec;
 
 /**
  * The rows of a table in Spark's own cache, in place: arrays, structs and strings are views of the
- * cache's memory. Spark copies each of them into a row first.
+ * cache's memory. Spark itself would copy them into a row first.
  *
  * @param batches batches of the cache
- * @param source finds their rows, with the columns of the plan that was asked for. Its arrays are
- *     valid as long as the table is cached
+ * @param source gives their rows, with the columns of the requested plan; its arrays are valid
+ *     while the table is cached
  */
 public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatch> source) {
   /**
    * The rows that a plan reads from Spark's cache.
    *
-   * @param plan a scan that gives rows, with nothing above it but other names of its columns, or a
-   *     stage of adaptive execution
-   * @return empty for all other plans, and where Spark would skip batches by a filter
+   * @param plan a scan of rows, perhaps with renamed columns or below a stage of adaptive execution
+   * @return empty for all other plans, and if Spark would skip batches by a filter
    */
   public static Optional<CachedRows> of(SparkPlan plan) {
     if (plan instanceof QueryStageExec stage) {

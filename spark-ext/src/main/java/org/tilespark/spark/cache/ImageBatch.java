@@ -22,9 +22,9 @@ import org.tilespark.arrow.store.RowImage;
 import org.tilespark.spark.error.StoppedException;
 
 /**
- * Some rows of a cached partition. They are images outside the heap, or each an array on the heap:
- * if there was no room outside, and if they came from a disk or another executor, since Spark drops
- * those batches without a message.
+ * Some rows of a cached partition. They are images outside the heap, or arrays on the heap: if
+ * there was no room outside, or if the batch was read from disk or from another executor, since
+ * Spark discards such batches without closing them.
  *
  * <p>Spark's store of memory closes it when it evicts it or when the frame is unpersisted, counts
  * {@link #estimatedSize}, and writes it as {@link Externalizable}. Immutable; safe for several
@@ -42,7 +42,7 @@ public final class ImageBatch
   private long bytes; // of all rows
   private long counted;
   private byte[][] arrays; // a row each; null if they are outside the heap
-  private long[] images; // addresses of headers; null if they are on the heap
+  private long[] images; // addresses of the images' headers; null if the rows are on the heap
   private ImageMemory memory; // of images; null if they are on the heap
   private Cleaner.Cleanable use; // of memory; the same
 
@@ -50,8 +50,8 @@ public final class ImageBatch
   public ImageBatch() {}
 
   /**
-   * The number of a batch in its partition: Spark takes the end of a file for the end of a
-   * partition, so batches state it themselves. A partition without rows has one batch.
+   * The number of a batch in its partition: Spark treats the end of a file as the end of a
+   * partition, so batches state their number themselves. A partition without rows has one batch.
    *
    * @param number from 0
    */
@@ -67,8 +67,8 @@ public final class ImageBatch
   /**
    * Rows outside the heap.
    *
-   * @param images addresses of their headers; taken
-   * @param memory memory of the images; this becomes a user of it
+   * @param images addresses of the images' headers; this batch keeps the array
+   * @param memory memory of the images; this batch becomes a user of it
    */
   ImageBatch(Place place, int fields, long[] images, ImageMemory memory, CacheStore store) {
     this.place = place;
@@ -115,7 +115,7 @@ public final class ImageBatch
   }
 
   /**
-   * The rows of this batch, which stay until the result is closed.
+   * The rows of this batch, which stay valid until the result is closed.
    *
    * @throws StoppedException if they have been freed: the batch was closed, or the application has
    *     stopped
@@ -144,7 +144,7 @@ public final class ImageBatch
       return memory;
     }
 
-    /** Points {@code view} to a row, which stays until this is closed. */
+    /** Points {@code view} to a row, which stays valid until this is closed. */
     void point(int row, UnsafeRow view) {
       if (images == null) {
         view.pointTo(arrays[row], Platform.BYTE_ARRAY_OFFSET, arrays[row].length);
@@ -171,8 +171,8 @@ public final class ImageBatch
   }
 
   /**
-   * While Spark writes a block it holds the block's lock, and closes no batch of it. A stop of the
-   * application does, so the rows are used here too.
+   * Spark holds a block's lock while it writes the block, so it does not close the batch. But
+   * stopping the application does, so the rows are retained here too.
    */
   @Override
   public void writeExternal(ObjectOutput out) throws IOException {
@@ -207,7 +207,7 @@ public final class ImageBatch
   /**
    * Reads rows that were written, each after its length and checksum were verified.
    *
-   * @throws CorruptDataException if the bytes are others, or end early
+   * @throws CorruptDataException if the bytes differ from those written, or end early
    */
   @Override
   public void readExternal(ObjectInput in) throws IOException {

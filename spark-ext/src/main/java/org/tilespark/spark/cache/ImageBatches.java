@@ -22,12 +22,12 @@ import org.tilespark.spark.rows.RowSink;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Puts the rows of a partition into batches, with one copy of each; none where the node below makes
- * its rows in the cache's memory. For the task's thread.
+ * Puts the rows of a partition into batches, with one copy of each; no copy if the node below
+ * writes its rows directly to the cache's memory. For the task's thread.
  */
 final class ImageBatches implements Iterator<CachedBatch> {
   /**
-   * Bytes of a batch of more than one row, as in Spark's own cache, which looks at 16 batches a
+   * Bytes of a batch of more than one row, as in Spark's own cache, which processes 16 batches at a
    * time.
    */
   private static final long BATCH_BYTES = 4 << 20;
@@ -37,7 +37,8 @@ final class ImageBatches implements Iterator<CachedBatch> {
   private final UnsafeProjection projection; // for rows of other kinds
   private final boolean madeInPlace;
   private final CacheStore store; // null if all rows go to the heap
-  private ImageMemory memory; // owned until the last row; null before the first and after
+  private ImageMemory
+      memory; // owned until the last row; null before the first row and after the last
   private UnsafeRow pending; // read, and in no batch; valid until the next row is read
 
   // The batch that is being filled.
@@ -133,7 +134,10 @@ final class ImageBatches implements Iterator<CachedBatch> {
     return true;
   }
 
-  /** {@link UnsafeRow#getBytes()} may give the array that the next row overwrites. */
+  /**
+   * The copied bytes of a row: {@link UnsafeRow#getBytes()} may return an array that the next row
+   * overwrites.
+   */
   private static byte[] copy(UnsafeRow row) {
     byte[] bytes = new byte[row.getSizeInBytes()];
     row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
@@ -187,8 +191,9 @@ final class ImageBatches implements Iterator<CachedBatch> {
     private final boolean madeInPlace;
 
     /**
-     * @param outsideTheHeap false where Spark keeps no batch, but what it serializes it to
-     * @param madeInPlace true if all rows that the node below makes come here
+     * @param outsideTheHeap false if Spark keeps only the serialized form of batches
+     * @param madeInPlace true if all rows of the node below are cached, so it may write them
+     *     directly to the cache
      */
     Opener(StructType schema, boolean outsideTheHeap, boolean madeInPlace) {
       this.schema = schema;

@@ -66,7 +66,7 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
     return new ColumnarBatch(columns, rows.size());
   }
 
-  /** A buffer by which uploads keep the images until they have been copied. */
+  /** A buffer that uploads retain, so that the images stay until they have been copied. */
   private static Optional<ArrowBuf> owner(ArrowMemory pinned, ImageMemory images) {
     if (images == null || !images.isPinned() || !images.retain()) {
       return Optional.empty();

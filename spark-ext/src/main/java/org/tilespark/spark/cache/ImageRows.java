@@ -12,8 +12,8 @@ import org.tilespark.spark.rows.RetainableRows;
 import scala.runtime.AbstractFunction1;
 
 /**
- * The rows of cached batches in place: one view, which points to one row after the other. For the
- * task's thread.
+ * The rows of cached batches in place: one row object that is moved from row to row. For the task's
+ * thread.
  */
 final class ImageRows implements Iterator<InternalRow> {
   private final ReadImages batches;

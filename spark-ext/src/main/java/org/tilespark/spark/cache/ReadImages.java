@@ -12,9 +12,9 @@ import org.tilespark.spark.rows.RetainableRows;
 import org.tilespark.spark.rows.SharedUse;
 
 /**
- * The batches of a cached partition, whose memory stays until the task ends: Spark's lock on the
- * block goes with its last batch, and an eviction or an unpersist may close batches from then on.
- * For the task's thread.
+ * The batches of a cached partition, whose memory is retained until the task ends: Spark releases
+ * its lock on the block after the last batch, and then eviction or unpersist may close batches. For
+ * the task's thread.
  */
 final class ReadImages {
   private final Iterator<CachedBatch> batches;

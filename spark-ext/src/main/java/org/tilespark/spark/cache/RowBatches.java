@@ -13,7 +13,7 @@ import org.tilespark.spark.rows.RowsVector;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Rows of Spark's own cache as batches of one row: for blocks that were cached under other names
+ * Rows of Spark's own cache as batches of one row: for blocks that were cached under names other
  * than those under which they are read.
  */
 final class RowBatches

@@ -40,7 +40,7 @@ record Selection(StructType cached, int[] ordinals) implements Serializable {
     return new Selection(Attributes.schema(columns), ordinals);
   }
 
-  /** Rows of these columns: the cached rows as they are if all are read in their order. */
+  /** Rows of these columns: the cached rows themselves if all columns are read in their order. */
   Iterator<InternalRow> rows(Iterator<InternalRow> whole) {
     boolean isAll =
         ordinals.length == cached.length()

@@ -17,8 +17,8 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * The batches of a cached frame as a query reads them. A block that cannot be read is dropped
- * everywhere, so that the next attempt at the task computes it anew; Spark itself would read the
+ * The batches of a cached frame as a query reads them. A block that cannot be read is dropped on
+ * all executors, so that the task's next attempt computes it again; Spark itself would read the
  * same bytes again.
  */
 final class StoredBatches extends RDD<CachedBatch> {
@@ -110,7 +110,7 @@ final class StoredBatches extends RDD<CachedBatch> {
 
   /**
    * Drops a block, and waits a moment until it is gone, since the next attempts follow at once.
-   * Does nothing if the block is not stored: then what computes it has failed.
+   * Does nothing if the block is not stored: then its computation has failed.
    */
   private static void drop(RDDBlockId block, TaskContext task, Throwable failure) {
     try {

@@ -25,8 +25,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Operations of our nodes, logical and physical, on columns. Two columns are the same if their ids
- * are, whatever their names.
+ * Operations on columns for our logical and physical nodes. Columns are the same if their ids are
+ * equal; names do not matter.
  */
 public final class Attributes {
   private Attributes() {}
@@ -101,8 +101,8 @@ public final class Attributes {
   /**
    * The expression in terms of other columns.
    *
-   * @param names replacement of a column that it uses; empty if there is none
-   * @return empty unless there is something for all that it uses
+   * @param names gives the replacement of a column; empty if there is none
+   * @return empty if a column of the expression has no replacement
    */
   public static Optional<Expression> renamed(
       Expression expression, Function<Attribute, Optional<? extends Expression>> names) {
@@ -116,8 +116,8 @@ public final class Attributes {
   }
 
   /**
-   * The longest beginning of an ordering in terms of other columns: what follows orders only within
-   * equal values of what is before it.
+   * The longest prefix of an ordering in terms of other columns: later columns order only among
+   * equal values of earlier ones.
    */
   public static Seq<SortOrder> renamedOrdering(
       Seq<SortOrder> ordering, Function<Attribute, Optional<? extends Expression>> names) {
@@ -137,7 +137,7 @@ public final class Attributes {
     return new BoundReference(ordinal, field.dataType(), field.nullable());
   }
 
-  /** An order over columns as one over their places in rows of them. */
+  /** An order over columns, bound to their ordinals. */
   public static SortOrder bound(SortOrder order, List<Attribute> columns) {
     return (SortOrder)
         renamed(
@@ -165,7 +165,7 @@ public final class Attributes {
             .toList());
   }
 
-  /** The right operand, under fresh ids where it shares some with the left one. */
+  /** The right operand, with fresh ids if it shares some with the left one. */
   public static LogicalPlan distinctFrom(LogicalPlan left, LogicalPlan right) {
     if (left.outputSet().intersect(right.outputSet()).isEmpty()) {
       return right;
@@ -181,7 +181,7 @@ public final class Attributes {
   /** Columns, and the plan that gives them. */
   public record Source(LogicalPlan plan, List<Attribute> columns) {}
 
-  /** The source of columns, below all projections; empty if one of those computes a column. */
+  /** The source of columns, below all projections; empty if a projection computes one of them. */
   public static Optional<Source> belowProjections(LogicalPlan plan, List<Attribute> columns) {
     return plan instanceof Project project
         ? below(project, columns).flatMap(read -> belowProjections(project.child(), read))
@@ -195,10 +195,10 @@ public final class Attributes {
   }
 
   /**
-   * Columns that a projection passes on unchanged, position by position.
+   * Columns that a projection passes on unchanged, in parallel lists.
    *
-   * @param below columns of its child
-   * @param above its names for them
+   * @param below the columns in its child
+   * @param above the columns in its output
    */
   public record Renamed(List<Attribute> below, List<Attribute> above) {
     public static Renamed of(Project project) {
@@ -215,7 +215,8 @@ public final class Attributes {
   }
 
   /**
-   * The columns of {@code others} at the places of {@code read} in {@code given}; empty if not all.
+   * The columns of {@code others} at the places of {@code read} in {@code given}; empty if one has
+   * no counterpart.
    */
   public static Optional<List<Attribute>> counterparts(
       List<Attribute> read, List<Attribute> given, List<Attribute> others) {

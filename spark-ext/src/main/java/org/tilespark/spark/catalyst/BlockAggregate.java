@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * <p>A subclass is public and has one public constructor, which takes the fields in their order,
  * the children, and the two offsets: Catalyst copies by reflection.
  *
- * @param <B> type of the state that is kept while blocks go by
+ * @param <B> type of the aggregation buffer
  */
 public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     implements Serializable {

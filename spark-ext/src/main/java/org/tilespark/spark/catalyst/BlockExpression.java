@@ -56,15 +56,15 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
   }
 
   /**
-   * True, as a block may be wrong. Spark then does not move a condition on the result below a join,
-   * which may take the wrong block away.
+   * True, since evaluating a bad block throws. Spark then does not move a condition on the result
+   * below a join that might remove the bad block.
    */
   @Override
   public boolean throwable() {
     return true;
   }
 
-  /** Overrides several inherited forms by the one that calls {@link #eval}. */
+  /** Resolves several inherited implementations to the one that calls {@link #eval}. */
   @Override
   public final ExprCode doGenCode(CodegenContext context, ExprCode code) {
     return CodegenFallback.super.doGenCode(context, code);

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** A logical node that may make one row of each row of a child, in which some columns stay. */
+/** A logical node that may turn each row of a child into one row and pass on some columns. */
 public interface CarriesColumns {
   /** True if it does. */
   boolean carriesColumns();
@@ -20,6 +20,6 @@ public interface CarriesColumns {
   /** The output columns that are computed. */
   List<Attribute> computed();
 
-  /** This node without further columns that nobody uses; empty if there are none. */
+  /** This node without unused further columns; empty if all are used. */
   Optional<LogicalPlan> reading(AttributeSet used);
 }

@@ -16,7 +16,8 @@ public final class ChildColumns {
    * The ordinal of each column, in their order.
    *
    * @param node node that reads them, for the message
-   * @throws IllegalStateException if the child does not give one: a defect of ours or of a rule
+   * @throws IllegalStateException if the child lacks a column, which is a defect of ours or of a
+   *     rule
    */
   public static List<Integer> ordinals(SparkPlan node, SparkPlan child, Seq<Attribute> read) {
     List<Attribute> given = ScalaInterop.list(child.output());
@@ -36,8 +37,8 @@ public final class ChildColumns {
   /**
    * Checks that columns are the child's first ones, in their order.
    *
-   * @param what reads them, for the message: {@code "A stage expects the cells"}
-   * @throws IllegalStateException if they are not: a defect of ours or of a rule
+   * @param what text for the message: {@code "A stage expects the cells"}
+   * @throws IllegalStateException if they are not, which is a defect of ours or of a rule
    */
   public static void requireFirst(
       SparkPlan node, SparkPlan child, Seq<Attribute> read, String what) {

@@ -6,7 +6,10 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
-/** A query that runs while a user's own query is made; Spark's UI says what it is for. */
+/**
+ * Runs a query during the planning of a user's query, with a description of its purpose in Spark's
+ * UI.
+ */
 public final class EagerQuery {
   private static final String DESCRIPTION = "spark.job.description";
 
@@ -15,7 +18,7 @@ public final class EagerQuery {
   /**
    * Runs an action of a DataFrame under a description.
    *
-   * @param purpose as below
+   * @param purpose as in the other method
    */
   public static <T> T run(Dataset<Row> query, String purpose, Function<Dataset<Row>, T> action) {
     return run(query.sparkSession().sparkContext(), purpose, () -> action.apply(query));

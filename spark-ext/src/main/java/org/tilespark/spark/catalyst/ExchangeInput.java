@@ -10,17 +10,17 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The result of a node of ours. Where that is rows, it is the mark by which a shuffle manager tells
- * a shuffle of blocks and pieces from others: javac can extend no exchange of Spark. In tasks it
- * says which node reads from an exchange, and which one writes to it.
+ * The result of one of our nodes. For rows, this class marks them so that the shuffle manager
+ * recognises shuffles of blocks and pieces, since Java code cannot extend Spark's exchange. In
+ * tasks it tells which node reads from an exchange and which one writes to it.
  *
  * @param <R> rows, or batches
  */
 public final class ExchangeInput<R> extends RDD<R> {
-  // For each task thread: those that are being opened, the innermost first.
+  // For each task thread: the inputs that are being opened, the innermost first.
   private static final ThreadLocal<ArrayDeque<ExchangeInput<?>>> OPENING =
       ThreadLocal.withInitial(ArrayDeque::new);
-  // For each task thread: that of the task's last node, if it has metrics.
+  // For each task thread: the metrics of the task's last node, if it has some.
   private static final ThreadLocal<ExchangeMetrics> LAST = new ThreadLocal<>();
 
   private final ExchangeMetrics metrics; // of the node; null if it has none
@@ -50,7 +50,7 @@ public final class ExchangeInput<R> extends RDD<R> {
     return results().partitions();
   }
 
-  /** Opens the partition; those of other nodes below it, in the same task, are opened within. */
+  /** Opens the partition; within this call, the nodes below in the same task open theirs. */
   @Override
   public scala.collection.Iterator<R> compute(Partition split, TaskContext context) {
     ArrayDeque<ExchangeInput<?>> opening = OPENING.get();
@@ -66,7 +66,7 @@ public final class ExchangeInput<R> extends RDD<R> {
     }
   }
 
-  /** True while the task of a node is opened above which, in this task, is none of ours. */
+  /** True while the topmost of our nodes in this task is opened. */
   public static boolean isOpening() {
     return OPENING.get().size() == 1;
   }

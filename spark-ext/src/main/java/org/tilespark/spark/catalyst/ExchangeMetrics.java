@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 
 /**
- * SQL metrics of a node at an exchange in memory: what its tasks wrote to the one above it, and
- * read from the one below it. Figures stay absent where Spark's own shuffle serves. Bytes of whole
- * partitions, as they go over the network, unless said otherwise.
+ * SQL metrics of a node at an exchange in memory: what its tasks wrote to the exchange above and
+ * read from the exchange below. There are no figures if Spark's own shuffle is used. Bytes are
+ * those of whole partitions in network form, unless stated otherwise.
  */
 public final class ExchangeMetrics implements Serializable {
   public static final String IN_MEMORY = "exchangeBytesInMemory";
@@ -53,7 +53,7 @@ public final class ExchangeMetrics implements Serializable {
    * A task wrote an output.
    *
    * @param isInMemory true if it is kept in memory, false if in files
-   * @param inPlaceBytes bytes of the rows that were made where they are kept
+   * @param inPlaceBytes bytes of rows that were written directly to the memory where they are kept
    */
   public void wrote(long bytes, boolean isInMemory, long inPlaceBytes) {
     (isInMemory ? inMemory : inFiles).add(bytes);

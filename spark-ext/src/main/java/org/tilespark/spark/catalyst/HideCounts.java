@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 
 /**
- * Puts {@link UncountedRows} between a node that holds exchanges and what reads it.
+ * Inserts {@link UncountedRows} above a node that holds exchanges.
  *
  * <p>This rule runs after all other rules of ours, which look for these nodes below their own.
  */

@@ -32,14 +32,14 @@ public abstract class LogicalBlockNode extends LogicalPlan {
    */
   protected abstract List<Object> fields();
 
-  /** True if the node does few operations for each byte that it reads. */
+  /** True if the node performs few operations per byte that it reads. */
   public boolean costsLittle() {
     return true;
   }
 
   /**
-   * True if the node's physical plan has exchanges of its own, not only those that it asks of its
-   * children's rows as they are.
+   * True if the node's physical plan contains exchanges other than those that it requires of its
+   * children's rows.
    */
   public boolean holdsExchanges() {
     return false;
@@ -70,12 +70,17 @@ public abstract class LogicalBlockNode extends LogicalPlan {
             .allMatch(LogicalBlockNode::coordinatesAreCheap);
   }
 
-  /** The extents of an array that the node's blocks cover once, or else the query fails. */
+  /**
+   * The extents of an array that the node's blocks cover exactly once (otherwise the query fails).
+   */
   public Optional<Shape> coveredArray() {
     return Optional.empty();
   }
 
-  /** True if the plan's blocks cover an array of these extents once, or else the query fails. */
+  /**
+   * True if the plan's blocks cover an array of these extents exactly once (otherwise the query
+   * fails).
+   */
   public static boolean covers(LogicalPlan plan, Shape extents) {
     if (plan instanceof LogicalBlockNode node) {
       return node.coveredArray().filter(extents::equals).isPresent();

@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.SparkPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * A physical node over one child whose output is made anew of columns that it reads: the twin of
- * {@link MadeAnewNode}.
+ * A physical node over one child whose output columns are new, computed from columns that it reads:
+ * the counterpart of {@link MadeAnewNode}.
  *
  * @param <S> type of the node's specification
  */

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * A logical node whose output is made anew of columns that it reads of a child, and perhaps of
- * others: further fields follow then. Every output column has a fresh id, since Spark distinguishes
- * two instances of a relation by all of their ids.
+ * A logical node whose output columns are new, computed from columns that it reads from a child,
+ * and perhaps from other children: these are further fields. Every output column has a fresh id,
+ * since Spark distinguishes two instances of a relation by all of their ids.
  *
  * @param <S> type of the node's specification
  */
@@ -34,7 +34,7 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     return spec;
   }
 
-  /** The columns that are read, of the first child first. */
+  /** The columns that are read, starting with those of the first child. */
   public final Seq<Attribute> inputs() {
     return inputs;
   }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** Operations that nodes of plans derive from the list of their fields. Stateless. */
+/** Operations on plan nodes that follow from the list of their fields. Stateless. */
 public final class NodeFields {
   private NodeFields() {}
 
@@ -16,7 +16,7 @@ public final class NodeFields {
    * another value in one field.
    *
    * @param field field of the node
-   * @param value in its place
+   * @param value the field's new value
    */
   public static LogicalPlan with(LogicalPlan node, Object field, Object value) {
     Object[] fields = new Object[node.productArity()];

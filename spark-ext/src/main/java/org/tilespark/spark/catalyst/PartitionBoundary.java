@@ -7,9 +7,10 @@ import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorBoundary.Body;
 
 /**
- * The boundary of a task's body: it takes partitions of others and gives one of ours. Failures of
- * our code leave with a condition, see {@link ErrorBoundary}; failures of a partition that it reads
- * pass as they are, since they may come from a user's function or another source.
+ * The boundary of a task's body, which reads partitions of other nodes and gives one of ours.
+ * Failures of our code leave it with an error condition, see {@link ErrorBoundary}; failures of a
+ * partition that it reads pass unchanged, since they may come from a user's function or another
+ * source.
  *
  * <p>For the task's thread only.
  */

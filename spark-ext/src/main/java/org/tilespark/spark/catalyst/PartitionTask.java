@@ -5,8 +5,8 @@ import java.util.Iterator;
 import org.apache.spark.rdd.RDD;
 
 /**
- * The body of tasks: what becomes of one partition. It travels to the executors, so it holds no
- * node of a plan.
+ * The body of tasks: it computes the results of one partition. It is sent to executors, so it
+ * refers to no node of a plan.
  *
  * @param <A> type of a partition's elements
  * @param <R> the results
@@ -19,7 +19,7 @@ public interface PartitionTask<A, R> extends Serializable {
    * The results of all partitions, each after a {@link PartitionBoundary}.
    *
    * @param type type of the results
-   * @param isPlaced true if rows stay where they are partitioned to
+   * @param isPlaced true if rows stay in their partitions
    */
   default RDD<R> over(RDD<A> rows, Class<R> type, boolean isPlaced) {
     return ExchangeInput.marked(

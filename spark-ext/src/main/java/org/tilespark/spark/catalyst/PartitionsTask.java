@@ -8,8 +8,8 @@ import org.apache.spark.rdd.RDD;
 import scala.reflect.ClassTag;
 
 /**
- * The body of tasks that read a partition of each of several children. It travels to the executors,
- * so it holds no node of a plan.
+ * The body of tasks that read a partition of each of several children. It is sent to executors, so
+ * it refers to no node of a plan.
  *
  * @param <R> the results
  */
@@ -20,7 +20,7 @@ public interface PartitionsTask<R> extends Serializable {
   /**
    * The results of all partitions, each after a {@link PartitionBoundary}.
    *
-   * @param children children, at least one, all of as many partitions
+   * @param children children, at least one, all with the same number of partitions
    * @param type type of the results
    */
   default RDD<R> over(List<? extends RDD<?>> children, Class<R> type) {

@@ -57,7 +57,10 @@ public abstract class PhysicalBlockNode extends SparkPlan {
                 ScalaInterop.<SparkPlan>list(newChildren).iterator()));
   }
 
-  /** The node stays that of the plan below {@link UncountedRows}, which has no physical node. */
+  /**
+   * Ignores {@link UncountedRows}, which has no physical node: this node keeps its link to the plan
+   * below.
+   */
   @Override
   public void setLogicalLink(LogicalPlan plan) {
     if (!(plan instanceof UncountedRows)) {
@@ -65,7 +68,10 @@ public abstract class PhysicalBlockNode extends SparkPlan {
     }
   }
 
-  /** True if its tasks read from an exchange or write to one; it shows {@link ExchangeMetrics}. */
+  /**
+   * True if the node's tasks read from an exchange or write to one; then it shows {@link
+   * ExchangeMetrics}.
+   */
   protected boolean isAtExchange() {
     return false;
   }
@@ -92,7 +98,7 @@ public abstract class PhysicalBlockNode extends SparkPlan {
     return metrics;
   }
 
-  /** Shows metrics that the driver has set: they are of no task, so no task brings them. */
+  /** Publishes metrics that the driver has set, since no task reports them. */
   public static void tell(SparkContext context, List<SQLMetric> metrics) {
     SQLMetrics.postDriverMetricUpdates(
         context,

@@ -16,11 +16,11 @@ public final class PushedConditions {
   private PushedConditions() {}
 
   /**
-   * The node over what is left of its input by the conditions that can be told in terms of the
-   * input, with a filter of the others above; empty if there are none of the former.
+   * Pushes those conditions of a filter below a node that can be expressed in terms of the node's
+   * input, and keeps a filter of the others above; empty if no condition can be pushed.
    *
-   * @param moved a condition in terms of the input; empty if it cannot be told so
-   * @param onto the node over its input under a condition
+   * @param moved gives a condition in terms of the input; empty if that is impossible
+   * @param onto makes the node over its filtered input
    */
   public static Optional<LogicalPlan> push(
       Filter filter,

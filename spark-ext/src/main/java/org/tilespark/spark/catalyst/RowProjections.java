@@ -10,8 +10,8 @@ public final class RowProjections {
   private RowProjections() {}
 
   /**
-   * A projection that interprets its expressions. To generate code takes each task 1 to 2 ms, in
-   * which this one projects thousands of rows, and rows of blocks are few.
+   * A projection that interprets its expressions. Generating code would take 1 to 2 ms in each
+   * task; in that time this projects thousands of rows, and there are few rows of blocks.
    *
    * @param expressions bound to the rows it is applied to
    */

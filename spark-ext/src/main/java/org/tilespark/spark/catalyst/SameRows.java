@@ -5,7 +5,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import scala.collection.immutable.Seq;
 
-/** A logical node that gives the rows of a child; {@link SameRowsExec} is its physical twin. */
+/**
+ * A logical node that passes on the rows of a child; {@link SameRowsExec} is its physical
+ * counterpart.
+ */
 public abstract class SameRows extends LogicalBlockNode {
   private final LogicalPlan child;
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import scala.collection.immutable.Seq;
 
-/** A physical node that gives the rows of a child, in the same partitions and order. */
+/** A physical node that passes on the rows of a child, in the same partitions and order. */
 public abstract class SameRowsExec extends PhysicalBlockNode {
   protected final SparkPlan child;
 

@@ -93,7 +93,7 @@ public final class ScalaInterop {
     };
   }
 
-  /** A serializable Scala function from a Java one; what it captures must be serializable. */
+  /** A serializable Scala function from a Java one; captured values must be serializable. */
   public static <A, B> AbstractFunction1<A, B> function(SerializableFunction<A, B> function) {
     return new Function1<>(function);
   }
@@ -104,7 +104,7 @@ public final class ScalaInterop {
     return new Function2<>(function);
   }
 
-  /** A partial function that answers where {@code function} has an answer. */
+  /** A partial function that is defined where {@code function} returns a value. */
   public static <A, B> AbstractPartialFunction<A, B> partialFunction(
       SerializableFunction<A, Optional<? extends B>> function) {
     return new PartialFunction<>(function);
@@ -117,7 +117,7 @@ public final class ScalaInterop {
     B apply(A argument);
   }
 
-  /** A Java function of two arguments that may travel to an executor. */
+  /** A serializable Java function of two arguments. */
   @FunctionalInterface
   public interface SerializableFunction2<A, B, R> extends Serializable {
     /** The result for the arguments. */

@@ -6,13 +6,13 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 
 /**
- * Gives its child's rows, and states no bound of their count. It stands above a node that
+ * Passes on its child's rows, but states no bound of their count. It is inserted above a node that
  * {@linkplain LogicalBlockNode#holdsExchanges() holds exchanges}.
  *
- * <p>Adaptive execution replaces this node by the stages that have run, and takes the rows of the
- * first exchange below for all that the node gives. It would remove a sort of one row and a limit
- * that no fewer rows exceed, although the node makes many rows of one. This node hides the count
- * from it. There is no physical node: {@link PhysicalBlockNode#setLogicalLink} leaves the child's
+ * <p>Adaptive execution replaces this node by the stages that have run, and assumes that the node
+ * gives only the rows of the first exchange below. For an exchange with one row it would remove a
+ * sort or a limit above, although the node makes many rows from it. This node hides the count from
+ * it. There is no physical node: {@link PhysicalBlockNode#setLogicalLink} leaves the child's
  * physical node with the child.
  */
 public final class UncountedRows extends SameRows {
@@ -21,7 +21,7 @@ public final class UncountedRows extends SameRows {
     super(child);
   }
 
-  /** The estimates of the child's node, also where stages stand in its place. */
+  /** The estimates of the child's node, even after stages have replaced it. */
   @Override
   public Statistics stats() {
     return child() instanceof LogicalQueryStage stage ? stage.logicalPlan().stats() : super.stats();

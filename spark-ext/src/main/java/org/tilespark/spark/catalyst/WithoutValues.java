@@ -16,18 +16,19 @@ import org.apache.spark.sql.catalyst.plans.logical.View;
 import scala.collection.immutable.Seq;
 
 /**
- * Plans of the places of blocks, for queries that run while another query is made. Blocks are not
- * computed for them where their places are known without: below operators that take block by block,
- * and in {@link GivesPlaces}. What stands below is Spark's, which reads no column that is not used.
+ * Plans of the places of blocks, for queries that run during planning. They do not compute blocks
+ * whose places are known without: for operators that work block by block, and for {@link
+ * GivesPlaces}. Below these, Spark prunes unused columns.
  *
- * <p>Not a rule for all queries: a user who counts blocks wants them to be made, and checked.
+ * <p>This is not a rule for all queries: a user who counts blocks wants them to be computed and
+ * checked.
  */
 public final class WithoutValues {
   private WithoutValues() {}
 
   /**
-   * Some columns of blocks, by the same ids; all columns where values are needed for them. What is
-   * cached is read from the cache.
+   * A plan of some columns of blocks, with the same ids; of all columns if these need the values.
+   * Cached data is read from the cache.
    */
   public static LogicalPlan of(Dataset<Row> blocks, List<? extends Expression> columns) {
     LogicalPlan plan =

@@ -13,7 +13,7 @@ import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
 /**
- * One configuration key: its name, type, default, reach and meaning, declared once in {@link
+ * One configuration key: its name, type, default, scope and meaning, declared once in {@link
  * TileSparkConf} and printed from there into docs/configuration.md.
  *
  * @param <T> type of its value
@@ -215,7 +215,7 @@ public final class ConfigKey<T> {
   /**
    * A size in bytes.
    *
-   * @throws ArithmeticException if it is well written and too large for a long
+   * @throws ArithmeticException if the text is valid but too large for a long
    */
   private static long bytes(String text) {
     String size = withUnit(text, "m", "b");

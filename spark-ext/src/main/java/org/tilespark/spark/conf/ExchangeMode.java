@@ -2,9 +2,9 @@ package org.tilespark.spark.conf;
 
 /** The way blocks move between tasks. */
 public enum ExchangeMode {
-  /** Memory outside the heap where that can be, else Spark's own shuffle. */
+  /** Memory outside the heap if possible, otherwise Spark's own shuffle. */
   AUTO,
-  /** Memory outside the heap; an error that says why where that cannot be. */
+  /** Memory outside the heap; if that is impossible, an error that says why. */
   MEMORY,
   /** Spark's own shuffle. */
   SPARK

@@ -13,9 +13,9 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * The keys of tilespark as Spark's sessions know their own. A session checks the values of declared
- * keys, refuses to change those that are read once, and lists them in {@code SET -v}; a rule of the
- * analysis refuses keys that nobody declared.
+ * Declares tilespark's keys to Spark's sessions. A session then checks their values, refuses to
+ * change keys that are read once, and lists them in {@code SET -v}; a rule of the analyzer refuses
+ * undeclared keys.
  */
 public final class SessionSettings extends AbstractFunction1<LogicalPlan, BoxedUnit> {
   /** Declares the keys to Spark, once in each JVM. */
@@ -47,7 +47,7 @@ public final class SessionSettings extends AbstractFunction1<LogicalPlan, BoxedU
 
   /**
    * Refuses {@code SET} of an unknown key, and any query of a session that has one. {@code SET} of
-   * other keys and {@code RESET} work there too, since they mend it.
+   * other keys and {@code RESET} still work there, since they can remove it.
    */
   @Override
   public BoxedUnit apply(LogicalPlan plan) {
@@ -62,7 +62,7 @@ public final class SessionSettings extends AbstractFunction1<LogicalPlan, BoxedU
         });
   }
 
-  /** The value is checked by Spark, which knows the key by then. */
+  /** Checks the key only; Spark checks the value, since the key is declared. */
   private static void checkName(SetCommand set) {
     if (set.kv().isDefined() && set.kv().get()._2().isDefined()) {
       TileSparkConf.checked(set.kv().get()._1());

@@ -23,7 +23,7 @@ import scala.Tuple2;
  * Every configuration key of tilespark. {@code main} prints the table of docs/configuration.md.
  *
  * <p>Keys begin with {@code spark.tilespark.}, so they may stand in spark-defaults.conf, after
- * {@code --conf}, and (those of reach session) in {@code SET}.
+ * {@code --conf}, and (keys of scope session) in {@code SET}.
  */
 public final class TileSparkConf {
   private static final String PREFIX = "spark.tilespark.";
@@ -323,10 +323,10 @@ public final class TileSparkConf {
   }
 
   /**
-   * Checks settings before anything reads them: each that begins with {@code spark.tilespark.} must
-   * be a key of ours, with a value of its type.
+   * Checks settings before they are used: each key that begins with {@code spark.tilespark.} must
+   * be declared and have a value of its type.
    *
-   * @throws InvalidInputException if one is not
+   * @throws InvalidInputException if not
    */
   public static void check(Map<String, String> settings) {
     for (String name : settings.keySet()) {
@@ -337,8 +337,8 @@ public final class TileSparkConf {
   /**
    * The key of this name.
    *
-   * @return empty if the name is not one of ours, by its beginning
-   * @throws InvalidInputException if it begins like ours and is unknown
+   * @return empty if the name does not have our prefix
+   * @throws InvalidInputException if it has our prefix and is unknown
    */
   static Optional<ConfigKey<?>> checked(String name) {
     if (!name.regionMatches(true, 0, PREFIX, 0, PREFIX.length())) {
@@ -349,7 +349,7 @@ public final class TileSparkConf {
     if (found >= 0) {
       return Optional.of(all().get(found));
     }
-    // Whoever leaves the group out, as in spark.tilespark.batchSize, has the last word right.
+    // If the user left the group out, as in spark.tilespark.batchSize, the last word is correct.
     String last = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
     List<String> alike =
         known.stream().filter(key -> key.toLowerCase(Locale.ROOT).endsWith(last)).toList();

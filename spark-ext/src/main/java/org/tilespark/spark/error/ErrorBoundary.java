@@ -12,11 +12,10 @@ import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceOutOfMemoryException;
 
 /**
- * Entries to our code from Spark or from users, by the meaning of an {@link
- * IllegalArgumentException} there. What leaves it carries a condition.
+ * The kinds of entry points to our code, from Spark or from users; they differ in the error
+ * condition of an {@link IllegalArgumentException}. Exceptions that leave have a condition.
  *
- * <table>
- * <caption>What is thrown inside, and what leaves</caption>
+ * <table> <caption>Exception inside, and exception that leaves</caption>
  * <tr><td>an exception with a condition; a killed task; an {@link Error}; a runtime exception that
  *   Spark's own code threw
  *   <td>itself
@@ -29,9 +28,9 @@ import org.tilespark.kernels.device.DeviceOutOfMemoryException;
  *   <td>OUT_OF_MEMORY; DEVICE; IO; INTERNAL; with it as the cause
  * </table>
  *
- * <p>What leaves is a {@link TileSparkException}. Only {@link #CALLS} throws subclasses of the
- * JDK's exceptions, as the methods' documentation says: {@link InvalidInputException} and {@link
- * UnsupportedRequestException}.
+ * <p>The exception that leaves is a {@link TileSparkException}. Only {@link #CALLS} throws
+ * subclasses of the JDK's exceptions, as the methods' documentation says: {@link
+ * InvalidInputException} and {@link UnsupportedRequestException}.
  */
 public enum ErrorBoundary {
   /** Java methods of ours that users call on a classic session. */
@@ -56,7 +55,10 @@ public enum ErrorBoundary {
     T run() throws Exception;
   }
 
-  /** Does it, and replaces what it throws. Checked exceptions leave undeclared, as Scala's do. */
+  /**
+   * Runs the body, and replaces exceptions as described above. Checked exceptions leave undeclared,
+   * as in Scala.
+   */
   public <T> T call(Body<T> body) {
     try {
       return body.run();
@@ -75,8 +77,8 @@ public enum ErrorBoundary {
   }
 
   /**
-   * Waits for work that Spark does for us, and throws what is ours of its failure: without adaptive
-   * execution Spark wraps the failure of a broadcast.
+   * Waits for work that Spark runs for us, and unwraps our exception from its failure: without
+   * adaptive execution Spark wraps the failure of a broadcast.
    */
   public static <T> T await(Body<T> body) {
     try {
@@ -142,7 +144,10 @@ public enum ErrorBoundary {
     return failure.getMessage() == null ? failure.toString() : failure.getMessage();
   }
 
-  /** True for what says enough itself, or is not for users: Spark ends tasks by exceptions too. */
+  /**
+   * True for exceptions that pass unchanged: they have a condition, or Spark uses them to end
+   * tasks.
+   */
   private static boolean isKnown(Exception failure) {
     return failure instanceof SparkThrowable
         || failure instanceof InterruptedIOException
@@ -150,7 +155,9 @@ public enum ErrorBoundary {
         || failure.getClass().getName().startsWith("org.apache.spark.");
   }
 
-  /** True if Spark's code threw it: a session that was stopped, say, is no defect of ours. */
+  /**
+   * True if Spark's code threw the exception: a stopped session, for example, is not our defect.
+   */
   private static boolean isSparks(Exception failure) {
     for (StackTraceElement frame : failure.getStackTrace()) {
       String name = frame.getClassName();
@@ -162,7 +169,8 @@ public enum ErrorBoundary {
   }
 
   /**
-   * Throws that tilespark has a defect, where Spark calls us without another boundary.
+   * Throws an exception that reports a defect of tilespark, for calls by Spark without another
+   * boundary.
    *
    * @return nothing, as {@link #thrown}
    */
@@ -176,7 +184,7 @@ public enum ErrorBoundary {
         : "unexpected " + failure + "; please report it with the trace";
   }
 
-  /** The new exception, which tells in a {@link ShortTrace} where the old one was thrown. */
+  /** The new exception, with a {@link ShortTrace} of where the old one was thrown. */
   private static <E extends Exception> E inPlaceOf(Exception old, E exception) {
     exception.setStackTrace(ShortTrace.of(old.getStackTrace()));
     for (Throwable suppressed : old.getSuppressed()) {

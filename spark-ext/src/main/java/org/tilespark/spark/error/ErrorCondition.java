@@ -3,9 +3,9 @@ package org.tilespark.spark.error;
 import java.util.regex.Pattern;
 
 /**
- * Kinds of errors, each with Spark's name for it ({@code TILESPARK_INVALID_BLOCK}) and its
- * SQLSTATE. The text of an exception is {@code [TILESPARK_INVALID_BLOCK] reason SQLSTATE: 22000} in
- * every version of Spark and for every client. {@link #markdown} is docs/conditions.md.
+ * Kinds of errors, each with its name as a Spark error condition ({@code TILESPARK_INVALID_BLOCK})
+ * and its SQLSTATE. The text of an exception is {@code [TILESPARK_INVALID_BLOCK] reason SQLSTATE:
+ * 22000} in every version of Spark and for every client. {@link #markdown} is docs/conditions.md.
  */
 public enum ErrorCondition {
   /** An argument, option, setting or column does not fit the operator. */
@@ -53,7 +53,9 @@ public enum ErrorCondition {
   /** A defect of tilespark. */
   INTERNAL("XX000", "a defect of tilespark", "report it with the trace");
 
-  /** The end of a message; inside a reason it would end the message too early. */
+  /**
+   * The end of a message; a reason must not contain it, since it would end the message too early.
+   */
   private static final Pattern SQL_STATE = Pattern.compile("\\s*SQLSTATE: (\\w{5})");
 
   private final String sqlState;
@@ -76,7 +78,10 @@ public enum ErrorCondition {
     return sqlState;
   }
 
-  /** True if an argument, a block or a file of the user's is wrong, so that a message says all. */
+  /**
+   * True if an argument, a block or a file of the user's is wrong, so that the message suffices
+   * without a trace.
+   */
   public boolean isWrongInput() {
     return this == INVALID_ARGUMENT || this == INVALID_BLOCK || this == INVALID_FILE;
   }

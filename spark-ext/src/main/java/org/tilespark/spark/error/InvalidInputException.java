@@ -1,8 +1,8 @@
 package org.tilespark.spark.error;
 
 /**
- * Wrong input from the caller of a Java method of ours. Inside, an {@link IllegalArgumentException}
- * that knows its condition.
+ * Wrong input from the caller of one of our Java methods. Inside our code, an {@link
+ * IllegalArgumentException} with an error condition.
  */
 public final class InvalidInputException extends IllegalArgumentException
     implements TileSparkThrowable {

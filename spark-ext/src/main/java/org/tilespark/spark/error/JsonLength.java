@@ -6,7 +6,7 @@ final class JsonLength {
 
   private JsonLength() {}
 
-  /** The text, or as much of its beginning as takes {@code most} characters in JSON. */
+  /** The text, cut so that it takes at most {@code most} characters in JSON. */
   static String cut(String text, int most) {
     int length = 0;
     int fits = 0; // characters after which there is room to say that more follow

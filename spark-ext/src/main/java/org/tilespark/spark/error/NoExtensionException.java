@@ -5,7 +5,7 @@ public final class NoExtensionException extends IllegalStateException
     implements TileSparkThrowable {
   private final String reason;
 
-  /** The lack of which {@code reason} says how it is met. */
+  /** The extension is missing; {@code reason} says how to add it. */
   public NoExtensionException(String reason) {
     super(ErrorCondition.NO_EXTENSION.message(reason));
     this.reason = reason;

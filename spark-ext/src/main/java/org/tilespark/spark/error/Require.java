@@ -9,7 +9,7 @@ public final class Require {
   /**
    * The value, which is not null.
    *
-   * @param method whose argument it is: {@code "MatrixBlocks.transpose"}
+   * @param method name of the method, for the message: {@code "MatrixBlocks.transpose"}
    * @throws IllegalArgumentException that names method and argument, if it is null
    */
   public static <T> T given(T value, String method, String argument) {
@@ -22,7 +22,7 @@ public final class Require {
   }
 
   /**
-   * The known option of a name, in any case.
+   * The known option with a name, ignoring case.
    *
    * @throws IllegalArgumentException that lists the options, if there is none
    */

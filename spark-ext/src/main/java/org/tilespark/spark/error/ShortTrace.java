@@ -7,9 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Traces of failures that the user's input caused: the place of ours that refused it and the frames
- * of the user's own code, without those of Spark and the JDK between and below. Clients print a
- * trace after the reason, spark-sql for each error.
+ * Shortens stack traces of failures that the user's input caused: it keeps our frame that refused
+ * the input and the frames of the user's code, without those of Spark and the JDK. Clients print a
+ * trace after the reason; spark-sql does so for each error.
  *
  * <p>With the log level DEBUG of this class, traces stay whole.
  */

@@ -4,7 +4,7 @@ package org.tilespark.spark.error;
 public final class StoppedException extends IllegalStateException implements TileSparkThrowable {
   private final String reason;
 
-  /** The request of which {@code reason} says what was asked and what helps. */
+  /** The application has stopped; {@code reason} says what was requested and what helps. */
   public StoppedException(String reason) {
     super(ErrorCondition.STOPPED.message(reason));
     this.reason = reason;

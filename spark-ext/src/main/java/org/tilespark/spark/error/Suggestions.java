@@ -9,11 +9,11 @@ public final class Suggestions {
   private Suggestions() {}
 
   /**
-   * The known name that is nearest to an unknown one; case is ignored. A name is near if at most
-   * half of its letters have to be inserted, removed or replaced.
+   * Suggests the known name nearest to an unknown one; case is ignored. A name is near if at most
+   * half of its letters must be inserted, removed or replaced.
    *
    * @param found the unknown name
-   * @param known the names that would do
+   * @param known the accepted names
    * @return {@code "; did you mean 'axes'?"}, or "" if no name is near
    */
   public static String didYouMean(String found, Collection<String> known) {

@@ -4,11 +4,11 @@ import org.apache.spark.sql.execution.QueryExecutionException;
 
 /**
  * The exception for a failure of our code that Spark called: a SQL function, the planner, a data
- * source or a task. Undeclared, as all of Spark's checked exceptions are.
+ * source or a task. It is thrown undeclared, as all of Spark's checked exceptions.
  *
- * <p>It extends Spark's class since PySpark shows that without the JVM's trace, and since Spark
- * Connect's JVM client up to 4.1 looks the conditions of most others up in Spark's own list and
- * fails if they are not there.
+ * <p>It extends Spark's class because PySpark shows that without the JVM's trace, and because Spark
+ * Connect's JVM client up to 4.1 looks up the conditions of most other classes in Spark's own list
+ * and fails if they are missing.
  */
 public final class TileSparkException extends QueryExecutionException
     implements TileSparkThrowable {
@@ -26,7 +26,10 @@ public final class TileSparkException extends QueryExecutionException
     this.reason = reason;
   }
 
-  /** Sets a trace, shortened where the user's request is wrong: Spark appends its callers to it. */
+  /**
+   * Sets a trace, which is shortened if the user's request is wrong: Spark appends its callers to
+   * it.
+   */
   @Override
   public void setStackTrace(StackTraceElement[] trace) {
     boolean isRequests = condition.isWrongInput() || condition == ErrorCondition.UNSUPPORTED;

@@ -5,14 +5,16 @@ import org.apache.spark.QueryContext;
 import org.apache.spark.SparkThrowable;
 
 /**
- * An exception of tilespark, as Spark and its clients read it. Nothing of it is looked up in
- * Spark's own list of conditions, which does not know ours.
+ * An exception of tilespark, as Spark and its clients read it. Spark must not look it up in its own
+ * list of conditions, which does not contain ours.
  */
 public interface TileSparkThrowable extends SparkThrowable {
   /** The kind of error. */
   ErrorCondition condition();
 
-  /** The request, the finding and what helps; the message without condition and SQLSTATE. */
+  /**
+   * What was requested, what was found, and what helps: the message without condition and SQLSTATE.
+   */
   String reason();
 
   @Override

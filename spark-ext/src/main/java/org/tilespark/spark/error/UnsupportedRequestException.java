@@ -1,11 +1,11 @@
 package org.tilespark.spark.error;
 
-/** A request to a Java method of ours that cannot be met here. */
+/** A request to one of our Java methods that cannot be fulfilled here. */
 public final class UnsupportedRequestException extends UnsupportedOperationException
     implements TileSparkThrowable {
   private final String reason;
 
-  /** The request of which {@code reason} says why it cannot be met, and what can. */
+  /** A request that cannot be fulfilled; {@code reason} says why, and what is possible. */
   public UnsupportedRequestException(String reason) {
     this(reason, null);
   }

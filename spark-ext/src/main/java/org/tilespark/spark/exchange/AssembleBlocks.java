@@ -18,8 +18,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Assembles the blocks of a tiling from pieces, each of which is inside one of its cells. The child
- * gives the place of the cell, then the columns of the pieces, and for each cell one mark that says
+ * Assembles the blocks of a tiling from pieces, each inside one cell. The child's columns are the
+ * place of the cell, then those of the pieces; for each cell there is also one mark row that says
  * where its block ends: {@link CutBlocks} and {@link MarkCells}.
  */
 public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
@@ -30,7 +30,8 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
    * The node over {@code child}.
    *
    * @param inputs columns of the child: one key per axis, then those of the pieces
-   * @param produced the output; what becomes of {@code inputs} after the keys, position by position
+   * @param produced the output, which corresponds to {@code inputs} without the keys, position by
+   *     position
    */
   public AssembleBlocks(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
@@ -44,8 +45,8 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
   }
 
   /**
-   * The node below that cuts the blocks, if the blocks below it are of the same array. Empty if the
-   * result is another array, or if further columns identify several arrays.
+   * The node below that cuts the blocks, if it cuts the array that this node assembles. Empty if
+   * the result is another array, or if further columns identify several arrays.
    */
   public Optional<CutBlocks> sameArray() {
     LogicalPlan pieces = child() instanceof PieceUnion union ? union.pieces() : child();
@@ -56,7 +57,9 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
         : Optional.empty();
   }
 
-  /** By grouping columns, then the blocks' places, if these are their cells'. */
+  /**
+   * Partitioned by grouping columns, then by the blocks' places, if these are the cells' places.
+   */
   @Override
   public Optional<BlockPartitioning> partitioning(SparkContext context) {
     if (Exchange.isOneTask(child(), spec()) || !spec().areInCells()) {

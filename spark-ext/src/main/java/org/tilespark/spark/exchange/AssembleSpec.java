@@ -23,9 +23,9 @@ import scala.Option;
  * @param missing value of elements without a piece, or an error
  * @param operator operator's name, for messages: {@code "matrix_reblock"}
  * @param predicted predicted bytes of the shuffle below, in words
- * @param images the places of the pieces in the array that is made; empty if they are their own
- * @param unmarked extents of every array, where target blocks come without marks: at least one
- *     piece of each is there; empty where marks say where blocks end
+ * @param images maps the pieces to places in the result; empty if they keep their places
+ * @param unmarked extents of every array if target blocks have no marks because each has at least
+ *     one piece; empty if marks say where blocks end
  */
 public record AssembleSpec(
     BlockKind kind,
@@ -36,7 +36,7 @@ public record AssembleSpec(
     Option<Images> images,
     Option<Shape> unmarked)
     implements Serializable {
-  /** Checks that what comes from no element is not filled twice. */
+  /** Checks that missing elements are not filled both by images and as zeros. */
   public AssembleSpec {
     if (images.isDefined() && missing == Missing.ZERO) {
       throw new IllegalArgumentException("Images of an array in which blocks may be missing");
@@ -46,15 +46,14 @@ public record AssembleSpec(
   /**
    * Bytes through the shuffle of one array.
    *
-   * @param bytes as Spark's metric {@code data size} counts them; -1 where the extents are not
-   *     known
+   * @param bytes as Spark's metric {@code data size} counts them; -1 if the extents are unknown
    * @param isLeast true if the blocks' own shape is not known, so that there may be more pieces
    * @param perArray true if there are grouping columns, so that there may be more arrays
-   * @param blocks the target tiling of one array; empty where the extents are not known
+   * @param blocks the target tiling of one array; empty if the extents are unknown
    */
   public record Prediction(long bytes, boolean isLeast, boolean perArray, Option<Cuts> blocks)
       implements Serializable {
-    /** Count of blocks that are assembled of one array; 0 where the extents are not known. */
+    /** Count of blocks that are assembled for one array; 0 if the extents are unknown. */
     public long count() {
       return blocks.isEmpty() ? 0 : blocks.get().cells();
     }
@@ -103,7 +102,7 @@ public record AssembleSpec(
     return withoutShuffle() + ", " + predicted;
   }
 
-  /** The text of blocks whose pieces are read where they are. */
+  /** The text in EXPLAIN if pieces are read in place without a shuffle. */
   public String withoutShuffle() {
     String shape =
         Arrays.stream(blockShape().toArray())

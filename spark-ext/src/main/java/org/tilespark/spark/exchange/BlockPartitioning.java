@@ -13,10 +13,10 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.tilespark.spark.catalyst.Attributes;
 
 /**
- * How a plan's blocks are partitioned: hashed by some of its columns. {@link BoundPartitioning}
- * says it by positions of columns.
+ * The partitioning of a plan's blocks by a hash of some of its columns. {@link BoundPartitioning}
+ * is the same by positions of columns.
  *
- * @param hash how Spark says so
+ * @param hash the partitioning as Spark's class
  */
 public record BlockPartitioning(HashPartitioning hash) {
   /** Hashed by columns, as a shuffle does it. */
@@ -44,7 +44,9 @@ public record BlockPartitioning(HashPartitioning hash) {
     return Attributes.usedBy(hash);
   }
 
-  /** This partitioning in terms of other columns; empty if one of the columns has no other name. */
+  /**
+   * This partitioning in terms of other columns; empty if one of the columns has no counterpart.
+   */
   public Optional<BlockPartitioning> renamed(
       Function<Attribute, Optional<? extends Expression>> names) {
     return Attributes.renamed(hash, names)
@@ -55,7 +57,7 @@ public record BlockPartitioning(HashPartitioning hash) {
   /**
    * This partitioning in terms of positions in a list of columns.
    *
-   * @throws IllegalArgumentException if others decide too
+   * @throws IllegalArgumentException if it uses other columns too
    */
   public BoundPartitioning bound(List<Attribute> columns) {
     return BoundPartitioning.of(hash, columns);

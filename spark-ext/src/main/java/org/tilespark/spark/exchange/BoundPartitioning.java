@@ -14,9 +14,9 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * How rows are partitioned, in terms of positions in a list of columns. A node keeps it in place of
- * a {@link HashPartitioning} over attributes that none of its children gives: Catalyst leaves the
- * ids of those as they are when it compares plans, so that equal plans would differ.
+ * A partitioning of rows in terms of positions in a list of columns. Nodes keep it in place of a
+ * {@link HashPartitioning} over attributes that none of their children has: Catalyst does not
+ * normalise the ids of these when it compares plans, so equal plans would differ.
  *
  * @param bound its attributes are {@link BoundReference}s
  */
@@ -54,7 +54,9 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
                         : Optional.empty()));
   }
 
-  /** True if rows are partitioned so, where they have {@code columns} at these positions. */
+  /**
+   * True if {@code found} is this partitioning, for rows with {@code columns} at these positions.
+   */
   public boolean isThat(Partitioning found, List<Attribute> columns) {
     return found instanceof HashPartitioning hash
         && hash.numPartitions() == numPartitions()

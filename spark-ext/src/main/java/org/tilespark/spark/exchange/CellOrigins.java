@@ -5,8 +5,8 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.Cuts;
 
 /**
- * Sends every piece to its own cell, named by the place of the cell's first element: the keys of a
- * re-block.
+ * The keys of a re-block: every piece goes to its own cell, whose key is the place of the cell's
+ * first element.
  *
  * @param cuts the target tiling
  */

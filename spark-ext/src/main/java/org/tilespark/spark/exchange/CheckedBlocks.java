@@ -11,12 +11,12 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Blocks as they are, checked: each alone as it goes by, and all together by a second plan that
- * runs first and fails if they are wrong. Its rows are not looked at.
+ * Passes on blocks after checks: of each block separately, and of all blocks together by a second
+ * plan that runs first and fails if they are wrong. The second plan's rows are ignored.
  *
- * <p>This is a node of its own so that the checks stay where they are. Spark moves the condition of
- * a filter below joins, where it meets blocks that the join removes, and drops joins and filters
- * over plans that it finds to be empty.
+ * <p>This is a separate node so that the checks stay in place. A filter would not do: Spark moves
+ * its condition below joins, where it would check blocks that the join removes, and drops joins and
+ * filters over plans that it finds to be empty.
  */
 public final class CheckedBlocks extends LogicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -30,7 +30,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
   /**
    * The node over blocks.
    *
-   * @param grid check of each block; none if there is none
+   * @param grid check of each block; empty for no check
    * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
    * @param found columns of the second plan, which Spark must not prune
    * @param checks the second plan, or none
@@ -48,7 +48,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
     this.checks = checks;
   }
 
-  /** Blocks that are given out if a second plan runs without an error. */
+  /** Blocks that are passed on if a second plan runs without an error. */
   public static CheckedBlocks of(LogicalPlan blocks, LogicalPlan checks) {
     return new CheckedBlocks(
         ScalaInterop.none(),
@@ -64,7 +64,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
         grid, places, ScalaInterop.emptySeq(), blocks, ScalaInterop.emptySeq());
   }
 
-  /** These blocks after another plan that runs first, with the same columns. */
+  /** These blocks with another plan that runs first and has the same columns. */
   public CheckedBlocks withChecks(LogicalPlan newChecks) {
     return new CheckedBlocks(grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
   }
@@ -74,7 +74,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
     return new CheckedBlocks(grid, places, found, newBlocks, checks);
   }
 
-  /** The check of each block; none if there is none. */
+  /** The check of each block; empty if there is none. */
   public Option<GridCheck> grid() {
     return grid;
   }

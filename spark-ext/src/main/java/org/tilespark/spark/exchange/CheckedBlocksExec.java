@@ -28,7 +28,7 @@ public final class CheckedBlocksExec extends SameRowsExec {
   /**
    * The node over blocks.
    *
-   * @param grid check of each block; none if there is none
+   * @param grid check of each block; empty for no check
    * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
    * @param found columns of the second plan
    * @param checks the plan that runs first, or none
@@ -56,7 +56,7 @@ public final class CheckedBlocksExec extends SameRowsExec {
   @Override
   public RDD<InternalRow> doExecute() {
     if (!checks.isEmpty()) {
-      // Waits for the second plan, and fails if that does.
+      // Waits for the second plan, and fails if it fails.
       ErrorBoundary.await(checks.head()::executeBroadcast);
     }
     RDD<InternalRow> rows = child.execute();

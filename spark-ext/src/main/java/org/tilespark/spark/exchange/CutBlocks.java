@@ -16,18 +16,18 @@ import scala.collection.immutable.Seq;
 
 /**
  * Cuts every block into pieces inside the cells of a tiling, and gives every piece the keys by
- * which it will be shuffled; a piece goes out once for each place that needs it. A piece is a block
- * itself: the output is the key columns, then a block with its further columns.
+ * which it will be shuffled; a piece is sent once to each place that needs it. A piece is itself a
+ * block: the output is the key columns, then a block with its further columns.
  *
- * <p>{@code inputs} and {@code produced} are parallel lists: the columns of the child that are
- * read, and what stands in their places in the output, after the keys.
+ * <p>{@code inputs} and {@code produced} are parallel lists: the columns that are read from the
+ * child, and the corresponding columns of the output after the keys.
  */
 public final class CutBlocks extends MadeAnewNode<CutSpec> {
   private static final long serialVersionUID = 1;
 
   private final Seq<Attribute> keys;
 
-  /** A constructor for Catalyst, which copies nodes through it; others call {@link #of}. */
+  /** A constructor for Catalyst, which uses it to copy nodes; other code calls {@link #of}. */
   public CutBlocks(
       CutSpec spec,
       Seq<Attribute> inputs,
@@ -39,7 +39,7 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
   }
 
   /**
-   * The node over {@code child}, all of whose columns go with the pieces.
+   * The node over {@code child}, whose columns are all kept with the pieces.
    *
    * @throws IllegalArgumentException if {@code child} has no blocks of the kind; see {@link
    *     BlockSchema}

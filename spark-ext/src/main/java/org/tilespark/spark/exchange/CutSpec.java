@@ -9,17 +9,17 @@ import org.tilespark.spark.block.BlockKind;
 import scala.Option;
 
 /**
- * How blocks are cut into pieces.
+ * Specifies how blocks are cut into pieces.
  *
  * @param kind matrix or volume
  * @param cuts cuts in elements of the whole array; axes as the blocks have them
  * @param keys keys of the pieces in the shuffle
- * @param extents extents of the whole array, which must contain all blocks; needed where the cuts
- *     have an end
- * @param images the places of the pieces in the array that is made; empty if that is the same array
- * @param coPartitioned how blocks are partitioned, by positions in their columns, if the first key
- *     of pieces is chosen so that it hashes to the partition where their block is. Where blocks are
- *     partitioned otherwise after all, Spark shuffles the pieces. Empty if keys are other ones
+ * @param extents extents of the whole array, which must contain all blocks; needed if the cuts have
+ *     an end
+ * @param images maps pieces to places in the resulting array; empty if that is the same array
+ * @param coPartitioned the partitioning of the blocks, by positions in their columns, if the first
+ *     key of pieces is chosen so that it hashes to the partition of their block. If blocks turn out
+ *     to be partitioned otherwise, Spark shuffles the pieces. Empty for other keys
  * @param operator operator's name, for messages: {@code "matrix_reblock"}
  */
 public record CutSpec(
@@ -46,7 +46,7 @@ public record CutSpec(
     }
   }
 
-  /** This cut with pieces in the partitions of their blocks. */
+  /** This cut with keys that keep pieces in the partitions of their blocks. */
   public CutSpec with(BoundPartitioning blocks) {
     return new CutSpec(kind, cuts, keys, extents, images, Option.apply(blocks), operator);
   }

@@ -56,10 +56,10 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
- * How rows of blocks and pieces reach the task that needs them. A node states here what it requires
- * of its children and how its own rows are partitioned; planners get shuffles here, and learn how
- * blocks are partitioned already. No other class builds a shuffle or knows how Spark hashes. Who
- * moves the rows is {@link ExchangeChoice}'s business.
+ * Brings rows of blocks and pieces to the tasks that need them. Nodes use it to state the
+ * distribution that they require of their children and the partitioning of their own rows; planners
+ * use it to build shuffles and to find existing partitionings. No other class builds a shuffle or
+ * knows how Spark hashes. {@link ExchangeChoice} decides whether Spark or tilespark moves the rows.
  */
 public final class Exchange {
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning
@@ -79,15 +79,15 @@ public final class Exchange {
     return UnspecifiedDistribution$.MODULE$;
   }
 
-  /** Rows with equal keys in one partition; without keys, all rows. */
+  /** Rows with equal keys are in one partition; without keys, all rows are. */
   public static Distribution together(Collection<? extends Expression> keys) {
     return keys.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(keys);
   }
 
   /**
-   * Rows with equal keys together, in {@code partitions} partitions if the child's rows are not
-   * together yet. Where they are, in however many partitions, they stay; so adaptive execution may
-   * join small ones.
+   * Rows with equal keys are in one partition, of {@code partitions} if a shuffle is needed. If
+   * they already are, in any number of partitions, they stay, so adaptive execution may join small
+   * partitions.
    */
   public static Distribution together(
       SparkPlan child, Collection<? extends Expression> keys, int partitions) {
@@ -101,12 +101,12 @@ public final class Exchange {
   }
 
   /**
-   * Rows of several children with equal keys in one partition: in the order in which a child is
-   * partitioned by all of them, since Spark keeps it only then.
+   * Rows of several children with equal keys are in one partition. The keys are ordered as an
+   * existing partitioning by all of them, since only then does Spark keep it.
    *
    * @param keys keys of each child
-   * @param partitions how many, if rows of no child are together yet; empty for as many as Spark
-   *     takes
+   * @param partitions number of partitions if all children must be shuffled; empty for Spark's
+   *     default
    */
   public static Seq<Distribution> together(
       List<SparkPlan> children, List<List<Attribute>> keys, Optional<Integer> partitions) {
@@ -135,20 +135,24 @@ public final class Exchange {
   }
 
   /**
-   * True if tasks gather the rows of all children as their parent needs them. It asks for nothing
-   * then: plans in which nobody asks are not planned anew by adaptive execution.
+   * True if tasks gather the rows of all children as their parent needs them. The parent then
+   * requires no distribution, and a plan without requirements is not re-planned by adaptive
+   * execution.
    */
   public static boolean areGathered(List<SparkPlan> children) {
     return children.stream()
         .allMatch(each -> each instanceof GatherRowsExec || each instanceof PiecesInPlaceExec);
   }
 
-  /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */
+  /**
+   * Rows with equal keys are in that one of {@code partitions} partitions which {@link #partition}
+   * gives.
+   */
   public static Distribution together(Collection<? extends Expression> keys, int partitions) {
     return ClusteredDistributions.ofAll(keys, partitions);
   }
 
-  /** All rows to every executor, as an array of rows. */
+  /** All rows are broadcast to every executor, as an array of rows. */
   public static Distribution everywhere() {
     return new BroadcastDistribution(IdentityBroadcastMode$.MODULE$);
   }
@@ -165,8 +169,8 @@ public final class Exchange {
   }
 
   /**
-   * The rows of a child, each partition sorted: by the task, unless the child gives them so. Where
-   * they come from an exchange in memory, no row is copied.
+   * The rows of a child with each partition sorted. The task sorts them unless the child does; rows
+   * from an exchange in memory are not copied.
    *
    * @param order over columns of the child
    */
@@ -207,7 +211,7 @@ public final class Exchange {
         && hash.expressions().equals(ScalaInterop.<Expression>seq(keys));
   }
 
-  /** A child's partitioning in other terms; unknown if one of its columns has no other name. */
+  /** A child's partitioning in other terms; unknown if one of its columns has no counterpart. */
   public static Partitioning renamed(
       Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
     return Optional.of(partitioning)
@@ -227,7 +231,9 @@ public final class Exchange {
     return new UnknownPartitioning(partitions);
   }
 
-  /** Positions of what rows are partitioned by among the keys, if that is all of them. */
+  /**
+   * Positions among the keys of the columns by which rows are partitioned, if these are all keys.
+   */
   static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
     List<Integer> order = new ArrayList<>();
     if (partitioning instanceof Expression hashed) {
@@ -242,7 +248,7 @@ public final class Exchange {
     return areAll ? Optional.of(order) : Optional.empty();
   }
 
-  /** Count of partitions where nothing is known of the rows: what Spark would take. */
+  /** Spark's default count of partitions, for rows of unknown size. */
   public static int partitions() {
     return Math.max(1, SQLConf.get().numShufflePartitions());
   }
@@ -253,9 +259,9 @@ public final class Exchange {
   }
 
   /**
-   * Count of partitions for the pieces of blocks: what the user asked for, else as the work asks,
-   * where metadata says how large the array is. Of several arrays, whose count nobody knows, it is
-   * at least Spark's.
+   * Count of partitions for the pieces of blocks: the user's setting; otherwise a count that fits
+   * the work, if metadata states the array's size. For several arrays, whose number is unknown, it
+   * is at least Spark's default.
    */
   public static int partitions(SparkContext context, AssembleSpec spec) {
     int usual = partitions();
@@ -270,7 +276,7 @@ public final class Exchange {
 
   /**
    * The count of partitions for {@code bytes} bytes of blocks of one tiling, keyed by their places;
-   * not more than blocks, if the user has asked for more.
+   * at most the number of blocks, even if the user asked for more.
    */
   public static int partitions(SparkContext context, long bytes, Cuts blocks) {
     return isAsked()
@@ -279,7 +285,7 @@ public final class Exchange {
   }
 
   /**
-   * The count of partitions where the cells may not be known: then of all arrays together.
+   * The count of partitions if the cells may be unknown; then for all arrays together.
    *
    * @param bytes bytes of all blocks
    * @param cells cells of one array
@@ -295,7 +301,7 @@ public final class Exchange {
 
   /**
    * The count of partitions for blocks of an unknown number of arrays: by their bytes, if they are
-   * in caches that are filled, else as many as Spark takes.
+   * in filled caches, otherwise Spark's default.
    */
   public static int partitions(SparkContext context, List<LogicalPlan> arrays) {
     List<InMemoryRelation> frames =
@@ -316,7 +322,7 @@ public final class Exchange {
 
   /**
    * True if the pieces of blocks go to one task without an exchange: the array is so small that the
-   * task is done before an exchange would begin, and its blocks cost nothing to make.
+   * task ends before an exchange would start, and its blocks cost little to compute.
    *
    * @param pieces the plan that gives them
    */
@@ -327,12 +333,13 @@ public final class Exchange {
     if (spec.predicted().blocks().isDefined()) {
       return isOneTask(spec.predicted().bytes(), List.of(pieces));
     }
-    // Where blocks may be missing, the array may have any count of zeros.
+    // If blocks may be missing, the array may be much larger than its blocks.
     return spec.missing() == Missing.ERROR && !isAsked() && SmallArrays.areFewCached(pieces);
   }
 
   /**
-   * The pieces of cached blocks, which tasks read where they are; empty if an exchange is needed.
+   * A plan in which tasks read the pieces of cached blocks in place; empty if an exchange is
+   * needed.
    *
    * @param pieces the plan that gives them
    * @param by columns by which an exchange would send them
@@ -356,7 +363,7 @@ public final class Exchange {
         planLater);
   }
 
-  /** The rows of {@code pieces}, for which {@link #isOneTask} is true, for that task. */
+  /** The rows of {@code pieces}, for which {@link #isOneTask} is true, gathered in one task. */
   public static SparkPlan intoOneTask(
       LogicalPlan pieces, Function<LogicalPlan, SparkPlan> planLater) {
     return GatherRowsExec.intoOneTask(planLater.apply(SmallArrays.inOneTask(pieces)));
@@ -365,21 +372,23 @@ public final class Exchange {
   /**
    * True if pieces of {@code bytes} bytes in all go to one task without an exchange.
    *
-   * @param sources the plans that they are cut from
+   * @param sources the plans from which they are cut
    */
   public static boolean isOneTask(long bytes, List<LogicalPlan> sources) {
     return !isAsked() && sources.stream().allMatch(each -> SmallArrays.isSmall(bytes, each));
   }
 
   /**
-   * Bytes of rows that Spark sends to every executor sooner than it shuffles them; negative if it
-   * never does.
+   * Most bytes of rows that Spark broadcasts rather than shuffles; negative if it never broadcasts.
    */
   public static long mostBroadcastBytes() {
     return SQLConf.get().autoBroadcastJoinThreshold();
   }
 
-  /** These rows, or an empty partition if there is none: a task may have something to say. */
+  /**
+   * These rows, or one empty partition if there are no partitions, so that a task runs and can
+   * report missing blocks.
+   */
   public static <T> RDD<T> withPartitions(RDD<T> rows, Class<T> type) {
     return withPartitions(rows, type, 1);
   }
@@ -391,7 +400,10 @@ public final class Exchange {
             .parallelize(ScalaInterop.<T>emptySeq(), empty, ScalaInterop.classTag(type));
   }
 
-  /** The rows of all partitions as one, which one task reads one after another; of none, empty. */
+  /**
+   * The rows of all partitions as one, which one task reads one after another; empty if there are
+   * none.
+   */
   public static <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
     return gathered(rows, type, 1);
   }
@@ -408,15 +420,17 @@ public final class Exchange {
 
   // ---- shuffles
 
-  /** A shuffle by keys, of which adaptive execution could change nothing. */
+  /**
+   * A shuffle by keys with a fixed count of partitions, which adaptive execution does not change.
+   */
   public static SparkPlan shuffled(SparkPlan child, List<Attribute> keys, int partitions) {
     return new PlannedExchangeExec(by(keys, partitions), false, child);
   }
 
   /**
-   * The pieces of blocks, shuffled, unless they are together, where their count of partitions is
-   * planned and few are empty. Else the node that reads them asks Spark for an exchange, and
-   * adaptive execution joins small partitions.
+   * The pieces of blocks, shuffled unless equal keys are together already, if their count of
+   * partitions is planned and few would be empty. Otherwise the node that reads them requires an
+   * exchange of Spark, and adaptive execution joins small partitions.
    */
   public static SparkPlan planned(SparkPlan pieces, List<Attribute> keys, AssembleSpec spec) {
     Option<Cuts> blocks = spec.predicted().blocks();
@@ -431,7 +445,10 @@ public final class Exchange {
         : pieces;
   }
 
-  /** A shuffle by keys that adaptive execution runs alone, so that {@link #bytes} is known. */
+  /**
+   * A shuffle by keys that adaptive execution runs as a separate stage, so that {@link #bytes} is
+   * known.
+   */
   public static SparkPlan measured(SparkPlan child, List<Attribute> keys, int partitions) {
     return shuffle(by(keys, partitions), child);
   }
@@ -450,7 +467,7 @@ public final class Exchange {
         : Optional.empty();
   }
 
-  /** Rows as bytes, those of one number together and sorted by number; through Spark's shuffle. */
+  /** Rows as bytes, grouped and sorted by their number by Spark's shuffle. */
   public static RDD<Tuple2<Object, byte[]>> sortedByNumber(
       RDD<Tuple2<Object, byte[]>> rows, int partitions) {
     Comparator<Object> order =
@@ -461,7 +478,7 @@ public final class Exchange {
         .rdd();
   }
 
-  /** A line of EXPLAIN FORMATTED: who will move the rows that a node asks for, and why. */
+  /** A line of EXPLAIN FORMATTED: whether Spark or tilespark moves the rows, and why. */
   public static String explained(SparkContext context) {
     return "\nExchange: " + choice(context);
   }
@@ -487,7 +504,8 @@ public final class Exchange {
   }
 
   /**
-   * The partition of a row, by Spark's own expression, or by what that computes of BIGINT and INT.
+   * The partition of a row, by Spark's own expression, or by equivalent code for BIGINT and INT
+   * columns.
    *
    * @param bound over {@link BoundReference}s
    */
@@ -549,8 +567,8 @@ public final class Exchange {
   // ---- how blocks are partitioned already
 
   /**
-   * How a plan's rows will be partitioned, in terms of its output, as far as that can be known.
-   * Where Spark plans it otherwise later, it shuffles, and the result is the same.
+   * The expected partitioning of a plan's rows, in terms of its output, if it can be known. If
+   * Spark plans it differently later, it shuffles, and the result is the same.
    */
   public static Optional<HashPartitioning> where(SparkContext context, LogicalPlan plan) {
     if (plan instanceof Filter filter) {

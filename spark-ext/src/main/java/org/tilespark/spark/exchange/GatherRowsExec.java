@@ -17,10 +17,10 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * The rows of a child for tasks which read all of its partitions, one after another, each of them:
- * in place of an exchange, where an array is small enough for one task, or where reading a row that
- * another task takes costs nothing. A task takes the rows whose keys are hashed to it, as an
- * exchange would send them. Since it sees all rows, it can check that blocks are those of a tiling.
+ * Replaces an exchange by tasks that each read all partitions of a child, one after another: for
+ * arrays small enough for one task, or if skipping rows of other tasks costs nothing. A task takes
+ * the rows whose keys hash to it, as an exchange would send them. Since it sees all rows, it can
+ * check that blocks are those of a tiling.
  */
 public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBlocks {
   private static final long serialVersionUID = 1;
@@ -35,11 +35,12 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
   /**
    * The node over {@code child}.
    *
-   * @param grid the tiling that blocks must be; none if nothing is checked
+   * @param grid the tiling that blocks must be; empty for no check
    * @param places columns of {@code child}: offsets, then sizes; none without {@code grid}
-   * @param keys columns by which rows are shared out; further ones than places distinguish arrays
-   * @param tasks how many read all rows
-   * @param reason why there is no exchange
+   * @param keys columns by which rows are distributed to tasks; columns other than places
+   *     distinguish arrays
+   * @param tasks number of tasks that read all rows
+   * @param reason the reason why there is no exchange
    */
   public GatherRowsExec(
       Option<GridCheck> grid,
@@ -68,7 +69,7 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
   }
 
   /**
-   * The blocks of {@code checked}, which its second plan need not check.
+   * The blocks of {@code checked}, gathered and checked by each task instead of by the second plan.
    *
    * @param child plan that gives them
    */

@@ -18,15 +18,15 @@ import org.tilespark.spark.cache.CachedFrames;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Each task reads the rows of all partitions, and takes those that are its own.
+ * A meeting in which each task reads the rows of all partitions and takes its own.
  *
  * @param plans plans that give the rows
- * @param tasks how many there are
+ * @param tasks number of tasks
  */
 record GatheredByTasks(
     List<LogicalPlan> plans, List<List<Attribute>> keys, int tasks, String reason)
     implements Meeting {
-  /** Rows for each task from which hashes share them out about evenly. */
+  /** Least rows per task for which hashes distribute rows about evenly. */
   private static final int EVEN_ROWS = 64;
 
   /** Copies the lists. */
@@ -35,7 +35,7 @@ record GatheredByTasks(
     keys = List.copyOf(keys);
   }
 
-  /** A meeting as {@link Meeting#of}, of rows that are not together. */
+  /** A meeting as {@link Meeting#of}, for rows that are not in equal partitions yet. */
   static Optional<Meeting> of(
       SparkContext context,
       List<LogicalPlan> plans,
@@ -85,14 +85,17 @@ record GatheredByTasks(
             rows(given, planned));
   }
 
-  /** Blocks without the check of all of them, which a task that reads all can do. */
+  /** Blocks without the check of all blocks, which a task that reads all of them can do. */
   private static LogicalPlan unchecked(LogicalPlan plan) {
     return plan instanceof CheckedBlocks checked && checked.grid().isDefined()
         ? checked.blocks()
         : plan;
   }
 
-  /** A cached frame is read with all of its columns: its rows are views then, and no copies. */
+  /**
+   * The rows of a plan; a cached frame is read with all of its columns, since its rows are then
+   * views and not copies.
+   */
   static SparkPlan rows(LogicalPlan plan, Function<LogicalPlan, SparkPlan> planned) {
     return plan instanceof Project project && cached(project).isPresent()
         ? new ProjectExec(project.projectList(), rows(project.child(), planned))

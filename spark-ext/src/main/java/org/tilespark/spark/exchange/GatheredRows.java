@@ -17,13 +17,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * Takes, of all rows, those of one task, and checks the blocks of whole arrays: of the only one in
- * every task, of each of several in one.
+ * Selects the rows of one task from all rows, and checks the blocks of whole arrays: a single array
+ * in every task, each of several arrays in one task.
  *
  * @param schema schema of the rows
  * @param shares the task that takes a row
- * @param checks the task that checks a row's array; none if each checks all
- * @param grid the tiling that the blocks of each array must be; none if nothing is checked
+ * @param checks the task that checks a row's array; empty if each task checks all
+ * @param grid the tiling that the blocks of each array must be; empty for no check
  * @param places ordinals of offsets, then of sizes; none without {@code grid}
  * @param further ordinals of the columns that distinguish arrays
  */

@@ -8,8 +8,8 @@ import org.tilespark.spark.catalyst.MadeAnewNode;
 import scala.collection.immutable.Seq;
 
 /**
- * One row without values for every cell of each array's target tiling: the bounds of the cell's
- * block. Without these marks nobody would notice a block of which no piece exists.
+ * Gives one mark row, without values, for every cell of each array's target tiling: the bounds of
+ * the cell's block. Without marks, a block without any piece would not be noticed.
  */
 public final class MarkCells extends MadeAnewNode<AssembleSpec> {
   private static final long serialVersionUID = 1;
@@ -18,7 +18,7 @@ public final class MarkCells extends MadeAnewNode<AssembleSpec> {
    * The node over {@code child}, which gives one row per array.
    *
    * @param inputs columns of the child: the array's extents, then the grouping columns
-   * @param produced the output: as that of {@link CutBlocks}
+   * @param produced the output, with the columns of {@link CutBlocks}
    */
   public MarkCells(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {

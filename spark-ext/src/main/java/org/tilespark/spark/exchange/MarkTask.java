@@ -89,7 +89,7 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
       return builder.row();
     }
 
-    /** Begins with the cells of an array; false if it has none. */
+    /** Starts with the cells of an array; false if it has none. */
     private boolean start(InternalRow array) {
       double count = 1;
       long[] extent = new long[rank];

@@ -14,25 +14,25 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.layout.Cuts;
 
 /**
- * How rows of several plans that agree in their keys come to one task without an exchange. Keys of
- * a plan are columns in which rows agree that belong together, in the same order in each plan.
+ * A way to bring rows of several plans with equal keys to one task without an exchange. The key
+ * columns correspond by their order in each plan.
  */
 public sealed interface Meeting permits GatheredByTasks, ScansAlike {
-  /** The reason why there need be no exchange, for EXPLAIN. */
+  /** The reason why no exchange is needed, for EXPLAIN. */
   String reason();
 
   /**
-   * The plan that gives the rows of a plan to its tasks: those that belong together are in the
-   * partition of the same number in all plans.
+   * A plan of the rows of plan number {@code plan}: rows with equal keys are in the partition of
+   * the same number in all plans.
    */
   SparkPlan rows(int plan, Function<LogicalPlan, SparkPlan> planned);
 
   /**
-   * How the rows of plans meet; empty if an exchange is the better way, or they are together
-   * already.
+   * A way for the rows of plans to meet; empty if an exchange is better, or if they are in equal
+   * partitions already.
    *
    * @param keys keys of each plan
-   * @param cells how each of the arrays is cut, if each plan gives one array
+   * @param cells tiling of each array, if each plan gives one array
    * @param bytes bytes of all arrays, if each plan gives one and their extents are known
    */
   static Optional<Meeting> of(

@@ -6,19 +6,19 @@ import org.tilespark.layout.Cuts;
 import org.tilespark.layout.PieceCursor;
 
 /**
- * Over how many partitions an exchange spreads the blocks of an array: a pure function of their
- * bytes, of their places and of the cores.
+ * Chooses the number of partitions of an exchange of blocks: a pure function of their bytes, their
+ * places and the cores.
  *
  * <p>Few partitions start few tasks; many keep all cores at work to the end. Spark's hash sends
  * several blocks to one partition and none to another, so for up to {@value #MOST_PLACED} blocks
- * each candidate is scheduled as Spark would schedule it, and the one that ends first is taken.
+ * each candidate count is simulated with Spark's scheduling, and the one that ends first is chosen.
  *
  * @param cores tasks that run at the same time, 1 or more
  */
 record PartitionPlanner(int cores) {
   /**
-   * Seconds for which the driver is busy with one task. 201 tasks that had nothing to do took 0.13
-   * of the 0.20 s of a 64^3 transform on 16 cores (docs/benchmarks/earlier).
+   * Seconds for which the driver is busy with one task. 201 tasks without work took 0.13 of the
+   * 0.20 s of a 64^3 transform on 16 cores (docs/benchmarks/earlier).
    */
   static final double TASK_SECONDS = 0.65e-3;
 
@@ -34,16 +34,16 @@ record PartitionPlanner(int cores) {
   /** Seconds for a block of any size: reading its mark, sorting and making its row. */
   static final double BLOCK_SECONDS = 20e-6;
 
-  /** Bytes that one partition has at most, if its blocks are not larger. */
+  /** Most bytes of a partition, unless a single block is larger. */
   static final long MOST_BYTES = 256L << 20;
 
   /** Blocks that are placed one by one. */
   static final int MOST_PLACED = 1024;
 
-  /** Most partitions of candidates for each block: with more, hardly two share one. */
+  /** Most partitions per block that are tried: with more, two blocks rarely share a partition. */
   private static final int MOST_PER_BLOCK = 4;
 
-  /** Tasks for each core where blocks are too many to be placed. */
+  /** Tasks for each core if there are too many blocks to simulate. */
   private static final int TASKS_PER_CORE = 4;
 
   /** Two candidates differ by one part in this number. */
@@ -77,10 +77,10 @@ record PartitionPlanner(int cores) {
   }
 
   /**
-   * True if the tasks of partitions that no block is hashed to, which adaptive execution saves,
-   * take the driver less time than adaptive execution itself.
+   * True if the tasks of empty partitions, which adaptive execution would save, cost the driver
+   * less time than adaptive execution itself.
    *
-   * @param blocks as above
+   * @param blocks the tiling
    */
   boolean areFilled(int partitions, Cuts blocks) {
     long cells = blocks.cells();
@@ -95,13 +95,13 @@ record PartitionPlanner(int cores) {
     return (partitions - filled) * TASK_SECONDS < ADAPTIVE_SECONDS;
   }
 
-  /** Count of tasks for some seconds of work that can be parted in any way. */
+  /** Count of tasks for some seconds of arbitrarily divisible work. */
   int tasks(double seconds) {
     return spread(seconds, 1);
   }
 
   /**
-   * The count of tasks that makes the driver's time and a task's time equal, if that leaves no core
+   * The count of tasks for which the driver's time equals a task's time, if that leaves no core
    * idle.
    */
   private int spread(double work, long least) {
@@ -128,7 +128,7 @@ record PartitionPlanner(int cores) {
     return best;
   }
 
-  /** The most blocks that one core gets of partitions by hashes. */
+  /** The most blocks that one core gets if blocks are partitioned by their hashes. */
   private long longest(int[] hashes, int count) {
     long[] blocks = new long[count];
     for (int hash : hashes) {

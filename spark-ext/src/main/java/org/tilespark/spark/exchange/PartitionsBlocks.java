@@ -5,6 +5,6 @@ import org.apache.spark.SparkContext;
 
 /** A logical node that decides how its blocks will be partitioned. */
 public interface PartitionsBlocks {
-  /** How its output will be partitioned, in terms of its columns; empty if that is not known. */
+  /** The partitioning of the output, in terms of its columns; empty if unknown. */
   Optional<BlockPartitioning> partitioning(SparkContext context);
 }

@@ -6,7 +6,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The keys of a block's pieces in a shuffle, and their number: they are put before its own columns.
+ * The keys of a block's pieces in a shuffle, and their number: they precede the piece's own
+ * columns.
  *
  * <p>Implementations are values (records): part of a plan, compared by {@code equals}, sent to
  * executors.
@@ -28,19 +29,19 @@ public interface PieceKeys extends Serializable {
   List<Column> columns();
 
   /**
-   * The number of places that a piece goes to.
+   * The number of places to which a piece is sent.
    *
-   * @param part number of its cell along each axis
+   * @param part number of the piece's cell along each axis
    */
   int copies(long[] part);
 
   /**
    * The keys of one copy.
    *
-   * @param copy from 0
+   * @param copy number of the copy, from 0
    * @param part number of the piece's cell along each axis
    * @param low first element of the piece along each axis
-   * @param keys filled, one number per column; those of INT columns must fit
+   * @param keys filled, one number per column; keys of INT columns must fit an INT
    */
   void fill(int copy, long[] part, long[] low, long[] keys);
 }

@@ -10,12 +10,15 @@ import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Images;
 import org.tilespark.spark.block.Bytes;
 
-/** Predicts what cutting one tiling along another gives, without looking at any block. */
+/**
+ * Predicts the number and sizes of pieces when one tiling is cut along another, without reading
+ * blocks.
+ */
 public final class PieceSizes {
-  /** Parts along an axis that are looked at one by one. */
+  /** Most parts along an axis that are examined one by one. */
   private static final long MOST_PARTS = 1 << 20;
 
-  /** Kinds of pieces that are looked at one by one. */
+  /** Most kinds of pieces that are examined one by one. */
   private static final long MOST_KINDS = 1 << 20;
 
   private final Cuts source;
@@ -30,8 +33,8 @@ public final class PieceSizes {
   /**
    * Sizes of pieces of images.
    *
-   * @param images images that make the array of {@code target}; empty if it is that of {@code
-   *     source}
+   * @param images images that map the array of {@code source} to that of {@code target}; empty if
+   *     it is the same array
    */
   public PieceSizes(Cuts source, Cuts target, Optional<Images> images) {
     this.source = source;
@@ -50,8 +53,7 @@ public final class PieceSizes {
   }
 
   /**
-   * A sum over all pieces. Where the pieces have very many different sizes, their mean stands for
-   * them.
+   * A sum over all pieces. If there are very many different sizes, it uses their mean.
    *
    * @param measure measure of a piece, from its count of elements
    */
@@ -103,7 +105,7 @@ public final class PieceSizes {
     return sum;
   }
 
-  /** How many pieces of which length there are along one axis. */
+  /** The number of pieces of each length along one axis. */
   private Map<Long, Long> lengths(int axis) {
     AxisCuts from = source.axis(axis);
     AxisCuts to = target.axis(axis);

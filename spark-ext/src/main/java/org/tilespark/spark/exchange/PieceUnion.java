@@ -10,8 +10,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Pieces, then marks of the blocks that they become, under the columns of the pieces. Spark's own
- * union would copy each row: from 4.3 on it is compiled together with what stands above it.
+ * The union of pieces and of marks of their target blocks, with the columns of the pieces. Spark's
+ * own union would copy each row: from 4.3 on it is compiled together with the operators above it.
  */
 public final class PieceUnion extends LogicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -22,7 +22,7 @@ public final class PieceUnion extends LogicalBlockNode {
   /**
    * The union of two plans.
    *
-   * @param marks with as many columns, of the same types
+   * @param marks plan with the same number and types of columns
    */
   public PieceUnion(LogicalPlan pieces, LogicalPlan marks) {
     this.pieces = pieces;
@@ -44,7 +44,7 @@ public final class PieceUnion extends LogicalBlockNode {
     return output(ScalaInterop.list(pieces.output()), ScalaInterop.list(marks.output()));
   }
 
-  /** The columns of the first, which may be null where those of the second may. */
+  /** The columns of the first plan, nullable if those of the second are. */
   static Seq<Attribute> output(List<Attribute> first, List<Attribute> second) {
     List<Attribute> output = new ArrayList<>();
     for (int i = 0; i < first.size(); i++) {

@@ -10,8 +10,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * The rows of one child, then those of another, as they are: pieces of both operands of a product,
- * or pieces and marks ({@link PieceUnion}).
+ * Passes on the rows of one child, then those of another: pieces of both operands of a product, or
+ * pieces and marks ({@link PieceUnion}).
  */
 public final class PieceUnionExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -22,7 +22,7 @@ public final class PieceUnionExec extends PhysicalBlockNode {
   /**
    * The union of two plans.
    *
-   * @param second with as many columns as the first, of the same types
+   * @param second plan with the same number and types of columns
    */
   public PieceUnionExec(SparkPlan first, SparkPlan second) {
     this.first = first;

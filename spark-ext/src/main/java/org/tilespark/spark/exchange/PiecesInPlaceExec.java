@@ -35,8 +35,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The pieces of cached blocks in the memory of this process, in place of an exchange: each task
- * looks at the places of all blocks, and reads the pieces that an exchange would have sent it where
- * the blocks are. Gives {@link PieceInPlace}s, so only nodes that know those may stand above it.
+ * examines the places of all blocks, and reads in place the pieces that an exchange would have sent
+ * to it. Its rows are {@link PieceInPlace}s, so only nodes that know these may be above it.
  */
 public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements ReadsBlocks {
   private static final long serialVersionUID = 1;
@@ -44,7 +44,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   /** The reason why there is no exchange, for EXPLAIN. */
   public static final String REASON = "cached blocks are read in place";
 
-  /** Looks at pieces that take less time than what an exchange costs, its bytes aside. */
+  /** Number of pieces whose examination takes less time than the fixed cost of an exchange. */
   private static final long FREE_LOOKS = 1 << 18;
 
   /** Bytes that are copied in the time of a look. */
@@ -58,11 +58,11 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    * The pieces of the blocks of {@code child}.
    *
    * @param inputs columns of the child
-   * @param keys columns of the output before those of the pieces
-   * @param produced the columns that {@code inputs} become, after the keys, in their order
+   * @param keys key columns, which come first in the output
+   * @param produced output columns that correspond to {@code inputs}, after the keys
    * @param tasks the tasks that take the pieces
    * @param child plan that gives cached blocks
-   * @param marks plan that gives marks of blocks, with the columns of the output; or none
+   * @param marks plan that gives marks of blocks, with the columns of the output; or empty
    */
   public PiecesInPlaceExec(
       CutSpec spec,
@@ -103,15 +103,15 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    * The tasks that need the pieces.
    *
    * @param by columns of the pieces by which tasks take them
-   * @param partitions parts that they are shared out to
-   * @param reads how often a part is read in all, once or more each
+   * @param partitions number of partitions of the tasks
+   * @param reads how often all partitions are read together
    * @param order the order that a task needs
    */
   public record Readers(List<Attribute> by, int partitions, long reads, Seq<SortOrder> order) {}
 
   /**
-   * The pieces of cached blocks; empty if they are not in place, if an exchange is the better way,
-   * or if Spark's shuffle is asked for.
+   * The pieces of cached blocks; empty if the blocks are not in place, if an exchange is better, or
+   * if Spark's shuffle was requested.
    *
    * @param pieces a cut, perhaps with marks
    */
@@ -152,7 +152,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
             });
   }
 
-  /** True if tasks look at all pieces in less time than an exchange needs to copy them. */
+  /** True if tasks can examine all pieces in less time than an exchange needs to copy them. */
   private static boolean isCheap(CutBlocks cut, InMemoryRelation frame, long reads) {
     if (cut.spec().extents().isEmpty() || frame.stats().rowCount().isEmpty()) {
       return false;
@@ -182,7 +182,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
       from[axis] = AxisCuts.every(shape.isEmpty() ? extent : shape.get().extent(axis), extent);
     }
     long count = new PieceSizes(Cuts.of(from), Cuts.of(to)).count();
-    // A block whose shape nobody knows may be long along any axis.
+    // A block of unknown shape may be long along any axis.
     return shape.isEmpty() ? Bytes.sum(blocks, Bytes.product(1L << rank, count)) : count;
   }
 
@@ -227,7 +227,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
         spec, inputs, keys, produced, tasks, offered.supportsRowBased() ? offered : child, marks);
   }
 
-  /** A partition's rows, before it is known which marks it has. */
+  /** A partition's rows, before its marks are known. */
   private record Opened(int task, scala.collection.Iterator<InternalRow> blocks) {}
 
   @Override

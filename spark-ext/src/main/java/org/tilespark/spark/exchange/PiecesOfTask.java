@@ -24,7 +24,7 @@ import scala.math.Ordering;
 
 /**
  * Finds the pieces that an exchange would send to a task, in all blocks, and gives them in order.
- * No value is copied: blocks stay until the task ends, and pieces say what they are a part of.
+ * No value is copied: blocks stay in memory until the task ends, and a piece refers to its block.
  *
  * @param spec how blocks are cut
  * @param blocks ordinals of the block columns in the rows of blocks
@@ -45,12 +45,12 @@ record PiecesOfTask(
   }
 
   /**
-   * The rows of one task, of which each is valid until the next is asked for.
+   * The rows of one task, each valid until the next is requested.
    *
-   * @param all all blocks; each row may be valid until the next only
+   * @param all all blocks; a row may be valid only until the next
    * @param marks all marks, likewise
-   * @throws IllegalArgumentException that names the block, if one of which the task has a piece is
-   *     bad, or if any block is outside the array
+   * @throws IllegalArgumentException that names the block, if a block of the task is bad, or if any
+   *     block is outside the array
    */
   Iterator<InternalRow> of(int task, Iterator<InternalRow> all, Iterator<InternalRow> marks) {
     return new Search(task).rows(all, marks);
@@ -68,7 +68,7 @@ record PiecesOfTask(
     private final List<PieceKeys.Column> keyColumns = spec.keys().columns();
     private final long[] keys = new long[keyColumns.size()];
     private final int fields = keys.length + read.size();
-    // The columns by which rows are shared out, of the piece that is looked at.
+    // The columns by which tasks take rows, for the current piece.
     private final GenericInternalRow looked = new GenericInternalRow(fields);
     private final List<Integer> places = read.stream().map(blocks.offsets()::indexOf).toList();
     private final List<Integer> sizes = read.stream().map(blocks.sizes()::indexOf).toList();

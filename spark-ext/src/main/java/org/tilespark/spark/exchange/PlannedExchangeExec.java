@@ -15,12 +15,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * The place of a shuffle whose partitions are planned, until {@link PlannedExchanges} puts Spark's
- * shuffle there, or nothing if rows with equal keys are together and that is enough.
+ * The placeholder of a shuffle with a planned count of partitions. {@link PlannedExchanges} later
+ * replaces it by Spark's shuffle, or removes it if rows with equal keys are together already and
+ * that suffices.
  *
  * <p>Spark makes a plan adaptive if it finds one of its own exchanges in it: then each shuffle is a
- * job, and the rest of the plan is optimized, planned and described anew after it. Of a shuffle
- * with a fixed count of partitions adaptive execution changes nothing.
+ * job, and the rest of the plan is optimized and planned again after it. Adaptive execution would
+ * not change a shuffle with a fixed count of partitions.
  */
 public final class PlannedExchangeExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -30,10 +31,10 @@ public final class PlannedExchangeExec extends PhysicalBlockNode {
   private final SparkPlan child;
 
   /**
-   * The place of a shuffle of {@code child}.
+   * The placeholder of a shuffle of {@code child}.
    *
-   * @param staysTogether true if rows stay where they are if those with equal keys are together, in
-   *     however many partitions
+   * @param staysTogether true if no shuffle is needed when rows with equal keys are together, in
+   *     any number of partitions
    */
   public PlannedExchangeExec(
       HashPartitioning partitioning, boolean staysTogether, SparkPlan child) {

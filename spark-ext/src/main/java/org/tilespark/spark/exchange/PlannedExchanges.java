@@ -11,13 +11,13 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Puts Spark's shuffles in the places of {@link PlannedExchangeExec}: when Spark has decided
- * whether a plan is adaptive, and before it looks for shuffles that are used twice.
+ * Replaces {@link PlannedExchangeExec} by Spark's shuffles: after Spark has decided whether a plan
+ * is adaptive, and before it looks for shuffles that are used twice.
  */
 public final class PlannedExchanges extends ColumnarRule {
   /**
-   * A rule for adaptive plans, before they are cut into stages: puts Spark's shuffles in the places
-   * that are equal, so that Spark runs one of them for all.
+   * A rule for adaptive plans, before they are cut into stages: replaces equal placeholders by
+   * Spark's shuffles, so that Spark runs one of them for all.
    */
   public static Rule<SparkPlan> ofEqualPlaces() {
     return new ReplaceEqual();

@@ -15,7 +15,7 @@ import org.tilespark.spark.catalyst.RowProjections;
 import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
-/** The columns of rows by which they belong together. Used by one thread. */
+/** The key columns of rows. Used by one thread. */
 public final class RowKeys {
   private final UnsafeProjection keyOf;
   private final Ordering<InternalRow> order;
@@ -36,14 +36,14 @@ public final class RowKeys {
     this.order = RowOrder.of(ascending, () -> new InterpretedOrdering(ascending));
   }
 
-  /** The key of a row; valid until the next is asked for. */
+  /** The key of a row; valid until the next is requested. */
   public UnsafeRow of(InternalRow row) {
     return keyOf.apply(row);
   }
 
   /**
-   * Compares by each column in turn. Equal values may differ in their bytes: 0.0 and -0.0 are the
-   * same, as for GROUP BY.
+   * Compares by each column in turn. Values with different bytes may be equal: 0.0 equals -0.0, as
+   * in GROUP BY.
    */
   public int compare(UnsafeRow one, UnsafeRow other) {
     return order.compare(one, other);

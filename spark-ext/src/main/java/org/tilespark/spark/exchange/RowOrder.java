@@ -18,8 +18,8 @@ import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
 /**
- * The order of pieces by places and marks, ascending, as Spark's: nulls first, false before true.
- * Spark generates code for an order, which takes each task longer than to sort some pieces.
+ * The order of pieces by places and marks, ascending as in Spark: nulls first, false before true.
+ * Spark would generate code for an order, which takes longer than sorting a task's pieces.
  */
 final class RowOrder extends BaseOrdering {
   private enum Kind {
@@ -64,7 +64,7 @@ final class RowOrder extends BaseOrdering {
   }
 
   /**
-   * An order of rows; Spark's own where grouping columns of other types are in it.
+   * An order of rows; Spark's own if it has grouping columns of other types.
    *
    * @param order ascending, over bound columns
    */
@@ -75,7 +75,7 @@ final class RowOrder extends BaseOrdering {
   /**
    * As {@link #of(Seq)}.
    *
-   * @param ofOthers the order where columns of other types are in it
+   * @param ofOthers supplies the order if it has columns of other types
    */
   static Ordering<InternalRow> of(
       Seq<SortOrder> order, Supplier<? extends Ordering<InternalRow>> ofOthers) {
@@ -87,7 +87,7 @@ final class RowOrder extends BaseOrdering {
     return columns.size() == all.size() ? new RowOrder(columns) : ofOthers.get();
   }
 
-  /** True of ascending with nulls first, which is what {@link Attributes#ascending} makes. */
+  /** True for an ascending order with nulls first, as {@link Attributes#ascending} makes it. */
   private static boolean isPlain(SortOrder order) {
     return Attributes.ascending(List.of(order.child())).head().semanticEquals(order);
   }

@@ -11,9 +11,9 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.CarriesColumns;
 
 /**
- * The leaf of a plan that makes at most one row of each row of the leaf.
+ * The leaf of a plan that gives at most one row for each row of the leaf.
  *
- * @param columns columns of the leaf, for columns of the plan
+ * @param columns columns of the leaf that correspond to columns of the plan
  * @param isWhole true if the plan filters no rows
  */
 public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWhole) {

@@ -17,9 +17,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.rows.BlockScan;
 
 /**
- * Stored arrays of one tiling are read by tasks of which each reads the same places of all.
+ * A meeting of stored arrays with the same tiling: each task reads the same places of all arrays.
  *
- * @param plans over scans that share out their blocks alike
+ * @param plans plans over scans that distribute their blocks in the same way
  */
 record ScansAlike(List<LogicalPlan> plans) implements Meeting {
   /** Copies the list. */
@@ -28,7 +28,8 @@ record ScansAlike(List<LogicalPlan> plans) implements Meeting {
   }
 
   /**
-   * Empty if a plan makes rows of anything but a scan, or blocks meet that are in other partitions.
+   * The meeting; empty if a plan reads anything but a scan, or if blocks with equal keys are in
+   * different partitions.
    */
   static Optional<Meeting> of(List<LogicalPlan> plans, List<List<Attribute>> keys) {
     List<List<String>> places = new ArrayList<>();
@@ -64,7 +65,7 @@ record ScansAlike(List<LogicalPlan> plans) implements Meeting {
         .anyMatch(each -> each.size() == columns.size() && Set.copyOf(each).containsAll(columns));
   }
 
-  /** A plan with another scan of the same rows in place of the one that it reads. */
+  /** A plan with its scan replaced by another scan of the same rows. */
   private static LogicalPlan over(
       LogicalPlan plan, DataSourceV2ScanRelation relation, BlockScan scan) {
     LogicalPlan instead = NodeFields.with(relation, relation.scan(), scan);

@@ -13,7 +13,10 @@ import org.tilespark.spark.cache.CachedFrames;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 
-/** Gives each task partitions of a shuffle or of a cached frame, which other tasks may read too. */
+/**
+ * Assigns to each task partitions of a shuffle or of a cached frame; several tasks may read the
+ * same partition.
+ */
 public record SharedPartitions(int expected, List<List<Integer>> partitions)
     implements PartitionCoalescer, Serializable {
 
@@ -21,16 +24,16 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
   private static final double BYTES_MOVED_PER_SECOND = PartitionPlanner.BYTES_PER_SECOND;
 
   /**
-   * Bytes that a task works on in a second where nobody knows what it computes: few, so that
-   * partitions are joined only where the driver would need longer to start their tasks.
+   * Bytes per second of a task with unknown computation: a low value, so that partitions are joined
+   * only if starting separate tasks would take the driver longer.
    */
   private static final double BYTES_COMPUTED_PER_SECOND = BYTES_MOVED_PER_SECOND / 10;
 
   /**
-   * Rows from which pieces for an exchange are cut, in as many partitions as there is work for, if
-   * they are made partition by partition of a cached frame in the memory of this process. Spark has
-   * a task for each of its partitions: also for one without rows, which hashing leaves where blocks
-   * are few, and for one of few bytes. Other rows stay as they are.
+   * Rows from which pieces for an exchange are cut, with small partitions joined to fit the work,
+   * if they are computed partition by partition from a cached frame in the memory of this process.
+   * Spark runs a task for each partition, even an empty one, as hashing few blocks leaves, or one
+   * of few bytes. Other rows are returned unchanged.
    *
    * @param onlyMoves true if tasks cut and copy blocks, and compute nothing
    */
@@ -47,12 +50,12 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
   }
 
   /**
-   * Neighbouring partitions for each task, about as many bytes for one as for another; no partition
-   * is parted. Where fewer tasks end as soon, they are fewer: in place of 48 tasks for 64 equal
-   * partitions, 32 of two each on 16 cores.
+   * Assigns neighbouring partitions to tasks, with about equal bytes for each task; no partition is
+   * divided. It uses fewer tasks if they end as soon: for 64 equal partitions on 16 cores, 32 tasks
+   * of two each instead of 48.
    *
    * @param bytes bytes of each partition, more than 0
-   * @param tasks how many there are at most
+   * @param tasks most tasks
    */
   static List<List<Integer>> shares(long[] bytes, int tasks, PartitionPlanner planner) {
     List<List<Integer>> even = evenShares(bytes, tasks);
@@ -70,7 +73,7 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
         .toArray();
   }
 
-  /** As few shares as there can be with {@code most} bytes each. */
+  /** The fewest shares of at most {@code most} bytes each. */
   private static List<List<Integer>> fullShares(long[] bytes, long most) {
     List<List<Integer>> shares = new ArrayList<>();
     long ofLast = 0;

@@ -19,11 +19,11 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** Chooses the arrays that one task assembles sooner than an exchange begins. */
+/** Decides which arrays are so small that one task assembles them faster than an exchange. */
 final class SmallArrays {
   /**
-   * Bytes of pieces that one task takes (docs/decisions/partitions-follow-the-work.md). An exchange
-   * costs a stage more; what is computed above and below is in the same task then.
+   * Most bytes of pieces for one task (docs/decisions/partitions-follow-the-work.md). An exchange
+   * costs one more stage; without it, the operators above and below run in the same task.
    */
   static final long MOST_BYTES = 4L << 20;
 
@@ -33,15 +33,16 @@ final class SmallArrays {
   private SmallArrays() {}
 
   /**
-   * True of few bytes that are read from something small. Where anything else than block operators
-   * makes the blocks, nobody knows what they cost, and many tasks make them sooner.
+   * True for few bytes that are read from a small source. If other operators than ours compute the
+   * blocks, their cost is unknown, and many tasks may be faster.
    */
   static boolean isSmall(long bytes, LogicalPlan pieces) {
     return bytes <= MOST_BYTES && isReadAtOnce(pieces);
   }
 
   /**
-   * True of pieces of an array of few bytes, all of them in caches; its extents need not be known.
+   * True for pieces of an array of few bytes that is completely cached; its extents need not be
+   * known.
    */
   static boolean areFewCached(LogicalPlan pieces) {
     LogicalPlan blocks =

@@ -25,15 +25,15 @@ import scala.math.Ordering;
 
 /**
  * Sorts the rows of a partition inside the task that needs them sorted. Rows that can be retained
- * are ordered by pointers, without a copy; others by Spark's external sorter, which spills and
- * never holds a partition on the heap. A partition may have both.
+ * are ordered by pointers, without a copy; others by Spark's external sorter, which spills instead
+ * of holding a partition on the heap. A partition may have both kinds of rows.
  *
  * @param schema schema of the rows
  * @param order over {@link org.apache.spark.sql.catalyst.expressions.BoundReference}s
  */
 record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializable {
 
-  /** The rows in order. Each is valid until the next is asked for. */
+  /** The rows in order. Each is valid until the next is requested. */
   Iterator<InternalRow> of(Iterator<InternalRow> rows) {
     if (!rows.hasNext()) {
       return rows;
@@ -73,7 +73,7 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     return view;
   }
 
-  /** Retained rows, by one row object, whose owner can retain them again. */
+  /** Iterates over retained rows with one reused row object; its owner can retain them again. */
   private static final class Views implements Iterator<InternalRow> {
     private final Iterator<UnsafeRow> views;
     private final SharedUse memory;
@@ -113,7 +113,9 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
         false);
   }
 
-  /** Rows are few and large: comparing them costs nothing compared with moving them. */
+  /**
+   * A constant prefix: rows are few and large, so comparing them is cheap relative to moving them.
+   */
   private static final class NoPrefix extends UnsafeExternalRowSorter.PrefixComputer {
     private final Prefix prefix = new Prefix();
 

@@ -13,7 +13,7 @@ import java.io.Serializable;
  */
 public record AxisFrequencies(long extent, double spacing, boolean isHalf, boolean isShifted)
     implements Serializable {
-  /** Checks that there is an extent, and a spacing that is a number other than 0. */
+  /** Checks that there is an extent, and a finite spacing other than 0. */
   public AxisFrequencies {
     if (extent < 1 || !Double.isFinite(spacing) || spacing == 0) {
       throw new IllegalArgumentException(
@@ -52,8 +52,8 @@ public record AxisFrequencies(long extent, double spacing, boolean isHalf, boole
   }
 
   /**
-   * How often the full spectrum holds what a half one holds once at an index: 2 where the mirrored
-   * frequency was left out, else 1.
+   * The number of elements of the full spectrum that an element of half a spectrum represents: 2 if
+   * the mirrored frequency was left out, otherwise 1.
    */
   public int weight(long index) {
     return isHalf && index > 0 && 2 * index < extent ? 2 : 1;

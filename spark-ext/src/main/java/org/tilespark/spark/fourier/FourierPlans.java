@@ -42,7 +42,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  *   task      the whole volume, over x, y and z
  * </pre>
  *
- * <p>Other inputs need one exchange more, first.
+ * <p>Other inputs need one further exchange at the beginning.
  */
 public final class FourierPlans {
   private static final int RANK = 3;
@@ -53,7 +53,7 @@ public final class FourierPlans {
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param tasks tasks that can run at once
-   * @param taskBytes bytes of a volume that one task may transform alone
+   * @param taskBytes most bytes of a volume that a single task may transform
    * @param operator operator's name, for messages
    */
   public record Context(
@@ -98,7 +98,7 @@ public final class FourierPlans {
    * A volume's spectrum.
    *
    * @throws IllegalArgumentException if {@code input} has no volume blocks of FLOAT or DOUBLE, or
-   *     the options do not fit them; says what was found
+   *     the options do not fit them; the message says what was found
    */
   public static LogicalPlan fft(LogicalPlan input, FftOptions options, Context context) {
     Streaming.refuse(context.operator(), input);
@@ -139,7 +139,7 @@ public final class FourierPlans {
    *
    * @param low the least absolute value of a frequency that is kept, in cycles per unit of the
    *     spacing
-   * @param high the greatest
+   * @param high the greatest absolute value of a frequency that is kept
    * @throws IllegalArgumentException if not 0 &lt;= low &lt;= high, or the metadata does not say
    *     that this is a spectrum
    */
@@ -182,7 +182,7 @@ public final class FourierPlans {
     return new FourierPlans(input, Missing.ERROR, context).volume.frequencies();
   }
 
-  /** One step for each element, of blocks of any shape. */
+  /** The plan of an elementwise step, for blocks of any shape. */
   private LogicalPlan pointwise(ArrayStep step) {
     ArrayProgram program =
         new ArrayProgram(known.extents(), blocks.elementType(), blocks.isComplex(), List.of(step));
@@ -253,9 +253,7 @@ public final class FourierPlans {
     return comesBack ? inSlabsOfInput(at, extents, planner) : at;
   }
 
-  /**
-   * The volume in x-slabs again, as thick as the input's, as far as blocks do not become too large.
-   */
+  /** The volume in x-slabs again, as thick as the input's unless blocks would become too large. */
   private LogicalPlan inSlabsOfInput(LogicalPlan plan, Shape extents, FourierStages planner) {
     long[] shape = planner.shape(List.of(0), extents);
     if (known.isSlabs(0)) {

@@ -17,24 +17,25 @@ import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.options.FftOptions.Decomposition;
 
 /**
- * Plans the order in which axes of a volume are transformed, and its cuts for that: a pure function
- * of the known facts of the volume and of the number of tasks.
+ * Plans the order in which axes of a volume are transformed, and the cuts of the volume for each
+ * stage: a pure function of the known facts of the volume and of the number of tasks.
  *
  * @param known the volume
  * @param complexBytes bytes of a complex number
  * @param tasks tasks that can run at once
- * @param taskBytes bytes of a volume's complex numbers, up to which one task transforms all of it
+ * @param taskBytes most bytes of a volume's complex numbers for which one task transforms the whole
+ *     volume
  */
 record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
   private static final int RANK = 3;
 
-  /** Blocks are not made smaller than this for the sake of even work. */
+  /** Least bytes of blocks that are made smaller to balance work. */
   private static final long LEAST_EVEN_BYTES = 64L << 20;
 
   /** Blocks for each task at a time: with two, the last ones leave most tasks idle. */
   private static final int BLOCKS_PER_TASK = 4;
 
-  /** Slabs of a plane with more than this are cut further. */
+  /** Most bytes of a plane of a slab; larger ones are cut further. */
   private static final long MOST_PLANE_BYTES = 1L << 30;
 
   /** Pencils are not worth a second exchange for tasks with less than this. */
@@ -44,9 +45,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
    * A transform to be planned.
    *
    * @param axes axes in their order, the halved one last
-   * @param halved number of that axis, or -1
-   * @param permutation order of the axes in the end
-   * @param padTo extents to which zeros are added before an axis is transformed, by axis
+   * @param halved number of the halved axis, or -1
+   * @param permutation order of the axes in the result
+   * @param padTo extents, by axis, to which zeros are added before the axis is transformed
    */
   record Transform(
       List<Integer> axes,
@@ -54,7 +55,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
       boolean inverse,
       Permutation permutation,
       Map<Integer, Long> padTo) {
-    /** {@code extents} with the zeros that are added where some axes are transformed. */
+    /** {@code extents} with the zeros that are added before some axes are transformed. */
     Shape padded(Shape extents, List<Integer> transformed) {
       long[] padded = extents.toArray();
       transformed.forEach(axis -> padded[axis] = padTo.getOrDefault(axis, padded[axis]));
@@ -68,9 +69,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   }
 
   /**
-   * A stage: which axes are transformed, and along which others the blocks are cut.
+   * A stage: the axes that it transforms, and the axes along which its blocks are cut.
    *
-   * @param cut one or two axes; empty for the blocks as they are
+   * @param cut one or two axes; empty to keep the blocks of the input
    * @param isGathered true if one task takes all blocks of a volume
    */
   record Stage(List<Integer> axes, List<Integer> cut, boolean isGathered) {
@@ -99,7 +100,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
         : slabs;
   }
 
-  /** True if a plane of some stage is too much for one task, or tasks would have nothing to do. */
+  /** True if a plane of some stage is too large for one task, or tasks would be idle. */
   private boolean slabsAreTooFew(Transform transform, List<Stage> stages) {
     Shape extents = known.extents();
     for (Stage stage : stages) {
@@ -120,7 +121,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return Math.multiplyExact(complexBytes, extents.elements());
   }
 
-  /** True if no zeros are added to blocks as they are, or few enough that no block is too large. */
+  /**
+   * True if no zeros are added to the input's blocks, or so few that no block becomes too large.
+   */
   private boolean staysSmall(Transform transform, List<Integer> transformed) {
     Shape padded = transform.padded(known.largest(), transformed);
     return padded.equals(known.largest()) || bytes(padded) <= LARGE_BYTES;
@@ -141,7 +144,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return List.of(new Stage(transform.axes(), List.of(cut)));
   }
 
-  /** A stage for each axis; between two of them the third one stays cut as it is. */
+  /** A stage for each axis; between two stages, the cut along the third axis stays. */
   private List<Stage> byPencils(Transform transform) {
     List<Integer> order = new ArrayList<>(transform.axes());
     order.sort(
@@ -173,7 +176,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   }
 
   private List<Stage> bySlabs(Transform transform) {
-    // The input's slabs, if what must come first can be transformed in them.
+    // Keep the input's slabs if the first axes can be transformed in them.
     int cut = -1;
     for (int axis = 0; axis < RANK; axis++) {
       if (cut < 0
@@ -213,16 +216,16 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
 
   /**
    * The shape of blocks of a complex volume that are cut along some axes: enough blocks for all
-   * tasks, several for each where they are large, and none too large.
+   * tasks, several per task if they are large, and none too large.
    */
   long[] shape(List<Integer> cut, Shape extents) {
     return shape(cut, extents, extents);
   }
 
   /**
-   * As {@link #shape(List, Shape)}, where zeros are added to the blocks.
+   * As {@link #shape(List, Shape)}, if zeros are added to the blocks.
    *
-   * @param padded extents with these zeros; the same along the axes that are cut
+   * @param padded extents with these zeros; unchanged along the cut axes
    */
   long[] shape(List<Integer> cut, Shape extents, Shape padded) {
     long[] shape = extents.toArray();
@@ -240,7 +243,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return shape;
   }
 
-  /** The shape of the blocks of a program's result that come out of one task: slabs of axis 0. */
+  /**
+   * The shape of the result's blocks if one task transforms the whole volume: slabs along axis 0.
+   */
   Shape gatheredShape(ArrayProgram program) {
     int cut = program.permutation().axis(0);
     long[] before = program.permutation().apply(program.extents().require()).toArray();

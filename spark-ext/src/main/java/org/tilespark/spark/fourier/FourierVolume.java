@@ -29,13 +29,13 @@ import org.tilespark.spark.options.Shift;
 import org.tilespark.spark.options.Window;
 
 /**
- * The volume that is to be transformed, as far as it is known before anything runs. Says which
- * steps a transform of it takes, and what its result is.
+ * The volume to be transformed, as known during planning. It determines the steps of a transform
+ * and the metadata of its result.
  *
  * @param extents extents of the volume; none is 0
  * @param metadata metadata of its values
  * @param isComplex true if its blocks are complex
- * @param letters letters of its axes, in the first volume
+ * @param letters letters of its axes in the original volume
  * @param operator operator's name, for messages
  */
 record FourierVolume(
@@ -44,19 +44,20 @@ record FourierVolume(
   private static final int RANK = 3;
 
   /**
-   * The steps of a stage that transforms {@code axes} of volumes with the extents {@code before}.
+   * Gives the steps of a stage that transforms {@code axes} of volumes with the extents {@code
+   * before}.
    */
   interface Later {
     List<ArrayStep> over(List<Integer> axes, Shape before);
   }
 
   /**
-   * A transform.
+   * The steps of a transform.
    *
    * @param asComplex true if the first stage takes complex numbers
    * @param first steps before all others
    * @param later steps of each later stage
-   * @param result metadata of the result, but for its extents, blocks and axes
+   * @param result metadata of the result without its extents, blocks and axes
    */
   record Steps(
       Transform transform,
@@ -228,13 +229,13 @@ record FourierVolume(
         metadata.withAxes(current).withSpectrum(metadata.spectrum().flatMap(Spectrum::beforeLast)));
   }
 
-  /** True unless options alone say what is to be undone. */
+  /** True if metadata states the transform to be inverted, false if only options do. */
   private boolean isTold(FftOptions options) {
     Optional<String> told = metadata.spectrum();
     return told.isPresent() && !(Spectrum.isMixed(told.get()) && options.axes().isPresent());
   }
 
-  /** The transform to be undone: as the metadata tells it, changed as the options say. */
+  /** The transform to be inverted: from the metadata, with changes by the options. */
   private Spectrum spectrum(FftOptions options) {
     if (!isTold(options)) {
       return spectrumOfOptions(options);
@@ -303,7 +304,7 @@ record FourierVolume(
         layout(options));
   }
 
-  /** The order of the axes, where only options tell it. */
+  /** The order of the axes if only options state it. */
   private static String layout(FftOptions options) {
     return options.axes().filter(stated -> stated.length() == RANK).orElse(LETTERS);
   }
@@ -358,7 +359,7 @@ record FourierVolume(
     }
   }
 
-  /** Runs it, and puts the operator before what it complains of. */
+  /** Runs {@code read}, and puts the operator's name before its error message. */
   private <T> T described(Supplier<T> read) {
     try {
       return read.get();

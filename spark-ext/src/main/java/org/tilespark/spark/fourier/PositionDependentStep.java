@@ -39,9 +39,9 @@ sealed interface PositionDependentStep extends ArrayStep {
   }
 
   /**
-   * Takes a mean or a linear trend off every element: {@code a + b i + c j + d k} at the element
-   * (i, j, k) of the whole array. The numbers a, b, c, d of the real parts, then those of the
-   * imaginary parts, come with the blocks.
+   * Subtracts a mean or a linear trend from every element: {@code a + b i + c j + d k} at the
+   * element (i, j, k) of the whole array. The numbers a, b, c, d of the real parts, then those of
+   * the imaginary parts, come with the blocks.
    */
   record Detrend() implements PositionDependentStep {
     @Override
@@ -104,10 +104,10 @@ sealed interface PositionDependentStep extends ArrayStep {
   }
 
   /**
-   * Sets to zero what has a frequency outside a band.
+   * Sets elements to zero whose frequency is outside a band.
    *
    * @param low least absolute value of a frequency that is kept
-   * @param high the greatest
+   * @param high greatest absolute value of a frequency that is kept
    * @param axes frequencies along each axis that was transformed
    */
   record BandPass(double low, double high, Map<Integer, AxisFrequencies> axes)

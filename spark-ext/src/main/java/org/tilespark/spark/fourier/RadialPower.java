@@ -16,8 +16,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The mean power of a spectrum at each absolute value of the frequency: an array of structs, one
- * for each ring that holds something. Of complex blocks the squares of the absolute values are
- * summed, of real ones, which are powers already, the values.
+ * for each ring that is not empty. For complex blocks it sums the squares of absolute values; for
+ * real blocks, which are powers already, it sums the values.
  */
 public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
   /**
@@ -43,7 +43,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     }
   }
 
-  /** The common part of the places of a line along z and those of the next. */
+  /** Frequencies that are common to the elements of a line along z. */
   private static final class Line {
     private final long start;
     private final double[] squares; // of frequencies along z
@@ -133,7 +133,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     addPowers(rings, squares, weight, re, count);
   }
 
-  /** Adds a line. Roots have a loop of their own, which HotSpot turns into vector instructions. */
+  /** Adds a line. Square roots are computed in a separate loop, which HotSpot vectorises. */
   private void addPowers(Rings rings, double squares, long weight, double[] powers, int count) {
     double width = spec.width();
     Line line = rings.line;

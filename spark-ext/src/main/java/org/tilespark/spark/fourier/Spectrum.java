@@ -29,8 +29,8 @@ import org.tilespark.spark.options.Shift;
  * @param shift axes that were shifted
  * @param spacing between samples, one number per letter of {@code axes}
  * @param order the order of all axes before the transform
- * @param left the order in which the transform itself left them; an inverse that finds them so
- *     brings them back to {@code order}, and keeps any other order, which a user has chosen
+ * @param left the order in which the transform itself left them; an inverse restores {@code order}
+ *     if it finds the axes in this order, and keeps any other order, since a user has chosen it
  */
 public record Spectrum(
     String axes,
@@ -62,7 +62,10 @@ public record Spectrum(
     return current.equals(left) ? order : current;
   }
 
-  /** The frequencies along the axis of a letter, of {@code extent}; empty if not transformed. */
+  /**
+   * The frequencies along the axis of a letter, of {@code extent}; empty if the axis was not
+   * transformed.
+   */
   public Optional<AxisFrequencies> frequencies(char letter, long extent) {
     int at = axes.indexOf(letter);
     if (at < 0) {
@@ -77,7 +80,9 @@ public record Spectrum(
             shift.ofSpectrum() && !isHalved));
   }
 
-  /** The text that {@link #all} and {@link #beforeLast} read, with this transform the last. */
+  /**
+   * The text that {@link #all} and {@link #beforeLast} read, with this transform as the last one.
+   */
   public String after(Optional<String> earlier) {
     String text =
         "axes=%s;kind=%s;lastExtent=%s;norm=%s;shift=%s;spacing=%s;order=%s;left=%s"
@@ -94,10 +99,10 @@ public record Spectrum(
   }
 
   /**
-   * The transforms that a text tells of, the last one last.
+   * The transforms that a text states, in order.
    *
-   * @throws IllegalArgumentException if the text is not valid, or tells of rows of several
-   *     transforms
+   * @throws IllegalArgumentException if the text is not valid, or states that rows come from
+   *     different transforms
    */
   public static List<Spectrum> all(String text) {
     return Arrays.stream(text.split(Pattern.quote(BETWEEN), -1))
@@ -105,12 +110,12 @@ public record Spectrum(
         .toList();
   }
 
-  /** The last of the transforms that a text tells of; errors as {@link #all}. */
+  /** The last of the transforms that a text states; errors as {@link #all}. */
   public static Spectrum last(String text) {
     return parse(lastPart(text), text);
   }
 
-  /** True if the rows were not all made by the same last transform, so that nothing undoes it. */
+  /** True if the rows come from different last transforms, so that no inverse exists. */
   public static boolean isMixed(String text) {
     return lastPart(text).equals(ArrayMetadata.MIXED);
   }
@@ -151,9 +156,9 @@ public record Spectrum(
 
   /**
    * The reason why two spectra must not be combined at equal places: their elements there belong to
-   * different frequencies, or no single inverse undoes both. Empty if they may be. One transform
-   * over several axes equals several transforms over one axis each. Axes are compared by their
-   * current places, and named by the letters of these.
+   * different frequencies, or no single inverse serves both. Empty if they may be combined. One
+   * transform over several axes equals several transforms over one axis each. Axes are compared by
+   * their current places, and named by the letters of these.
    *
    * @return the first difference: {@code "norm: 'backward' of the first, 'ortho' of the second"}
    */
@@ -173,7 +178,7 @@ public record Spectrum(
   /**
    * The transforms of an array.
    *
-   * @param transforms the last one last
+   * @param transforms the transforms, in order
    * @param letters letters of the current axes
    */
   public record OfArray(List<Spectrum> transforms, String letters) {
@@ -229,7 +234,7 @@ public record Spectrum(
         : Optional.of(what + ": '" + a + "' of the first, '" + b + "' of the second");
   }
 
-  /** All letters, in order; one that was transformed twice stands twice. */
+  /** All letters, in order; the letter of an axis that was transformed twice occurs twice. */
   private static String axesOf(List<Spectrum> transforms) {
     return transforms.stream()
         .flatMap(transform -> Arrays.stream(transform.axes().split("")))

@@ -21,17 +21,19 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
 
-/** The logical plans of what is read off a spectrum. They consist of Spark's own nodes. */
+/**
+ * Logical plans of results that are computed from a spectrum. They consist of Spark's own nodes.
+ */
 public final class SpectrumPlans {
-  /** Rings of a radial average: each task holds 16 bytes for each. */
+  /** Most rings of a radial average: each task holds 16 bytes per ring. */
   private static final int MOST_RINGS = 1 << 24;
 
   private SpectrumPlans() {}
 
   /**
    * The frequencies along the transformed axes of a spectrum: {@code axis STRING}, {@code index
-   * BIGINT}, {@code frequency DOUBLE}. Reads the column metadata alone; where it states no extents,
-   * a small aggregate over the coordinates runs now.
+   * BIGINT}, {@code frequency DOUBLE}. Reads only the column metadata; if that states no extents, a
+   * small aggregate over the coordinates runs now.
    *
    * @throws IllegalArgumentException if the metadata does not say that this is a spectrum, or says
    *     that an axis was transformed twice
@@ -67,7 +69,7 @@ public final class SpectrumPlans {
    * The mean power at each absolute value of the frequency: one aggregate over the blocks.
    *
    * @param width width of a ring in units of frequency; by default the finest step of any axis
-   * @throws IllegalArgumentException if the width is not above 0, or makes too many rings, or the
+   * @throws IllegalArgumentException if the width is not above 0, or gives too many rings, or the
    *     metadata does not say that this is a spectrum
    */
   public static LogicalPlan radialAverage(

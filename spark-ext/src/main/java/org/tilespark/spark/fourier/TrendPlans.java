@@ -20,7 +20,10 @@ import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.stage.ProgramBlocks;
 
-/** Joins the trend of each volume to its blocks: an aggregate over its values, broadcast. */
+/**
+ * Joins to the blocks of each volume its trend, which is a broadcast aggregate over the volume's
+ * values.
+ */
 final class TrendPlans {
   private TrendPlans() {}
 
@@ -28,7 +31,7 @@ final class TrendPlans {
    * {@code plan} with a further column {@link ProgramBlocks#TREND}.
    *
    * @param plan blocks, with further columns of the same names as those of {@code input}
-   * @param input the blocks whose values are looked at; they may be those of {@code plan}
+   * @param input the blocks whose trend is computed; they may be those of {@code plan}
    */
   static LogicalPlan joined(
       LogicalPlan plan, LogicalPlan input, Shape extents, FftOptions options, String operator) {

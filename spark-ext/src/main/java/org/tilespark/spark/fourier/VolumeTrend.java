@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * task sends 128 bytes, and 48 for each block.
  *
  * <p>On a full grid the coordinates, counted from their middle, are orthogonal, so each slope is a
- * sum of its own. Sums are made in double with what rounding takes from them kept aside.
+ * separate sum. Sums are computed in double with their rounding errors summed separately.
  */
 public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
   private static final int RANK = 3;
@@ -41,7 +41,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
     this.isLinear = isLinear;
   }
 
-  /** Sums of real parts, then of imaginary ones, and what rounding took from each. */
+  /** Sums of real parts, then of imaginary parts, and the rounding error of each. */
   public static final class Sums extends VolumeAggregate.Kept {
     private final double[] sum = new double[2 * SUMS];
     private final double[] error = new double[2 * SUMS];

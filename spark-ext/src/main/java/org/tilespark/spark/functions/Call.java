@@ -17,7 +17,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.Parameter;
 
 /**
- * A call of an operator: what its plan is made of.
+ * A call of an operator, from which its plan is made.
  *
  * @param operator operator's name, for messages
  * @param values values by parameter, each of its parameter's type
@@ -28,13 +28,13 @@ record Call(
     String operator,
     Map<String, Object> values,
     Optional<SparkSession> given) {
-  /** The name under which options come from Java, in one value. */
+  /** The name of the single value in which Java passes options. */
   static final String OPTIONS = "options";
 
   /**
-   * An argument, or what holds without it.
+   * An argument, or its default.
    *
-   * @throws IllegalArgumentException if it is missing
+   * @throws IllegalArgumentException if it is missing and has no default
    */
   <T> T get(Parameter<T> parameter) {
     return find(parameter).or(parameter::fallback).orElseThrow(() -> missing(parameter.name()));
@@ -58,7 +58,7 @@ record Call(
   }
 
   /**
-   * The plan of a table argument, without a column of ids: these do not distinguish arrays.
+   * The plan of a table argument, without a column of ids, since ids do not distinguish arrays.
    *
    * @throws IllegalArgumentException if the argument is missing
    */
@@ -84,7 +84,7 @@ record Call(
   /**
    * A table, with the extents that the call states.
    *
-   * @param which name of this one of several tables, for messages
+   * @param which name of the table among several, for messages
    */
   LogicalPlan blocks(BlockKind kind, String table, String extents, String which) {
     Optional<StatedExtents> stated = find(extents);
@@ -98,7 +98,7 @@ record Call(
     return BlockFrame.withExtents(given, kind, stated, operator);
   }
 
-  /** The options: the object that Java gave, or one of what SQL gave. */
+  /** The options: the object from Java, or one made from SQL's arguments. */
   <O> O options(Function<Map<String, String>, O> of) {
     Optional<O> given = find(OPTIONS);
     return given.orElseGet(
@@ -117,12 +117,12 @@ record Call(
         session(), CommonTables.inPlace(plan));
   }
 
-  /** Tasks that can run at once, as Spark tells it. */
+  /** The number of tasks that can run at once, by Spark's default parallelism. */
   int tasks() {
     return session().sparkContext().defaultParallelism();
   }
 
-  /** Looks keys up in the configuration that the plan is made under. */
+  /** Looks up keys in the configuration of the session that plans the call. */
   UnaryOperator<String> conf() {
     return given
         .<UnaryOperator<String>>map(

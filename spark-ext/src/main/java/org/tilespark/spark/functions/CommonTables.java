@@ -18,9 +18,9 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Makes common tables ({@code WITH t AS ...}) readable for operators while a query is analysed, to
- * find extents that nothing states: their references name a table that stands elsewhere in the
- * query. A rule of the analyzer, which notes at each reference what it names.
+ * Makes common tables ({@code WITH t AS ...}) readable for operators during analysis, when they
+ * must find unstated extents: a reference only names a table that is elsewhere in the query. This
+ * rule of the analyzer stores the named plan at each reference.
  */
 public final class CommonTables extends Rule<LogicalPlan> {
   private static final TreeNodeTag<LogicalPlan> TABLE = new TreeNodeTag<>("tilespark.commonTable");

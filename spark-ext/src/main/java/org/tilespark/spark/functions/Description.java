@@ -8,7 +8,7 @@ import org.tilespark.spark.options.Parameter;
 
 /**
  * Texts for users of the table functions: {@code DESCRIBE FUNCTION EXTENDED} and docs/sql.md, made
- * of the declarations, which {@link TableFunctions} lists, and of the {@link Example}s.
+ * from the declarations, which {@link TableFunctions} lists, and from the {@link Example}s.
  *
  * <p>The section of examples has a fixed form, so that programs can run them: a line that begins
  * with six spaces and {@code "> "} begins a statement, which goes on to the line that ends with a

@@ -8,11 +8,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A call that anybody can paste, and what it gives. The examples of a function are in the package
- * of this class in a file of SQL of the function's name: a statement ends with a semicolon at the
- * end of a line, and comments after it are its rows. {@code FunctionExamplesTest} runs all of them.
+ * A call that users can paste, and its result. The examples of a function are in an SQL file with
+ * the function's name, in the package of this class: a statement ends with a semicolon at the end
+ * of a line, and comments after it are its rows. {@code FunctionExamplesTest} runs all of them.
  *
- * @param statement with the semicolon; of one or more lines
+ * @param statement the statement with its semicolon, one or more lines
  * @param rows as spark-sql prints them: cells with tabs between them
  */
 record Example(String statement, List<String> rows) {
@@ -21,8 +21,8 @@ record Example(String statement, List<String> rows) {
   /**
    * The examples of a function.
    *
-   * @throws IllegalStateException if there is no file and it has none of its own, or a row before
-   *     all statements
+   * @throws IllegalStateException if there is neither a file nor an example in the declaration, or
+   *     if a row precedes all statements
    */
   static List<Example> of(String function, Operator operator) {
     List<Example> examples = new ArrayList<>();

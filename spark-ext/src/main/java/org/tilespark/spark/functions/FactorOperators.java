@@ -152,7 +152,10 @@ final class FactorOperators {
               + Operator.APART,
           STRIPS,
           List.of(blocks("a", MATRIX), VALUES, STEPS, OVERSAMPLING, SEED, extents(MATRIX)),
-          call -> svd(call)); // a reference would load classes that clients of Spark Connect lack
+          call ->
+              svd(
+                  call)); // a lambda and no method reference, which would load classes that clients
+                          // of Spark Connect lack
 
   static final Operator SVDVALS =
       new Operator(

@@ -43,7 +43,7 @@ final class FourierOperators {
           "the finest step of any axis",
           "width of a ring, in cycles per unit of the spacing");
 
-  /** Options that an inverse does not have, and those of which the metadata says the default. */
+  /** Options that an inverse does not have, and options whose default comes from the metadata. */
   private static final Set<String> FORWARD =
       Set.of("output", "detrend", "window", "padTo", "spacing");
 

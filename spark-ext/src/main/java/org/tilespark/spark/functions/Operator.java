@@ -5,13 +5,13 @@ import java.util.stream.Stream;
 import org.tilespark.spark.options.Parameter;
 
 /**
- * The declaration of an operator, from which SQL, the facade and the docs take all but its name.
- * The classes {@code ...Operators} hold those of one family each.
+ * The declaration of an operator, from which SQL, the facade and the docs are derived. Each class
+ * {@code ...Operators} has the operators of one family.
  *
- * @param java its arguments in Java and Scala, {@code "(m, rows, cols[, missing])"}; empty if the
+ * @param java arguments in Java and Scala, {@code "(m, rows, cols[, missing])"}; empty if the
  *     facade does not have it
  * @param doc description of the result, in sentences
- * @param moves data that tasks send to each other, a phrase
+ * @param moves phrase about the data that tasks send to each other
  * @param arguments parameters in positional order; those that may be left out come last
  * @param options parameters that Java takes as one object
  * @param extents statements about the tables' arrays
@@ -58,15 +58,15 @@ record Operator(
   }
 
   /**
-   * Makes a logical plan. Its type is that of all objects: declarations are lambdas, and a client
-   * of Spark Connect, which has no plans, could not load those that had the type in their
-   * signature.
+   * Makes a logical plan. The plan's declared type is {@code Object}: declarations are lambdas, and
+   * a client of Spark Connect, which has no plan classes, could not load lambdas with these types
+   * in their signatures.
    */
   interface Plan {
     /**
      * The logical plan of a call.
      *
-     * @throws IllegalArgumentException if the arguments do not fit; says what was found
+     * @throws IllegalArgumentException if the arguments do not fit; the message says what was found
      */
     Object of(Call call);
   }

@@ -163,7 +163,10 @@ final class ReductionOperators {
         : ReductionPlans.norm(call.blocks(kind), ord, asked);
   }
 
-  /** Made where it is called, since clients of Connect have no plans. */
+  /**
+   * Plan code is in this method, which clients of Connect never call, since they have no plan
+   * classes.
+   */
   private static Object plan(
       Call call,
       ArrayReduction reduction,

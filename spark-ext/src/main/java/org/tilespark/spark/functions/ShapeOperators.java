@@ -170,9 +170,9 @@ final class ShapeOperators {
   }
 
   /**
-   * Whole numbers with commas between them.
+   * Parses whole numbers separated by commas.
    *
-   * @param counts how many there may be
+   * @param counts the accepted counts of numbers
    * @param expected description of the numbers, for the message
    */
   private static List<Long> numbers(

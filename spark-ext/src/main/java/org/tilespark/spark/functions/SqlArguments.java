@@ -39,8 +39,8 @@ final class SqlArguments {
   /**
    * The values of arguments by parameter.
    *
-   * @throws IllegalArgumentException if there are too many, an unknown name, one twice, or one that
-   *     is not what its parameter takes
+   * @throws IllegalArgumentException if there are too many, an unknown name, a repeated one, or a
+   *     value that its parameter does not accept
    */
   static Map<String, Object> bind(TableFunctions function, List<Expression> arguments) {
     SqlArguments bound = new SqlArguments(function);
@@ -130,7 +130,7 @@ final class SqlArguments {
     values.put(parameter.name(), parameter.read(what, argument, value.sql()));
   }
 
-  /** Refuses the clauses of a table argument that say how Spark should deal its rows out. */
+  /** Refuses the clauses of a table argument that say how Spark should partition its rows. */
   private void requireUndivided(String name, FunctionTableSubqueryArgumentExpression table) {
     List<String> clauses = new ArrayList<>();
     List<Expression> by = ScalaInterop.list(table.partitionByExpressions());
@@ -163,7 +163,10 @@ final class SqlArguments {
 
   // ---- constants
 
-  /** A number, a boolean, a text, or a list of these; empty if an argument is none, or null. */
+  /**
+   * A number, a boolean, a text, or a list of these; empty if the argument is something else, or
+   * null.
+   */
   private static Optional<Object> constant(Expression argument, Type<?> type) {
     Expression plain = argument.transformUp(ScalaInterop.partialFunction(SqlArguments::evaluated));
     if (!plain.foldable()) {
@@ -176,7 +179,7 @@ final class SqlArguments {
   }
 
   /**
-   * The literal that the optimizer puts in the place of an expression that has no value of its own.
+   * The literal by which the optimizer replaces an expression that cannot be evaluated directly.
    */
   private static Optional<Expression> evaluated(Expression expression) {
     return expression instanceof RuntimeReplaceable replaceable

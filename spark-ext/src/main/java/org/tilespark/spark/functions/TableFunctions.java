@@ -27,8 +27,8 @@ import scala.Tuple3;
  * All operators by the names of their SQL functions, each with its declaration. The facade calls
  * them too. The examples of each are in the SQL file of its name, see {@link Example}.
  *
- * <p>Clients of Spark Connect, which have no Catalyst, load this class and the declarations: what
- * these do with plans must be in bodies of methods and lambdas that a client does not run.
+ * <p>Clients of Spark Connect, which have no Catalyst, load this class and the declarations: code
+ * that uses plans must be in bodies of methods and lambdas that a client does not run.
  */
 @SuppressWarnings("ImmutableEnumChecker") // declarations are records of constants
 public enum TableFunctions {
@@ -166,7 +166,7 @@ public enum TableFunctions {
 
   // ---- the declaration
 
-  /** How it is called in Java and Scala; empty if it is not. */
+  /** The signature in Java and Scala; empty if there is no method. */
   String java() {
     return operator.java().isEmpty() ? "" : method() + operator.java();
   }
@@ -231,9 +231,8 @@ public enum TableFunctions {
   /**
    * The arguments of a call from Java or Scala by parameter.
    *
-   * @param arguments values in positional order; in place of the parameters of options one object
-   *     that holds them, named {@code options}
-   * @throws IllegalArgumentException if one is null
+   * @param arguments values in positional order; all options are one object, named {@code options}
+   * @throws IllegalArgumentException if an argument is null
    */
   public Map<String, Object> named(Object... arguments) {
     boolean hasOneTable = parameters().stream().filter(Tables::isTable).count() == 1;
@@ -250,8 +249,8 @@ public enum TableFunctions {
   /**
    * The plan of a call from Java or Scala.
    *
-   * @param arguments as {@link #named} has them, with plans in place of DataFrames
-   * @throws IllegalArgumentException if they do not fit; says what was found
+   * @param arguments as from {@link #named}, with plans in place of DataFrames
+   * @throws IllegalArgumentException if they do not fit; the message says what was found
    */
   public LogicalPlan plan(SparkSession session, Map<String, Object> arguments) {
     Map<String, Object> values = new HashMap<>(arguments);

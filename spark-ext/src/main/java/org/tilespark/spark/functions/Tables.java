@@ -7,7 +7,7 @@ import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 
-/** Parameters that are tables of blocks, and what is stated of their arrays. */
+/** Parameters that are tables of blocks, and stated facts of their arrays. */
 final class Tables {
   private static final Type<LogicalPlan> TABLE =
       new Type<>(

@@ -15,7 +15,7 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /**
- * An expression of a block of any real type, whose elements it takes as doubles. The children are
+ * An expression on a block of any real type, which gets the elements as doubles. The children are
  * the block, then at most one further argument.
  */
 abstract class DenseExpression extends BlockExpression {
@@ -39,9 +39,9 @@ abstract class DenseExpression extends BlockExpression {
   /**
    * The result.
    *
-   * @param block whose row is valid
-   * @param matrix its elements, which may be overwritten
-   * @param input row of which the further argument is
+   * @param block the block, whose row is valid
+   * @param matrix the block's elements, which may be overwritten
+   * @param input row that has the further argument
    */
   abstract Object of(Block block, Dense matrix, InternalRow input);
 

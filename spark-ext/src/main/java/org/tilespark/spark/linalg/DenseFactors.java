@@ -71,11 +71,11 @@ record DenseFactors(Factorizer lapack) {
   }
 
   /**
-   * X of A X = B.
+   * The solution X of A X = B.
    *
    * @param made {@link Factoring#SOLVE} or {@link Factoring#SOLVE_POSITIVE}
    * @param factor A's factor: {@link Factoring#LU} or {@link Factoring#LOWER}
-   * @param b B, which gets X
+   * @param b B, which is overwritten with X
    */
   Dense solved(Factoring made, Dense factor, Dense b) {
     int n = b.rows();
@@ -165,7 +165,7 @@ record DenseFactors(Factorizer lapack) {
   }
 
   /**
-   * V diag(1/s) C, of the first {@code rank} singular values.
+   * V diag(1/s) C, with the first {@code rank} singular values.
    *
    * @param c a row for each singular value; overwritten
    */

@@ -16,8 +16,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The factors of a matrix that is one block: an array of structs, each a name and a block whose
- * place is row 0, col 0. The children are the block. All is computed in double, whatever the type
- * of the values.
+ * place is row 0, col 0. The children are the block. It computes in double for every type of
+ * values.
  */
 public final class FactorBlock extends FactorExpression {
   private final FactorSpec spec;

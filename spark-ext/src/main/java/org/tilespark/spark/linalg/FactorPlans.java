@@ -57,7 +57,7 @@ import org.tilespark.spark.slice.SliceText;
  * <pre>
  *   Project                the blocks of the factors, by row, col, rows, cols, values
  *     Generate, FactorBlock  a row for each factor of each matrix
- *       a re-block to the whole extents, where blocks are smaller
+ *       a re-block to the whole extents, if blocks are smaller
  * </pre>
  *
  * <p>Further columns distinguish several matrices of one size, each of which becomes one block. No
@@ -65,11 +65,15 @@ import org.tilespark.spark.slice.SliceText;
  */
 public final class FactorPlans {
   /**
-   * Bytes of a block's values, which are one array of a row; with room for the row's other columns.
+   * Most bytes of a block's values, which are one array of a row, with room for the row's other
+   * columns.
    */
   private static final long MOST_BYTES = Integer.MAX_VALUE - (1L << 20);
 
-  /** The shorter side up to which a part of the singular values comes from all of them. */
+  /**
+   * Longest shorter side for which the k largest singular values are taken from the full
+   * decomposition.
+   */
   public static final long MOST_EXACT = 512;
 
   private final String operator;
@@ -94,7 +98,7 @@ public final class FactorPlans {
     this(input, Optional.empty(), asDataset, operator);
   }
 
-  /** Plans over a matrix that is cut into strips of these sizes where it is tall. */
+  /** Plans over a matrix; if it is tall, it is cut into strips of these sizes. */
   FactorPlans(
       LogicalPlan input,
       StripSizes sizes,
@@ -144,8 +148,8 @@ public final class FactorPlans {
   /**
    * Eigenvalues and eigenvectors of a symmetric matrix.
    *
-   * @param largest count of the largest eigenvalues that are wanted; all if empty
-   * @throws IllegalArgumentException if the matrix is not square, or has fewer rows
+   * @param largest number of largest eigenvalues to compute; all if empty
+   * @throws IllegalArgumentException if the matrix is not square, or has fewer rows than that
    */
   public LogicalPlan eigh(Optional<Long> largest) {
     requireSquare();
@@ -186,8 +190,8 @@ public final class FactorPlans {
   }
 
   /**
-   * The largest singular values and their vectors; by a randomized method where both sides are long
-   * and few are wanted.
+   * The largest singular values and their vectors; by a randomized method if both sides are long
+   * and k is small.
    *
    * @param k at most the shorter side
    * @param random the randomized method's options
@@ -256,7 +260,7 @@ public final class FactorPlans {
     return PermutePlans.permute(plan, BlockKind.MATRIX, Permutation.of(1, 0), operator);
   }
 
-  /** Plans by strips; empty if the matrix is not tall, or one task does it as well. */
+  /** Plans by strips; empty if the matrix is not tall, or if one task is as fast. */
   private Optional<TallPlans> tall() {
     return sizes().areFor(operand.extents())
         ? Optional.of(
@@ -355,9 +359,9 @@ public final class FactorPlans {
   // ---- linear equations
 
   /**
-   * X of A X = B.
+   * The solution X of A X = B.
    *
-   * @param right B, of as many rows
+   * @param right B, with as many rows as A
    * @throws IllegalArgumentException if A is not square or B does not fit it
    */
   public LogicalPlan solve(LogicalPlan right, Assume assume) {
@@ -388,9 +392,9 @@ public final class FactorPlans {
   }
 
   /**
-   * The least-squares solutions of A X = B, of least norm where there are several.
+   * The least-squares solutions of A X = B, of least norm if there are several.
    *
-   * @param right B, of as many rows
+   * @param right B, with as many rows as A
    * @param rcond as for {@link #pinv}
    * @throws IllegalArgumentException if B does not fit A
    */
@@ -429,7 +433,7 @@ public final class FactorPlans {
     return b;
   }
 
-  /** The type of what is computed of this matrix and another one. */
+  /** The type of results computed from this matrix and another one. */
   private ElementType common(FactorPlans b) {
     return result == b.result ? result : ElementType.FLOAT64;
   }
@@ -475,7 +479,7 @@ public final class FactorPlans {
   /**
    * The matrix in blocks that have all rows.
    *
-   * @param room bytes that a block may have beside A's factor, which is in the same row
+   * @param room most bytes of a block, given that A's factor is in the same row
    */
   private BlockFrame inStrips(long room) {
     if (room < bytes(1)) {
@@ -526,12 +530,12 @@ public final class FactorPlans {
     return FactorSpec.of(made, Math.toIntExact(cols), result);
   }
 
-  /** A table of the factors of the whole matrix, which have these extents. */
+  /** A table of the whole matrix's factors, which have these extents. */
   private LogicalPlan table(FactorSpec spec, List<Shape> extents) {
     return kept(of(whole(), spec, extents(spec, extents), true));
   }
 
-  /** A table of factors that are computed once for all who read some of them. */
+  /** A table of factors that are computed once for all of their readers. */
   private LogicalPlan kept(LogicalPlan table) {
     return kept(table, "factors of " + operator);
   }
@@ -559,7 +563,7 @@ public final class FactorPlans {
         whole, spec, Map.of(spec.made().factors().get(0), FactorTable.oneBlock(extents)), false);
   }
 
-  /** The further columns and the elements of each block, under names. */
+  /** A row for each block: its further columns, and its elements as named columns. */
   private LogicalPlan asRows(LogicalPlan blocks, List<String> names, DataType type) {
     BlockFrame frame = BlockFrame.of(blocks, BlockKind.MATRIX, operator);
     List<NamedExpression> columns = new ArrayList<>(frame.further());
@@ -610,10 +614,10 @@ public final class FactorPlans {
   }
 
   /**
-   * The factors of matrices that are one block each.
+   * A plan of the factors of matrices that are one block each.
    *
-   * @param known the metadata of each factor, in their order
-   * @param named true if a column names the factors
+   * @param known metadata of each factor, in their order
+   * @param named true for a column with the factors' names
    */
   static LogicalPlan of(
       BlockFrame whole, FactorSpec spec, Map<String, ArrayMetadata> known, boolean named) {
@@ -626,7 +630,7 @@ public final class FactorPlans {
         whole.plan(), whole.further(), factors, spec.result(), known, named, whole.operator());
   }
 
-  /** The rows of the array of structs that an expression gives, with further columns. */
+  /** A row for each struct of the array that an expression gives, with further columns. */
   static LogicalPlan generated(
       LogicalPlan plan,
       List<Attribute> further,

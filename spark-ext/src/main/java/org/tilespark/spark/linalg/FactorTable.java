@@ -26,13 +26,16 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * A table of several factors: blocks with a further column {@value #FACTOR}, which names the factor
- * that a block is of. The metadata of that column states what is known of each factor.
+ * of each block. The metadata of that column states known facts of each factor.
  */
 public final class FactorTable {
   /** The column of the factors' names. */
   public static final String FACTOR = "factor";
 
-  /** Metadata of {@link #FACTOR}: one entry for each factor, of the metadata of its values. */
+  /**
+   * Metadata of {@link #FACTOR}: one entry for each factor, with the metadata of the factor's
+   * values.
+   */
   public static final String FACTORS = "tilespark.factors";
 
   private FactorTable() {}
@@ -52,7 +55,7 @@ public final class FactorTable {
   }
 
   /**
-   * A table of factors that plans of their own make; whoever reads one factor runs its plan alone.
+   * A table of factors with a separate plan for each; reading one factor runs only its plan.
    *
    * @param factors blocks of one type with the same further columns, by their names
    * @param operator operator's name, for messages
@@ -96,7 +99,7 @@ public final class FactorTable {
    *
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code table} has no matrix blocks, no such column, or
-   *     states factors among which there is none of this name
+   *     states factors without this name
    */
   public static LogicalPlan factor(LogicalPlan table, String name, String operator) {
     BlockFrame frame = BlockFrame.of(table, BlockKind.MATRIX, operator);

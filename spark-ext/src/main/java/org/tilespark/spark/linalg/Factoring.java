@@ -14,7 +14,9 @@ public enum Factoring {
   SVD(false, "u", "s", "vt"),
   /** The singular values alone. */
   SVDVALS(false, "s"),
-  /** As {@link #SVD} of the largest values, with [U | A] for U, as {@link TallQr} takes it. */
+  /**
+   * As {@link #SVD} with the largest values, and with [U | A] in place of U, for {@link TallQr}.
+   */
   STACK_SVD(false, "u", "s", "vt"),
   /** The thin factors of A = Q R. */
   QR(false, "q", "r"),
@@ -24,7 +26,10 @@ public enum Factoring {
   QR_R(false, "r"),
   /** X of A X = B by LU; the block is [A | B]. */
   SOLVE(false, "x"),
-  /** X of A X = B by Cholesky; the block is [A | B], of A the lower triangle is read. */
+  /**
+   * The solution X of A X = B by Cholesky; the block is [A | B], and only A's lower triangle is
+   * read.
+   */
   SOLVE_POSITIVE(false, "x"),
   /** The least-squares solution of least norm of A X = B; the block is [A | B]. */
   LSTSQ(false, "x", "residuals", "rank", "s"),
@@ -34,13 +39,16 @@ public enum Factoring {
   STACK_PINV(false, "pinv"),
   /** The determinant's sign, and the logarithm of its absolute value, as a row of two. */
   SLOGDET(false, "slogdet"),
-  /** Of a column of singular values, the count of those above the tolerance's ratio. */
+  /**
+   * The count of singular values, given as a column, whose ratio to the largest is above the
+   * tolerance.
+   */
   RANK(false, "rank"),
-  /** Of a column of singular values, the count of those above the tolerance itself. */
+  /** The count of singular values, given as a column, that are above the tolerance. */
   COUNT_ABOVE(false, "rank"),
   /** LU with pivots, as {@link StripSolve} takes it. */
   LU(false, "factor"),
-  /** The lower triangle of Cholesky, as {@link StripSolve} takes it. */
+  /** The lower triangle of Cholesky, for {@link StripSolve}. */
   LOWER(true, "factor");
 
   private final boolean isLower;

@@ -2,12 +2,12 @@ package org.tilespark.spark.linalg;
 
 import org.tilespark.spark.rows.BlockArguments.Block;
 
-/** Finds NaN and infinity before LAPACK does, which may not end with them. Stateless. */
+/** Finds NaN and infinity before LAPACK, which may not terminate with them. Stateless. */
 final class FiniteCheck {
   private FiniteCheck() {}
 
   /**
-   * Checks the elements that are read.
+   * Checks the elements that the factorisation reads.
    *
    * @throws IllegalArgumentException that names the block, and the element by its place in the
    *     whole matrix

@@ -16,9 +16,9 @@ import scala.Option;
 
 /**
  * An intermediate result that several plans read and that is computed once: rows in Spark's cache,
- * of which no other query knows. The first query that reads them computes them; an executor that is
- * lost takes its partitions along, which the next reader computes again. Spark's cleaner frees them
- * when no plan that reads them can be reached any more.
+ * invisible to other queries. The first query that reads them computes them. If an executor is
+ * lost, the next reader computes its partitions again. Spark's cleaner frees the rows when all
+ * plans that read them are unreachable.
  *
  * <p>Immutable, and safe for several threads.
  */
@@ -48,14 +48,14 @@ public final class Kept {
             () -> new KeptExec(new KeptExec.Hidden(name, shown.cachedPlan(), plan, depth(query))));
     return new Kept(
         InMemoryRelation$.MODULE$.apply(
-            // The physical plan's columns have lost what the metadata states.
+            // The physical plan's columns have lost their metadata.
             plan.output(),
             CachedBuilders.of(shown.cacheBuilder(), rows),
             shown.outputOrdering(),
             shown.statsOfPlanToCache()));
   }
 
-  /** Makes a physical node, which takes the active session for its own. */
+  /** Makes a physical node while {@code session} is active, since nodes take the active session. */
   private static KeptExec inSession(SparkSession session, Supplier<KeptExec> make) {
     Option<SparkSession> before = SparkSession.getActiveSession();
     SparkSession.setActiveSession(session);
@@ -81,7 +81,7 @@ public final class Kept {
     return deepest + 1;
   }
 
-  /** A plan of the rows, whose columns have other ids at each call. */
+  /** A plan of the rows, with fresh column ids at each call. */
   public LogicalPlan plan() {
     return relation.newInstance();
   }

@@ -12,9 +12,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * The rows of the plan that a {@link Kept} keeps. The plan is no child: Spark writes the children
- * of a cached plan for each node that reads it, so the text of a plan would double with each of
- * several kept plans that are made of each other.
+ * The rows of the plan that a {@link Kept} keeps. The plan is not a child of this node: Spark
+ * prints the children of a cached plan at each node that reads it, so a plan's text would double
+ * with each level of nested kept plans.
  */
 public final class KeptExec extends PhysicalBlockNode {
   /** Kept plans in each other that EXPLAIN shows. */
@@ -22,14 +22,17 @@ public final class KeptExec extends PhysicalBlockNode {
 
   private final Hidden hidden;
 
-  /** Kept plans in each other that are compared, as each comparison compares those in it. */
+  /**
+   * Most levels of nested kept plans that are compared, since each comparison also compares the
+   * plans within.
+   */
   private static final int MOST_COMPARED = 6;
 
   /**
-   * A plan that is none of a node's children.
+   * A plan that is not among a node's children.
    *
-   * <p>Equal to one of the same query, unless many are made of each other: such a one is equal to
-   * itself alone.
+   * <p>Equal if it has the same query; but if the plans are nested too deeply, equal only to
+   * itself.
    */
   static final class Hidden {
     private final String name;
@@ -39,7 +42,7 @@ public final class KeptExec extends PhysicalBlockNode {
 
     /**
      * @param plan the physical plan of {@code query}
-     * @param depth 1 if it is made of no kept rows, else one more than the deepest of these
+     * @param depth 1 if it reads no kept rows, otherwise one more than the deepest that it reads
      */
     Hidden(String name, SparkPlan plan, LogicalPlan query, int depth) {
       this.name = name;
@@ -99,9 +102,7 @@ public final class KeptExec extends PhysicalBlockNode {
     return hidden.plan.execute();
   }
 
-  /**
-   * Of a raw type: Scala's two declarations of it have types that Java takes for different ones.
-   */
+  /** Has a raw type, since Java sees different types in Scala's two declarations of this method. */
   @Override
   @SuppressWarnings({"rawtypes", "unchecked"})
   public Seq innerChildren() {

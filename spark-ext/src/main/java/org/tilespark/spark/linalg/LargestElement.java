@@ -10,10 +10,9 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /**
- * A power of two that is no less than the half of a block's largest absolute value, and no more
- * than it; the least normal one of a block of zeros. Numbers divided by it have squares in the
- * range of their type, and no division rounds. The children are the block, whose numbers are
- * finite.
+ * The greatest power of two that is at most a block's largest absolute value; for a block of zeros,
+ * the least normal number. Dividing the block's numbers by it is exact, and their squares are then
+ * in the range of their type. The children are the block, whose numbers are finite.
  */
 public final class LargestElement extends DenseExpression {
   /** A constructor for Catalyst and {@link PrincipalPlans}. */

@@ -13,12 +13,12 @@ import scala.collection.immutable.Seq;
 
 /**
  * Some whole rows of a matrix of independent normal random numbers with mean 0 and variance 1. An
- * element follows from the seed and its place alone, so a block that is computed again is the same.
- * The children are the first row and the count of rows.
+ * element depends only on the seed and its place, so recomputing a block gives the same values. The
+ * children are the first row and the count of rows.
  *
  * <p>Bits are those of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
- * Generators, OOPSLA 2014), whose n-th number needs none before it. Box and Muller's transform
- * makes two normal numbers of two uniform ones.
+ * Generators, OOPSLA 2014), whose n-th number can be computed without the earlier ones. Box and
+ * Muller's transform makes two normal numbers of two uniform ones.
  */
 public final class NormalBlock extends BlockExpression {
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
@@ -59,7 +59,7 @@ public final class NormalBlock extends BlockExpression {
     return UnsafeArrayData.fromPrimitiveArray(floats);
   }
 
-  /** The normal number of an index; those of an even index and the next are one pair. */
+  /** The normal number of an index; an even index and the next one form a pair. */
   static double normal(long seed, long index) {
     long pair = index & ~1L;
     // (0, 1], so that the logarithm is finite. StrictMath gives the same bits on each machine.

@@ -12,11 +12,11 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The principal components of a matrix, from a block that is made of it: an array of structs as
- * {@link FactorBlock} gives it. The children are the block, then a number by which the elements of
- * the matrix were divided, a DOUBLE.
+ * The principal components of a matrix, from a block that was computed from it: an array of structs
+ * as {@link FactorBlock} gives it. The children are the block, then the number by which the
+ * elements of the matrix were divided, a DOUBLE.
  *
- * <p>Of each component the element of the largest absolute value is positive.
+ * <p>In each component, the element of the largest absolute value is positive.
  */
 public final class PrincipalBlock extends FactorExpression {
   private static final double UNIT = Math.ulp(1.0) / 2;
@@ -74,7 +74,7 @@ public final class PrincipalBlock extends FactorExpression {
     Dense s = Dense.zeros(all, 1);
     Dense vt = Dense.zeros(all, centered.cols());
     lapack.svd(small, centered.cols(), centered.memory(), u.memory(), s.memory(), vt.memory());
-    double total = 0; // in units of the largest, whose square may be out of range
+    double total = 0; // relative to the largest, whose square may be out of range
     double largest = s.at(0, 0);
     for (int i = 0; i < all && largest > 0; i++) {
       total += Math.pow(s.at(i, 0) / largest, 2);
@@ -90,7 +90,10 @@ public final class PrincipalBlock extends FactorExpression {
     return factors;
   }
 
-  /** Of products, whose eigenvalues are the squares of the singular values. */
+  /**
+   * Computes the factors from products of rows or columns, whose eigenvalues are the squares of the
+   * singular values.
+   */
   private List<Factor> ofProducts(Factorizer lapack, Dense products, double divisor) {
     int n = products.rows();
     double total = 0;
@@ -130,7 +133,10 @@ public final class PrincipalBlock extends FactorExpression {
     return factors;
   }
 
-  /** Makes a column zero that is no longer than the rounding of its mean: its values are equal. */
+  /**
+   * Sets a column to zero if its norm is at most the rounding error of its mean, since then its
+   * values are equal.
+   */
   private static void clearUpTo(double rounding, Dense matrix, int column) {
     double length = 0;
     for (int i = 0; i < matrix.rows(); i++) {

@@ -49,18 +49,20 @@ import org.tilespark.spark.runtime.BackendChoice;
  * Plans of principal components of a matrix, whose columns are variables. There are three ways:
  *
  * <ul>
- *   <li>one side is short: the singular values of the centred matrix, from the R of [1 | A] that
- *       {@link TallQr} makes in one pass;
- *   <li>more rows than columns: eigenvectors of the products of the centred columns;
- *   <li>more columns than rows: eigenvectors of the products of the centred rows, of which products
- *       with these rows are components.
+ *   <li>one side is short: the singular values of the centred matrix, from the R of [1 | A], which
+ *       {@link TallQr} computes in one pass;
+ *   <li>more rows than columns: from eigenvectors of the products of the centred columns;
+ *   <li>more columns than rows: from eigenvectors of the products of the centred rows; their
+ *       products with these rows are the components.
  * </ul>
  *
- * <p>Before products are made, elements are divided by a power of two, so that their squares are in
- * the range of their type. Scores are products of the centred matrix and the components.
+ * <p>Before products are computed, elements are divided by a power of two, so that their squares
+ * are in the range of their type. Scores are products of the centred matrix and the components.
  */
 public final class PrincipalPlans {
-  /** A shorter side up to which a QR factorization costs no more than the products of columns. */
+  /**
+   * Longest shorter side for which a QR factorization costs no more than the products of columns.
+   */
   private static final long SHORT = 512;
 
   private final String operator;
@@ -87,9 +89,9 @@ public final class PrincipalPlans {
   /**
    * A request.
    *
-   * @param k components
+   * @param k number of components
    * @param whiten true for scores whose variances are 1
-   * @param nansAreMeans true if NaN stands for its column's mean; else it is an error
+   * @param nansAreMeans true to replace NaN by its column's mean; if false, NaN is an error
    * @param tasks tasks that can run at once
    */
   public record Request(long k, boolean whiten, boolean nansAreMeans, int tasks) {}
@@ -148,7 +150,7 @@ public final class PrincipalPlans {
         .table(request.whiten());
   }
 
-  /** The matrix with the mean of its column in place of each NaN. */
+  /** The matrix with each NaN replaced by the mean of its column. */
   private static LogicalPlan filled(
       LogicalPlan plan, Function<LogicalPlan, Dataset<Row>> asDataset, String operator) {
     return zipped(
@@ -235,7 +237,7 @@ public final class PrincipalPlans {
         operator);
   }
 
-  /** Adds the factors that are made of a block, once for all who read them. */
+  /** Adds the factors that are computed from a block, once for all readers. */
   private void put(
       Of of, BlockFrame block, Optional<PerArray> divisor, Map<String, LogicalPlan> factors) {
     Map<String, ArrayMetadata> known = new LinkedHashMap<>();

@@ -5,10 +5,10 @@ import java.util.List;
 import org.tilespark.layout.ElementType;
 
 /**
- * The results that a {@link PrincipalBlock} makes of its block.
+ * Specifies the results of a {@link PrincipalBlock}.
  *
- * @param rows rows of the matrix of which components are wanted
- * @param k components
+ * @param rows rows of the matrix whose components are computed
+ * @param k number of components
  * @param result type of the results: FLOAT32 or FLOAT64
  */
 public record PrincipalSpec(Of of, long rows, int k, ElementType result) implements Serializable {

@@ -23,7 +23,9 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** A matrix of normal random numbers that are made where they are read; see {@link NormalBlock}. */
+/**
+ * A matrix of normal random numbers that are computed where they are read; see {@link NormalBlock}.
+ */
 final class RandomMatrix {
   private RandomMatrix() {}
 

@@ -20,12 +20,12 @@ import org.tilespark.spark.permute.PermutePlans;
  * steps: algorithms 4.4 and 5.1 of Halko, Martinsson and Tropp, "Finding structure with randomness"
  * (SIAM Review 53, 2011).
  *
- * <p>A times random vectors has about the range of A's first left singular vectors; each product
- * with A A^T brings it nearer. Columns are made orthonormal after each product. The products are
+ * <p>A times random vectors approximately spans the first left singular vectors of A; each product
+ * with A A^T improves that. Columns are made orthonormal after each product. The products are
  * {@link Kept}, since a QR factorization reads them twice. A is read {@code 2 * steps + 2} times.
  *
- * @param a states its extents; values of FLOAT or DOUBLE
- * @param random how the range is found
+ * @param a blocks of FLOAT or DOUBLE with stated extents
+ * @param random options of the range finder
  * @param sizes sizes of strips of products
  * @param asDataset turns a plan into a DataFrame
  */
@@ -46,7 +46,7 @@ record RandomizedSvd(
     long shorter = Math.min(extents.extent(0), extents.extent(1));
     long longer = Math.max(extents.extent(0), extents.extent(1));
     long width = Math.min(shorter, count + random.oversampling());
-    // Random numbers are vectors of the shorter side, since these are fewer.
+    // The random vectors have the length of the shorter side, since these are fewer numbers.
     Shape shape = Shape.of(shorter, width);
     LogicalPlan vectors =
         RandomMatrix.of(
@@ -57,8 +57,8 @@ record RandomizedSvd(
       far = basis(product(step == 0 ? vectors : basis(near), !isTall, longer, width));
       near = product(far, isTall, shorter, width);
     }
-    // With Q for far, A Q or A^T Q is near = U s V^T, and A is U s (Q V)^T, or the transpose of
-    // that.
+    // Let Q be {@code far}. Then {@code near} is A Q or A^T Q = U s V^T, and A is about U s (Q
+    // V)^T, or the transpose of that.
     FactorPlans ofNear = plans(near);
     LogicalPlan table = Kept.of(ofNear.svd(count), "svd of " + a.operator(), asDataset).plan();
     LogicalPlan ofShorter = factor(table, "u");

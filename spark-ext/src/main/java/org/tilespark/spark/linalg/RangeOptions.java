@@ -1,7 +1,7 @@
 package org.tilespark.spark.linalg;
 
 /**
- * How {@link RandomizedSvd} finds a range.
+ * Options of the range finder of {@link RandomizedSvd}.
  *
  * @param steps power steps: each multiplies with the matrix and its transpose
  * @param oversampling random vectors beyond the count of singular values

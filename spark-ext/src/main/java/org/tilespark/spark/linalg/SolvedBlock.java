@@ -9,8 +9,8 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of X of A X = B, where B is a strip and A is factorised. The children are B's block,
- * then the values of A's factor.
+ * The values of the solution X of A X = B, where B is a strip and A is factorised. The children are
+ * B's block, then the values of A's factor.
  */
 public final class SolvedBlock extends FactorExpression {
   private final FactorSpec spec;

@@ -8,8 +8,8 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * The QR factorization of a strip, in double. A strip of no more rows than columns has the identity
- * for Q and is its own R.
+ * The QR factorization of a strip, in double. For a strip with at most as many rows as columns, Q
+ * is the identity and R the strip.
  *
  * @param by factorizes
  * @param block whose row is valid
@@ -17,9 +17,9 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  */
 record StripFactors(FactorExpression by, Block block, Dense strip) {
   /**
-   * R, of at most as many rows as columns.
+   * R, with at most as many rows as columns.
    *
-   * @param ones true for R of the strip with a column of ones before its own
+   * @param ones true to put a column of ones before the strip's columns
    */
   Dense triangle(boolean ones) {
     Dense a = ones ? strip.behindOnes() : strip;
@@ -38,9 +38,9 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
   /**
    * Q times X, where Q is the factor that belongs to a given R.
    *
-   * <p>R may be of another LAPACK, whose R of the same strip has other signs, and other rows
-   * altogether where columns are nearly dependent. Then Q is this LAPACK's times an orthogonal
-   * matrix W: this LAPACK's R is near W R.
+   * <p>R may come from another LAPACK, whose R of the same strip may differ in signs, and in whole
+   * rows if columns are nearly dependent. Then Q is this LAPACK's Q times an orthogonal matrix W,
+   * where this LAPACK's R is near W R.
    *
    * @param x a row for each column of Q
    * @param given R of {@link #triangle}, by any LAPACK
@@ -65,10 +65,10 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
    * W X with the orthogonal matrix W for which {@code to} is nearest to {@code W from}, up to a
    * small factor.
    *
-   * <p>Both are R of one matrix up to rounding, so in their polar decompositions R = P H the
-   * factors H differ by rounding only, whatever the rank (N. J. Higham, Functions of Matrices,
-   * 2008, section 8.1). W takes one P to the other. Columns are scaled to one size first, so that
-   * the error of each is in proportion to it.
+   * <p>Both are an R of the same matrix up to rounding, so in their polar decompositions R = P H
+   * the factors H differ only by rounding, for any rank (N. J. Higham, Functions of Matrices, 2008,
+   * section 8.1). W maps one P to the other. Columns are scaled to equal size first, so that each
+   * column's error is proportional to it.
    */
   private static Dense turned(Factorizer lapack, Dense to, Dense from, Dense x) {
     int n = from.cols();

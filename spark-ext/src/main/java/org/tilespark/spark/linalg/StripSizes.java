@@ -39,7 +39,7 @@ record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes
     return bytes(rows, cols) <= broadcastBytes;
   }
 
-  /** True if a matrix is factorised in strips: it is tall, and too large for one task to do it. */
+  /** True if a matrix is factorised in strips: it is tall, and too large for one task. */
   boolean areFor(Shape extents) {
     return extents.extent(1) > 0
         && extents.extent(0) / extents.extent(1) >= 2 * TALL
@@ -47,8 +47,8 @@ record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes
   }
 
   /**
-   * Rows of a full strip: those of the blocks, if these are whole rows and not too short; else so
-   * many that each task has a strip, as far as strips are tall then.
+   * Rows of a full strip: those of the blocks, if these are whole rows and not too short; otherwise
+   * the number that gives each task a strip, as long as strips are tall.
    *
    * @param blockShape shape of the blocks, if it is stated
    */

@@ -24,18 +24,19 @@ import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.runtime.BackendChoice;
 
 /**
- * The plan of linear equations with many right sides: the matrix is factorised once, and its factor
- * goes from executor to executor to strips of the right side. Nothing comes to the driver.
+ * Plans linear equations with many right sides: the matrix is factorised once, and its factor is
+ * sent between executors to strips of the right side. No data goes to the driver.
  *
  * @param factor blocks of {@link Factoring#LU} or {@link Factoring#LOWER}, with A's further
- *     columns; read once for each strip, so they are kept
- * @param a A
+ *     columns; kept, since it is read for each strip
+ * @param a the matrix A
  */
 record StripSolve(String operator, LogicalPlan factor, BlockFrame a) {
   /**
    * The plan.
    *
-   * @param b strips that have all rows; if it has further columns and A has too, they are the same
+   * @param b strips that have all rows; if both A and B have further columns, these must be the
+   *     same
    */
   LogicalPlan plan(BlockFrame b, FactorSpec spec) {
     BlockFrame blocks = BlockFrame.of(factor, BlockKind.MATRIX, operator);

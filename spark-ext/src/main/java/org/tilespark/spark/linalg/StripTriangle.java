@@ -10,8 +10,8 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of R of a strip's QR factorization: DOUBLE, of as many rows as the strip has, and at
- * most as many as it has columns. The children are the strip's block.
+ * The values of R of a strip's QR factorization: DOUBLE, with as many rows as the strip, but at
+ * most as many as its columns. The children are the strip's block.
  */
 public final class StripTriangle extends FactorExpression {
   private final int own;
@@ -20,8 +20,8 @@ public final class StripTriangle extends FactorExpression {
   /**
    * A constructor for Catalyst and {@link TallQr}.
    *
-   * @param own columns of A, of which the block has more where it is of [A | B]
-   * @param ones true for R of the strip with a column of ones before its own
+   * @param own columns of A, a block of [A | B] has more
+   * @param ones true to put a column of ones before the strip's columns
    */
   public StripTriangle(
       int own,

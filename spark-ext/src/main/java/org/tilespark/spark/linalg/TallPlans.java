@@ -19,8 +19,8 @@ import org.tilespark.spark.pointwise.ExpressionPlans;
 import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
 
 /**
- * Plans of what is made of a tall matrix by {@link TallQr}, which replaces it by one of far fewer
- * rows: that one is factorized as one block, and left factors are lifted.
+ * Plans of factorisations of a tall matrix by {@link TallQr}, which reduces it to a matrix of far
+ * fewer rows: that matrix is factorized as one block, and its left factors are lifted.
  */
 final class TallPlans {
   private static final Permutation TRANSPOSE = Permutation.of(1, 0);
@@ -35,8 +35,8 @@ final class TallPlans {
   /**
    * Plans over a tall matrix, or over several of one size.
    *
-   * @param a states its extents
-   * @param own columns of A; those after them are of B, for messages
+   * @param a the matrix, with stated extents
+   * @param own columns of A; later columns belong to B, for messages
    * @param result type of the results: FLOAT32 or FLOAT64
    * @param asDataset turns a plan into a DataFrame
    */
@@ -70,7 +70,7 @@ final class TallPlans {
   /**
    * The first columns of U, in strips, singular values and rows of V^T.
    *
-   * @param count how many, at most the count of columns
+   * @param count number of singular values, at most the count of columns
    */
   LogicalPlan svd(long count) {
     Kept core =
@@ -101,7 +101,7 @@ final class TallPlans {
     return transposed(qr.lifted(only(spec, Shape.of(qr.topRows(), 2 * cols)), cols, result));
   }
 
-  /** The table of factors of [A | B], of which this is the plan. */
+  /** The table of factors of [A | B], for which this object plans. */
   LogicalPlan table(FactorSpec spec, Map<String, ArrayMetadata> known) {
     return FactorPlans.of(qr.top(), spec, known, true);
   }
@@ -111,7 +111,7 @@ final class TallPlans {
     return FactorPlans.of(qr.top(), spec, Map.of(name, FactorTable.oneBlock(extents)), false);
   }
 
-  /** The factors of the top, computed once for all that are asked of it. */
+  /** The factors of the top, computed once for all readers. */
   private Kept core(FactorSpec spec, List<Shape> extents) {
     return Kept.of(
         FactorPlans.of(qr.top(), spec, FactorPlans.extents(spec, extents), true),

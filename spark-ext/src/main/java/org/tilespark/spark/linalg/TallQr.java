@@ -43,25 +43,25 @@ import org.tilespark.spark.runtime.BackendChoice;
  *
  * <pre>
  *   A_0 = Q_0 R_0        R_0
- *   A_1 = Q_1 R_1        R_1   = S, a matrix of far fewer rows, in one block
+ *   A_1 = Q_1 R_1        R_1   = S, a matrix with far fewer rows, in one block
  *   A_2 = Q_2 R_2        R_2
  * </pre>
  *
  * <p>A = diag(Q_0, Q_1, Q_2) S with orthonormal columns of the first factor. So S has the same R,
  * singular values and right singular vectors as A and the same least-squares solutions, and a left
  * factor X of S becomes one of A, Q_i times the rows of X that belong to strip i: {@link #lifted}.
- * None of this asks for full rank.
+ * None of this requires full rank.
  *
- * <p>Q_i is made where X is lifted, perhaps by another LAPACK than R_i. So S comes along, and Q_i
- * is made to belong to its R_i: {@link StripFactors#lifted}.
+ * <p>Q_i is computed where X is lifted, perhaps by another LAPACK than R_i. So S is sent along, and
+ * Q_i is adapted to its R_i: {@link StripFactors#lifted}.
  *
  * <p>A left factor of S and S, {@code topRows * (k + cols)} doubles, are broadcast to the strips if
  * {@link StripSizes} allows it. Else their parts and the strips are exchanged by the strips'
  * numbers.
  *
- * <p>Where S is too large for one block, it is factorized in strips itself. S is {@link Kept}: all
- * that is made of one object reads A once to make it. A left factor reads A once more, and
- * factorizes its strips again, which costs less than to store Q.
+ * <p>If S is too large for one block, it is itself factorized in strips. S is {@link Kept}, so all
+ * results of one object read A once to compute it. A left factor reads A once more and factorizes
+ * its strips again, which is cheaper than storing Q.
  */
 final class TallQr {
   private final BlockFrame strips; // (height, cols) each, the last perhaps lower
@@ -103,7 +103,7 @@ final class TallQr {
    * The factorization of a matrix, or of several of one size.
    *
    * @param a real blocks that state their extents, more rows than columns
-   * @param own columns of A; those after them are of B, for messages
+   * @param own columns of A; later columns belong to B, for messages
    * @param asDataset turns a plan into a DataFrame
    */
   static TallQr of(
@@ -113,9 +113,9 @@ final class TallQr {
 
   /**
    * The factorization of [1 | A], where 1 is a column of ones: R has the columns' means in its
-   * first row and R of the centred matrix after it. Nothing can be lifted.
+   * first row and R of the centred matrix after it. Left factors cannot be lifted.
    *
-   * @param a a matrix of any extents, of which a strip of all columns fits a block
+   * @param a a matrix of any extents; a strip with all columns must fit a block
    */
   static TallQr behindOnes(
       BlockFrame a, StripSizes sizes, Function<LogicalPlan, Dataset<Row>> asDataset) {
@@ -133,14 +133,14 @@ final class TallQr {
     return Math.min(height, width());
   }
 
-  /** S in one block, of DOUBLE; its columns have other ids at each call. */
+  /** S in one block, of DOUBLE; with fresh column ids at each call. */
   BlockFrame top() {
     return above
         .map(TallQr::top)
         .orElseGet(() -> inBlocks(stack.plan(), stacked.extent(0), width()));
   }
 
-  /** Stacks on each other until the last one is one block. */
+  /** The number of levels of stacks until the last one is one block. */
   int levels() {
     return 1 + above.map(TallQr::levels).orElse(0);
   }
@@ -151,11 +151,11 @@ final class TallQr {
   }
 
   /**
-   * The left factor of A that belongs to one of {@link #top}: their products with a right factor
-   * are A and the top.
+   * The left factor of A that corresponds to a left factor of {@link #top}: with the same right
+   * factor, their products are A and the top.
    *
    * @param left [X | top], topRows x (k + cols) of DOUBLE, in any blocks, with the further columns
-   *     of A; X belongs to this very top, which is not made again
+   *     of A; X must belong to this top, which is not computed again
    * @param k columns of X
    * @param type type of the result: FLOAT32 or FLOAT64
    * @return rows of A x k, in strips

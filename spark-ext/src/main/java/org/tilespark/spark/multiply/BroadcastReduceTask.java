@@ -20,10 +20,10 @@ import org.tilespark.spark.multiply.scores.TileSearch;
 import org.tilespark.spark.multiply.scores.TileSides;
 
 /**
- * The reductions of vectors that stay where they are with a matrix that every task has whole, one
- * block after the other. Where the queries are those that every task has, it keeps the best of each
- * query from block to block, and gives them as candidates at the end. A row is valid until the next
- * one is asked for.
+ * Reduces products of vectors that stay in place with a matrix that every task holds completely,
+ * one block after the other. If the queries are in that matrix, the task keeps the best candidates
+ * of each query over all blocks, and gives them at the end. A row is valid until the next one is
+ * requested.
  */
 final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable {
   private final MultiplySpec spec;
@@ -40,12 +40,12 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
   private UnsafeRow held; // the matrix whose vectors the small side holds; null before the first
   private Iterator<InternalRow> results = Collections.emptyIterator();
   private Iterator<UnsafeRow>
-      unsent; // matrices whose candidates are still to be given; null before
+      unsent; // matrices whose candidates remain to be given; null before the end
 
   /**
    * The reductions of one partition. Closing it frees the vectors.
    *
-   * @param pieces pieces of the side that every task has, in any order
+   * @param pieces pieces of the broadcast side, in any order
    */
   BroadcastReduceTask(
       PanelTask.Job job,
@@ -94,7 +94,7 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
     return heads.apply(matrix).copy();
   }
 
-  /** Reduces the products of a block with the matrix that every task has. */
+  /** Reduces the products of a block with the broadcast matrix. */
   private void reduce() {
     UnsafeRow matrix = blocks.group();
     if (!matrix.equals(held)) {

@@ -29,10 +29,10 @@ import org.tilespark.spark.rows.BlockCursor;
 import scala.Option;
 
 /**
- * The products of blocks that stay where they are with a matrix that every task has whole. Each
- * block is multiplied alone, so the result does not depend on which blocks are together. In
+ * Multiplies blocks that stay in place with a matrix that every task holds completely. Each block
+ * is multiplied separately, so the result does not depend on how blocks are partitioned. In
  * addition to the broadcast matrix a task holds one block, two panels and a tile of C. A row is
- * valid until the next one is asked for.
+ * valid until the next one is requested.
  */
 final class BroadcastTask implements Iterator<InternalRow> {
   private final PanelTask.Job job;
@@ -51,15 +51,15 @@ final class BroadcastTask implements Iterator<InternalRow> {
 
   private HostMemory zero; // bytes of 0; null until needed
 
-  // What of the current block is still to be multiplied.
+  // The part of the current block that remains to be multiplied.
   private boolean inBlock;
   private long nextOuter;
 
-  /** One partition of the side that stays, by its number. */
+  /** One partition of the side that stays in place, with its number. */
   record Partition(int number, BlockCursor blocks) {}
 
   /**
-   * The side that all executors have.
+   * The broadcast side, which all executors hold.
    *
    * @param pieces pieces of the other side, in any order
    * @param ranges result of {@link CheckPlacesExec}; empty if products are partial
@@ -70,8 +70,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
   /**
    * The products of one partition.
    *
-   * @param partition the first one marks the blocks of C, where products are partial
-   * @param tiles cuts them into blocks whose places are indices
+   * @param partition if products are partial, partition 0 also marks the blocks of C
+   * @param tiles cuts tiles into blocks
    */
   BroadcastTask(
       PanelTask.Job job,
@@ -137,7 +137,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     }
   }
 
-  /** Begins to hand out a block of zeros, or of what is computed of zeros. */
+  /** Starts a block of zeros, or of the epilogue's results for zeros. */
   private void handOut(Zeros block) {
     long elements = block.tile().rows() * block.tile().cols();
     long bytes = elements * spec.type().bytes();
@@ -194,8 +194,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private record Part(UnsafeRow group, long innerStart) {}
 
   /**
-   * Multiplies as much of the block as a tile holds, and begins to hand the tile out. Blocks that
-   * are whole matrices go together.
+   * Multiplies as much of the block as a tile holds, and starts giving the tile's rows. Blocks that
+   * are whole matrices are multiplied together.
    */
   private void multiplySlice() {
     long step = large.mostOuter();
@@ -248,12 +248,14 @@ final class BroadcastTask implements Iterator<InternalRow> {
     }
   }
 
-  /** True if a range of M, or of N, is all of it. */
+  /** True if a range of M, or of N, is the whole axis. */
   private boolean isWhole(long from, long to) {
     return to - from == (large.right() ? spec.n() : spec.m());
   }
 
-  /** Puts what the block and the broadcast matrix have between two places of K into the panels. */
+  /**
+   * Puts the block's and the broadcast matrix's elements between two places of K into the panels.
+   */
   private void addMatrix(UnsafeRow group, long from, long to) {
     blocks.addTo(panels.side(large.right()));
     Pieces others = isCommon() ? small.values().iterator().next() : small.get(group);
@@ -263,7 +265,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     panels.endMatrix(group);
   }
 
-  /** True if the broadcast matrix is one for all of the large side's. */
+  /** True if one broadcast matrix serves all matrices of the large side. */
   private boolean isCommon() {
     return spec.side(!large.right()).common();
   }
@@ -315,8 +317,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
   }
 
   /**
-   * One row for each block of C, without values: so that the sums notice a block of which no part
-   * came.
+   * Gives one row without values for each block of C, so that the summing node notices blocks
+   * without any part.
    */
   private final class Marks implements Iterator<InternalRow> {
     private final Queue<UnsafeRow> groups = new ArrayDeque<>();

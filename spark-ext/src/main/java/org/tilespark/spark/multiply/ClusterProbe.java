@@ -39,8 +39,8 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
             Math.min(turns, Math.max(1, cores / executors)));
     return new ClusterResources(
         new ClusterSize(cores, executors, devices),
-        // A batch of matrices is spread over tasks matrix by matrix; how many there are is not
-        // known.
+        // A batch of matrices is distributed to tasks matrix by matrix, and their number is
+        // unknown.
         spec.groups() > 0 ? 1 : cores,
         tile + panels,
         tile + panels,
@@ -51,11 +51,11 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
   }
 
   /**
-   * Device memory that tasks leave to panels that they share, of the one device of one executor;
-   * the most there is if no executor has said how much it has.
+   * Device memory that is left for shared panels if there is one executor with one device; the
+   * maximum if no executor has reported its memory.
    *
-   * @param tasks number of tasks at a time
-   * @param tile bytes of one tile, at most
+   * @param tasks number of concurrent tasks
+   * @param tile most bytes of a tile
    * @param panels bytes of one task's panels
    */
   private long sharedBytes(int tasks, long tile, long panels) {
@@ -75,7 +75,7 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
         : BroadcastLimit.bytes(context);
   }
 
-  /** Bytes that tasks may hold of a device together; 0 if no executor has said. */
+  /** Bytes of a device that all tasks together may hold; 0 if no executor has reported them. */
   private long deviceBytes() {
     return context.isLocal()
         ? ExecutorRuntime.current().deviceBytes()

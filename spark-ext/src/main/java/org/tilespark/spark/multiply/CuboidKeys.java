@@ -7,13 +7,13 @@ import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * Sends the pieces of an operand to the part that they belong to; or, where parts are not shared,
- * to every cuboid that needs them: of A to all along N, of B to all along M. The keys are those of
- * {@link PieceColumns}.
+ * The keys of an operand's pieces: the part of the operand; or, if parts are not shared, every
+ * cuboid that needs the piece, which are all along N for A and all along M for B. The columns are
+ * those of {@link PieceColumns}.
  *
- * @param cuboids cuboids that they go to
- * @param right true for B; the one operand of a gram is A
- * @param innerAxis the operand's axis that is K: 0 or 1
+ * @param cuboids the cuboids
+ * @param right true for B; the only operand of a gram is A
+ * @param innerAxis the operand's axis that corresponds to K: 0 or 1
  */
 record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements PieceKeys {
   /** The cuts of the operand: at cuboids, and along K at panels. */
@@ -30,7 +30,7 @@ record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements Piec
 
   @Override
   public int copies(long[] part) {
-    // Of an empty axis there are no cuboids to go to.
+    // If the other axis is empty, there are no cuboids.
     boolean none = (right ? cuboids.axisM() : cuboids.axisN()).parts() == 0;
     return none ? 0 : cuboids.isShared() ? 1 : right ? cuboids.p() : cuboids.q();
   }
@@ -45,9 +45,8 @@ record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements Piec
       keys[PieceColumns.SIDE] = right ? 1 : 0;
       return;
     }
-    // Of a gram only the upper half is computed: a piece goes to the left of its cuboids' rows as
-    // A,
-    // and above their columns as B.
+    // A gram computes only the upper half: a piece goes as A to the cuboids of its row, and as B to
+    // those of its column.
     boolean asB = right || (cuboids.gram() && copy < outer);
     int p = asB ? copy : outer;
     int q = asB ? outer : copy;

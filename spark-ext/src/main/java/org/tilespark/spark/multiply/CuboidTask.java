@@ -15,7 +15,7 @@ import org.tilespark.spark.rows.RetainedRows;
 
 /**
  * Computes the cuboids of one partition: reads pieces sorted by cuboid, group, place along K and
- * side, and computes one cuboid after the other. A row is valid until the next one is asked for.
+ * side, and computes one cuboid after the other. A row is valid until the next one is requested.
  */
 abstract class CuboidTask implements Iterator<InternalRow> {
   protected final PanelTask.Job job;
@@ -24,22 +24,22 @@ abstract class CuboidTask implements Iterator<InternalRow> {
   private final Iterator<InternalRow> pieces;
   private final UnsafeProjection groupOf;
   private final PieceColumns.Labels labels;
-  private InternalRow piece; // the next one to look at; null at the end
+  private InternalRow piece; // the next piece; null at the end
   private final RetainedRows retained;
   private final OptionalInt own; // the partition's cuboid; empty if the pieces say it
   private boolean ownComputed;
 
   /**
-   * The pieces of a partition, sorted as the class comment says, and the owner of those that can
-   * stay in place; borrowed, it outlives the multiplier.
+   * The pieces of a partition, sorted as the class comment says, and the owner of retained pieces,
+   * which is borrowed and outlives the multiplier.
    */
   record Pieces(Iterator<InternalRow> rows, RetainedRows retained) {}
 
   /**
    * The cuboids of one partition.
    *
-   * @param partition its number in the shuffle, or in the partitioning that cuboids follow
-   * @param pieces pieces of one cuboid at most where they are in place
+   * @param partition number of the partition
+   * @param pieces the partition's pieces; if cuboids are in place, of at most one cuboid
    */
   CuboidTask(PanelTask.Job job, Cuboids cuboids, int partition, Pieces pieces) {
     this.job = job;
@@ -49,14 +49,14 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     this.retained = pieces.retained;
     this.groupOf = job.groups(PieceColumns.COUNT);
     this.labels = PieceColumns.Labels.of(spec, cuboids);
-    // Without grouping columns each partition is one cuboid, which has a result even if no piece
-    // came; with them, only what came says what there is.
+    // Without grouping columns each partition is one cuboid, which has a result even without
+    // pieces. With grouping columns, only the pieces tell which matrices exist.
     this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
     this.ownComputed = own.isEmpty();
     this.piece = this.pieces.hasNext() ? this.pieces.next() : null;
   }
 
-  /** Computes a cuboid of the pieces that come next, and begins to hand its results out. */
+  /** Computes a cuboid from the next pieces, and starts giving its results. */
   abstract void compute(int cuboid, UnsafeRow group);
 
   /** The results that are still to be handed out. */
@@ -91,7 +91,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     return piece;
   }
 
-  /** The grouping columns of the next piece; stay as they are. */
+  /** A copy of the grouping columns of the next piece. */
   protected final UnsafeRow group() {
     return spec.groups() == 0 ? PanelTask.NO_GROUP : groupOf.apply(piece).copy();
   }
@@ -101,7 +101,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     return piece != null && labels.key(piece) == key;
   }
 
-  /** True if the next piece is of a cuboid and of a matrix. */
+  /** True if the next piece belongs to a cuboid and to a matrix. */
   protected final boolean isOf(int key, UnsafeRow group) {
     return isOf(key) && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
   }
@@ -122,7 +122,10 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     }
   }
 
-  /** The box whose values the next piece has: its own, or that of its whole block. */
+  /**
+   * The box of the values in the next piece's row: its own box, or its block's if it is read in
+   * place.
+   */
   private Box boxOfValues() {
     InternalRow own = piece instanceof JoinedRow labelled ? labelled.getLeft() : piece;
     return own instanceof PieceInPlace inPlace
@@ -142,7 +145,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     }
   }
 
-  /** Fails if the next piece is of a block that is not where blocks of its place should be. */
+  /** Fails if the next piece's block is in another partition than its place requires. */
   protected final void requireInPlace() {
     if (cuboids.isInPlace()
         && piece != null

@@ -18,14 +18,14 @@ import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * How a product is cut into cuboids, each a task: M at some rows of C into P ranges, N at some
- * columns into Q, K into R. The ranges of K are cut further into panels, that a task takes one
- * after the other. Of a gram, only cuboids with {@code q >= p} are computed.
+ * The cut of a product into cuboids, one for each task: M is cut into P ranges, N into Q and K into
+ * R. The ranges of K are cut further into panels, which a task processes one after the other. For a
+ * gram, only cuboids with {@code q >= p} are computed.
  *
- * <p>Cuboids with a partition each share the <em>parts</em> of the operands: what A has in a range
- * of M and one of K, and B in one of N and one of K, is a partition of the shuffle, that all
- * cuboids read which need it. So each piece is shuffled once. Others, where matrices are many or
- * blocks stay where they are, get copies.
+ * <p>Cuboids with a partition each share the <em>parts</em> of the operands: A's elements in a
+ * range of M and a range of K, or B's in a range of N and a range of K, are a partition of the
+ * shuffle, which all cuboids that need it read. So each piece is shuffled once. Other cuboids, if
+ * there are many matrices or blocks stay in place, get copies.
  *
  * <p>Immutable.
  */
@@ -39,10 +39,10 @@ public final class Cuboids implements Serializable {
   private final long depth;
   private final boolean gram;
   private final int partitions;
-  private final boolean hashed; // true if each key's hash is the number of its cuboid
+  private final boolean hashed; // true if each key hashes to the number of its cuboid
   private final int[] keys; // by cuboid
   private final int[] partKeys; // by part; empty if none are shared
-  private final Axis axisInPlace; // whose bands stay in their partitions; null if none do
+  private final Axis axisInPlace; // axis whose bands stay in their partitions; null if none do
   private final Bands bands; // of it
 
   /**
@@ -50,10 +50,10 @@ public final class Cuboids implements Serializable {
    *
    * @param cutsM boundaries, ascending, from 0 to M
    * @param cutsK likewise to K
-   * @param cutsN likewise to N; of a gram equal to {@code cutsM}
+   * @param cutsN likewise to N; for a gram equal to {@code cutsM}
    * @param depth extent of a panel along K
-   * @param partitions 0 for as many partitions as cuboids, each with one of them; else their count,
-   *     and Spark's hash puts the cuboids' keys into them
+   * @param partitions 0 for one partition per cuboid; otherwise the count of partitions, over which
+   *     Spark's hash distributes the cuboids' keys
    */
   public Cuboids(
       long[] cutsM, long[] cutsK, long[] cutsN, long depth, boolean gram, int partitions) {
@@ -159,8 +159,8 @@ public final class Cuboids implements Serializable {
   }
 
   /**
-   * One side of all cuboids, a partition for each, in the order of their numbers. The part of B on
-   * the diagonal of a gram is that of A, and is not read twice.
+   * One side of all cuboids, with a partition for each, in the order of their numbers. On the
+   * diagonal of a gram, B's part is A's and is not read twice.
    *
    * @param parts partitions as {@link #part} counts them
    */
@@ -187,8 +187,8 @@ public final class Cuboids implements Serializable {
   }
 
   /**
-   * The part of an operand in range {@code outer} of M, or of N for B, and range {@code r} of K.
-   * The one operand of a gram is both.
+   * The part of an operand in range {@code outer} of M, or of N for B, and range {@code r} of K. In
+   * a gram, A's parts are also B's.
    */
   int part(boolean right, int outer, int r) {
     return ((right && !gram ? p() : 0) + outer) * r() + r;
@@ -219,7 +219,7 @@ public final class Cuboids implements Serializable {
     return cutsK[r];
   }
 
-  /** True if cuboids are where bands of an axis are already. */
+  /** True if each cuboid is in the partition that already has its bands. */
   public boolean isInPlace() {
     return axisInPlace != null;
   }
@@ -234,12 +234,12 @@ public final class Cuboids implements Serializable {
     return axis == axisInPlace ? bands.rank(element) : element;
   }
 
-  /** How far from an index on ranks follow each other as indices do. */
+  /** End of the range, from an index on, in which ranks are as consecutive as indices. */
   long runEnd(Axis axis, long element) {
     return axis == axisInPlace ? bands.bandEnd(element) : Long.MAX_VALUE;
   }
 
-  /** The cuts of M; where it is in bands, into these. */
+  /** The cuts of M; if it has bands, at their boundaries. */
   public AxisCuts axisM() {
     return axisM;
   }
@@ -275,7 +275,7 @@ public final class Cuboids implements Serializable {
     return end;
   }
 
-  /** The cuboid that a partition holds; empty if it holds none, or several. */
+  /** The cuboid that a partition holds; empty if it holds no cuboid, or several. */
   OptionalInt ofPartition(int partition) {
     if (axisInPlace != null) {
       return IntStream.range(0, bands.ranges())
@@ -286,7 +286,7 @@ public final class Cuboids implements Serializable {
     return isOne && partition < keys.length ? OptionalInt.of(partition) : OptionalInt.empty();
   }
 
-  /** The range along M or N of an operand's part, by its number among the cuts. */
+  /** The number of the range along M or N in which an operand's part is. */
   int range(Axis axis, long part) {
     return axis == axisInPlace
         ? bands.range(bands.rank((axis == Axis.M ? axisM : axisN).low(part)))
@@ -295,7 +295,7 @@ public final class Cuboids implements Serializable {
 
   /**
    * The number of a cuboid, from 0. Spark begins tasks in this order: those with the same part of A
-   * follow each other, so that it need not be on a device for long.
+   * follow each other, so that the part stays on a device for a short time.
    */
   int cuboid(int p, int q, int r) {
     return gram ? firstOfRow(p) + r * (q() - p) + (q - p) : (p * r() + r) * q() + q;
@@ -308,9 +308,10 @@ public final class Cuboids implements Serializable {
 
   /**
    * The preferred device of a partition's cuboid, so that each device gets the fewest operands. If
-   * K is cut, ranges of K go to different devices, since they share no part; else ranges of N do.
+   * K is cut, ranges of K go to different devices, since they share no part; otherwise ranges of N
+   * do.
    *
-   * @return from 0; empty if it is all the same, or if shares would not be even
+   * @return number from 0; empty if there is no preference, or if shares would be uneven
    */
   OptionalInt device(int partition, int devices) {
     boolean alongK = r() % devices == 0;
@@ -350,7 +351,7 @@ public final class Cuboids implements Serializable {
     return new int[] {p, p + within % (q() - p), within / (q() - p)};
   }
 
-  /** Numbers of which each falls into the partition of its own cuboid. */
+  /** Keys, one per cuboid, each of which hashes to its cuboid's partition. */
   private int[] ownPartitions(int count) {
     int[] ofPartition = Exchange.keys(partitions);
     int[] keys = new int[count];

@@ -11,8 +11,8 @@ import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 
 /**
- * The blocks of one partition of an operand that stays where it is, one after the other. What is
- * said of a block holds until the next one.
+ * The blocks of one partition of an operand that stays in place, one after the other. Properties of
+ * a block are valid until the next one.
  */
 final class LargeBlocks {
   /**
@@ -21,8 +21,8 @@ final class LargeBlocks {
    * @param right true if it is B
    * @param blocks ordinals of a block's columns in its rows
    * @param groupOrdinals ordinals of grouping columns
-   * @param depth extent of panels along K, at most
-   * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
+   * @param depth most steps of K of a panel
+   * @param mostOuter most elements along M or N of a block that are multiplied at a time
    */
   record Side(
       boolean right, BlockSchema blocks, List<Integer> groupOrdinals, long depth, long mostOuter)
@@ -54,7 +54,7 @@ final class LargeBlocks {
   }
 
   /**
-   * Goes to the next block; false if there is none.
+   * Moves to the next block; false if there is none.
    *
    * @throws IllegalArgumentException if the block is broken, or should hold all of K and does not
    */
@@ -94,7 +94,7 @@ final class LargeBlocks {
     return group;
   }
 
-  /** Puts the block, or what of it belongs there, into a panel. */
+  /** Puts the block, or the part of it that belongs there, into a panel. */
   void addTo(PanelSide panel) {
     panel.add(
         check.offset()[0], check.offset()[1], check.size()[0], check.size()[1], values, false);

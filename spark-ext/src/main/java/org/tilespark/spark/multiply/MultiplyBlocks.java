@@ -21,7 +21,7 @@ import org.tilespark.spark.exchange.PartitionsBlocks;
 import scala.collection.immutable.Seq;
 
 /**
- * The product of two block matrices, or of one with its own transpose; matrix by matrix where there
+ * The product of two block matrices, or of one with its own transpose; matrix by matrix if there
  * are grouping columns. {@link MultiplyPlans} makes it.
  *
  * <p>Each operand is read through a list of its columns in a fixed order, see {@link Column}; the
@@ -131,7 +131,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
     return places.nonEmpty();
   }
 
-  /** True if a broadcast of the smaller operand finds what is missing of the larger one. */
+  /** True if a broadcast of the smaller operand can find missing blocks of the larger one. */
   public boolean isCovered() {
     boolean right = spec.largerIsRight();
     return watches()

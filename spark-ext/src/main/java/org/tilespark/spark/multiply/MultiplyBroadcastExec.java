@@ -25,9 +25,9 @@ import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
 /**
- * Multiplies blocks that stay where they are with the other operand, which every executor gets
- * whole. Where each block spans all of K it makes blocks of C alone, or reduces them, and nothing
- * is shuffled; else it makes parts of sums, which {@link SumBlocksExec} adds.
+ * Multiplies blocks that stay in place with the other operand, which is broadcast. If each block
+ * spans all of K, the products are blocks of C, or are reduced, and nothing is shuffled; otherwise
+ * they are partial sums, which {@link SumBlocksExec} adds.
  */
 public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBlocks {
   private final long depth;

@@ -23,8 +23,8 @@ import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 
 /**
- * Chooses how a product is spread over tasks: what is known of the operands, of the cluster and of
- * what the user asked for goes to {@link CuboidPlanner}; grams have cuts of their own.
+ * Chooses how a product is distributed over tasks: it passes known facts of the operands and the
+ * cluster, and the user's options, to {@link CuboidPlanner}, or to {@link GramPlanner} for grams.
  */
 final class MultiplyChoice {
   private final SparkContext context;
@@ -53,7 +53,8 @@ final class MultiplyChoice {
   /**
    * The plan of the product.
    *
-   * @throws IllegalArgumentException if no cut fits, or what was asked for cannot be; says why
+   * @throws IllegalArgumentException if no cut fits, or the requested strategy is impossible; the
+   *     message says why
    */
   CuboidPlan plan() {
     return spec.gram() ? gramPlan() : cuboidPlan();
@@ -64,7 +65,7 @@ final class MultiplyChoice {
     return backend;
   }
 
-  /** How the blocks of C will be partitioned, as far as that can be known. */
+  /** The expected partitioning of the blocks of C, if it can be known. */
   Optional<BlockPartitioning> partitioning() {
     try {
       CuboidPlan plan = plan();
@@ -165,7 +166,7 @@ final class MultiplyChoice {
         operand.axis() == Axis.K || onGrid(operand.right(), spec.side(operand.right()).outer()));
   }
 
-  /** Cuboids that are asked for, where blocks are already, if they are there. */
+  /** The requested cuboids, in the partitions of an operand's blocks, if these match. */
   private Optional<Candidate> inPlaceAs(MultiplyOptions.Strategy.Cuboid asked) {
     return operandsInPlace().stream()
         .map(where -> CuboidPlanner.inPlace(shape(), resources, where))
@@ -179,8 +180,8 @@ final class MultiplyChoice {
   }
 
   /**
-   * True if the products of an operand's blocks with all of the other are blocks of C, or can be
-   * reduced.
+   * True if the products of an operand's blocks with the whole other operand are blocks of C, or
+   * can be reduced.
    */
   private boolean makesWholeBlocks(boolean right) {
     MultiplySpec.Side side = spec.side(right);

@@ -8,7 +8,7 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
-/** A node that multiplies: what is predicted of it, what it measures, and what EXPLAIN says. */
+/** A node that multiplies, with its prediction, its metrics and its text in EXPLAIN. */
 abstract class MultiplyExec extends PhysicalBlockNode {
   protected final MultiplySpec spec;
   protected final long matrices;
@@ -81,7 +81,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
         + "\n";
   }
 
-  /** The way operands move between tasks, a line; empty if they do not. */
+  /** A line about the exchange of the operands; empty if they are not exchanged. */
   String explainedExchange() {
     return "";
   }

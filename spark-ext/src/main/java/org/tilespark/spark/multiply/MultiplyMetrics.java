@@ -12,7 +12,7 @@ import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.runtime.PeakMemory;
 import org.tilespark.spark.runtime.TaskMetrics;
 
-/** The metrics of a product: those of every stage on the device, and what only products have. */
+/** The metrics of a product: those of every stage on the device, and those of products. */
 final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   private static final String PANELS = "numPanels";
   private static final String FLOPS = "flops";

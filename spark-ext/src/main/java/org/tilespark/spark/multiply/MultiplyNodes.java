@@ -31,12 +31,12 @@ import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.runtime.BackendChoice;
 
 /**
- * Turns a product into physical nodes: both operands are cut into pieces, one shuffle brings those
- * of each part of an operand together, sorted along K; tasks read the parts of their cuboid and
- * multiply; and where K is cut, a second shuffle brings partial blocks together, which are added.
+ * Turns a product into physical nodes. Both operands are cut into pieces, and one shuffle collects
+ * the pieces of each part of an operand, sorted along K. Tasks read the parts of their cuboid and
+ * multiply them. If K is cut, a second shuffle collects partial blocks, which are added.
  */
 public final class MultiplyNodes {
-  /** Panels are at least so deep, where memory allows it: a shallower product is all transfers. */
+  /** Least depth of panels, if memory allows it: for shallower ones, transfers dominate. */
   private static final long GOOD_DEPTH = 256;
 
   private final SparkContext context;
@@ -50,8 +50,8 @@ public final class MultiplyNodes {
   /**
    * The planner of one product.
    *
-   * @param planLater plans what gives the operands
-   * @param cutting plans what cuts them into pieces
+   * @param planLater plans the operands
+   * @param cutting plans the cut of operands into pieces
    */
   public MultiplyNodes(
       SparkContext context,
@@ -107,7 +107,7 @@ public final class MultiplyNodes {
         : partial ? summed(tiles, plan, partials) : tiles;
   }
 
-  /** Candidates of all tasks for each query, brought together and merged. */
+  /** The candidates of all tasks, shuffled by query and merged. */
   private SparkPlan merged(SparkPlan tiles, int parts, List<Attribute> candidates) {
     long bytes = candidateBytes(parts);
     int partitions =
@@ -128,8 +128,9 @@ public final class MultiplyNodes {
   }
 
   /**
-   * The pieces of each operand, read where blocks are cached; none if one of them is not so, or if
-   * there are several matrices, since both operands' pieces are merged by their places alone.
+   * The pieces of each operand, read in place from cached blocks; empty if one operand is not
+   * cached, or if there are several matrices, since both operands' pieces are merged only by their
+   * places.
    */
   private List<SparkPlan> cachedPieces(Cuboids cuboids, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
@@ -162,7 +163,7 @@ public final class MultiplyNodes {
         : Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
   }
 
-  /** True if one task multiplies, and reads all pieces before an exchange would have begun. */
+  /** True if one task multiplies, and can read all pieces before an exchange would start. */
   private boolean isOneTask(Cuboids cuboids) {
     long bytes = pieceBytes(cuboids, false);
     return cuboids.count() == 1
@@ -171,7 +172,7 @@ public final class MultiplyNodes {
             spec.gram() ? bytes : Bytes.sum(bytes, pieceBytes(cuboids, true)), product.operands());
   }
 
-  /** The pieces of one operand, which stays where it is if the strategy says so. */
+  /** The pieces of one operand, which stays in place if the strategy says so. */
   private SparkPlan kept(Strategy strategy, Cuboids cuboids, int operand, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
     boolean right = operand == 1;
@@ -195,8 +196,8 @@ public final class MultiplyNodes {
   }
 
   /**
-   * One operand goes to every executor, the blocks of the other stay; the result is blocks of C, or
-   * parts of them.
+   * The plan that broadcasts one operand and keeps the blocks of the other in place; its result is
+   * blocks of C, or partial ones.
    */
   private SparkPlan broadcast(CuboidPlan plan) {
     Strategy strategy = plan.chosen().strategy();
@@ -246,7 +247,7 @@ public final class MultiplyNodes {
         : partial ? summed(blocks, plan, produced) : blocks;
   }
 
-  /** The pieces of an operand's blocks, by what they are shuffled to. */
+  /** The plan that cuts an operand's blocks into pieces. */
   private SparkPlan cut(CutSpec cut, int operand, List<Attribute> pieces) {
     return cutting.apply(cutOf(cut, operand, pieces));
   }
@@ -314,7 +315,8 @@ public final class MultiplyNodes {
   }
 
   /**
-   * How deep panels are: both together about a batch, and whole blocks of A if they are smaller.
+   * The depth of panels: both together have about the bytes of a batch; or whole blocks of A if
+   * these are smaller.
    */
   private long depth(long m, long n, long k) {
     if (spec.reduction().isDefined()) {

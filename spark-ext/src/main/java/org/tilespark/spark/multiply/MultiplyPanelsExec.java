@@ -19,8 +19,8 @@ import scala.reflect.ClassTag;
 
 /**
  * Multiplies the pieces of both operands that a shuffle brought together: each task streams panels
- * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
- * are parts of sums, which {@link SumBlocksExec} adds.
+ * along K, adds their products to a tile of C, and gives the tile's blocks. If K is cut, they are
+ * partial sums, which {@link SumBlocksExec} adds.
  */
 public final class MultiplyPanelsExec extends MultiplyExec {
   private final Cuboids cuboids;
@@ -33,12 +33,11 @@ public final class MultiplyPanelsExec extends MultiplyExec {
    * @param matrices most matrices that a task multiplies at once
    * @param prediction the planner's prediction, for EXPLAIN and metrics
    * @param backend backend that computes
-   * @param partitioning how the output is partitioned, if that is known, by positions in {@code
-   *     produced}
+   * @param partitioning partitioning of the output, if known, by positions in {@code produced}
    * @param produced the output: blocks of C, or partial ones if K is cut
-   * @param pieces pieces of both sides, shuffled to parts or cuboids and sorted; or those of each
-   *     side, read where blocks are cached; or, where cuboids are in place, those of each side,
-   *     which this node then asks Spark to shuffle and sort if they must be
+   * @param pieces pieces of both sides, shuffled to parts or cuboids and sorted; or pieces of each
+   *     side, read in place from cached blocks; or, if cuboids are in place, pieces of each side,
+   *     for which this node requires distribution and order
    */
   public MultiplyPanelsExec(
       MultiplySpec spec,
@@ -60,7 +59,9 @@ public final class MultiplyPanelsExec extends MultiplyExec {
     return cuboids.depth();
   }
 
-  /** Pieces that Spark shuffled after all are in the partitions of their cuboids, too. */
+  /**
+   * Also valid if Spark shuffles the pieces: they are then in the partitions of their cuboids too.
+   */
   @Override
   public Partitioning outputPartitioning() {
     boolean isPartitioned =

@@ -57,14 +57,14 @@ public final class MultiplyPlans {
 
   /**
    * {@code op(A) op(B)}. The operands may be of any types, real or complex; {@link
-   * ProductOperands#type} says of what type C is. A complex product is made of one real product of
-   * the real and imaginary parts, see {@link ComplexOfParts}.
+   * ProductOperands#type} gives the type of C. A complex product is computed from one real product
+   * of the real and imaginary parts, see {@link ComplexOfParts}.
    *
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if an operand has no matrix blocks, or the two do not fit each
-   *     other; says what was found
+   *     other; the message says what was found
    */
   public static LogicalPlan multiply(
       LogicalPlan a,
@@ -76,7 +76,7 @@ public final class MultiplyPlans {
   }
 
   /**
-   * A reduction of {@code A B^T}: the rows of both are vectors of one space.
+   * A reduction of {@code A B^T}: the rows of both are vectors of the same length.
    *
    * @throws IllegalArgumentException as {@link #multiply}, and if an operand is complex
    */
@@ -105,7 +105,7 @@ public final class MultiplyPlans {
       requireSameGroups(left, right, "", operator);
     } else if (left.further().isEmpty() == right.further().isEmpty()) {
       requireSameGroups(left, right, ", or on one side alone", operator);
-    } // else one matrix is for all of the other side
+    } // otherwise one matrix serves all matrices of the other side
     MatrixShape shapeA = MatrixShape.of(left, options.missing(), asDataset, operator);
     MatrixShape shapeB =
         areSame(left, right)
@@ -133,7 +133,7 @@ public final class MultiplyPlans {
   /**
    * {@code A^H A}, which is {@code A^T A} if A is real.
    *
-   * @param options options of a multiply but for transposes and conjugates, which must not be set
+   * @param options options of a multiply; transposes and conjugates must not be set
    * @throws IllegalArgumentException as {@link #multiply}
    */
   public static LogicalPlan gram(
@@ -219,7 +219,7 @@ public final class MultiplyPlans {
     real.add(ProductOperands.real(left, a.stored(transposeA), type, transposeA ? 1 : 0));
     if (!gram) {
       boolean transposeB = options.transposeB();
-      // One plan of what was made for both, so that a rule finds a gram.
+      // Use one plan for both operands, so that a rule recognises a gram.
       boolean once = real.get(0) != left && transposeA != transposeB && areSame(left, right);
       real.add(
           once
@@ -354,8 +354,8 @@ public final class MultiplyPlans {
   }
 
   /**
-   * Blocks of C that are cut as the operands', as long as they are about as large as these or as
-   * blocks usually are. Those of a square matrix in square blocks stay square, for grams.
+   * The shape of C's blocks: cut as the operands' blocks, if the result has about their size or the
+   * usual size. Square blocks of a square matrix stay square, for grams.
    */
   private static Shape blockShape(Shape extents, MatrixShape a, MatrixShape b, ElementType type) {
     long largest = Math.max(a.blockBytes(type), b.blockBytes(type));
@@ -412,7 +412,7 @@ public final class MultiplyPlans {
     }
   }
 
-  /** A grouping column's equal values must be equal bytes, since tasks compare bytes. */
+  /** Checks that equal values of a grouping column have equal bytes, since tasks compare bytes. */
   private static void requireKey(Attribute group, String who) {
     DataType type = group.dataType();
     if (holdsFloats(type) || !UnsafeRowUtils.isBinaryStable(type)) {
@@ -432,12 +432,15 @@ public final class MultiplyPlans {
     return type instanceof MapType || type instanceof FloatType || type instanceof DoubleType;
   }
 
-  /** The grouping column of an operand that has the name of another. */
+  /** The grouping column of an operand with the name of another column. */
   private static Optional<Attribute> named(BlockFrame operand, Attribute group) {
     return GroupingColumns.named(operand.further(), group);
   }
 
-  /** True if every grouping column of {@code other} has one of its name and type here. */
+  /**
+   * True if every grouping column of {@code other} has a counterpart of the same name and type in
+   * {@code operand}.
+   */
   private static boolean hasGroupsOf(BlockFrame operand, BlockFrame other) {
     return other.further().stream()
         .allMatch(
@@ -454,9 +457,10 @@ public final class MultiplyPlans {
   /**
    * Extents of a matrix and of its blocks.
    *
-   * @param stated true if metadata state the extents of blocks, or each matrix was found to be one
-   * @param wholeRows true if each block is known to hold all of its rows
-   * @param wholeCols likewise of its columns
+   * @param stated true if metadata states the extents of blocks, or each matrix is known to be one
+   *     block
+   * @param wholeRows true if each block is known to have whole rows
+   * @param wholeCols likewise for columns
    */
   private record MatrixShape(
       long rows,
@@ -508,12 +512,12 @@ public final class MultiplyPlans {
           : this;
     }
 
-    /** The extents of the matrix of which this is the transpose, or of this. */
+    /** The extents of the matrix as stored: of this one, or of its transpose. */
     Shape stored(boolean transposed) {
       return transposed ? Shape.of(cols, rows) : Shape.of(rows, cols);
     }
 
-    /** The shape of a matrix with several rows and columns for each. */
+    /** The shape of a matrix with several rows and columns for each one of this. */
     MatrixShape times(int ofRows, int ofCols) {
       return new MatrixShape(
           Bytes.product(rows, ofRows),

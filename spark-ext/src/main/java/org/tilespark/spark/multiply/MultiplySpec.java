@@ -39,14 +39,16 @@ public record MultiplySpec(
   /**
    * Known facts of an operand's blocks.
    *
-   * @param transposed true if they are those of the transposed operand
-   * @param outer their extent along the axis that C has too, m or n; a hint for cuts and costs
-   * @param inner their extent along k; a hint likewise
-   * @param spans true if the metadata state that all of them span k
-   * @param stated true if the metadata state these extents, and so that blocks begin at multiples
-   * @param common true if it is one matrix, which is multiplied with each of the other side's
-   * @param parts elements along m or n for each number of the matrix: 2 where the real and
-   *     imaginary parts of complex ones follow each other, else 1
+   * @param transposed true if the operand is transposed
+   * @param outer the blocks' extent along the axis that C has too, m or n; a hint for cuts and
+   *     costs
+   * @param inner the blocks' extent along k; also a hint
+   * @param spans true if the metadata states that each block spans k
+   * @param stated true if the metadata states these extents, so that blocks begin at multiples of
+   *     them
+   * @param common true if it is one matrix that is multiplied with each matrix of the other side
+   * @param parts elements along m or n for each number of the matrix: 2 if real and imaginary parts
+   *     alternate, otherwise 1
    */
   public record Side(
       boolean transposed,
@@ -67,11 +69,11 @@ public record MultiplySpec(
    * The form of a product's blocks.
    *
    * @param type element type of all three matrices
-   * @param precision how exactly they are computed
+   * @param precision precision of the computation
    * @param blockRows rows of a block of C
    * @param blockCols columns of a block of C
    * @param missing treatment of missing blocks of an operand
-   * @param reduction reduction of C in the tasks that compute it; empty if C is asked for
+   * @param reduction reduction of C in the tasks that compute it; empty if C itself is the result
    * @param epilogue programs on each element of C
    */
   public record Result(
@@ -85,9 +87,9 @@ public record MultiplySpec(
       implements Serializable {}
 
   /**
-   * Programs on each element of C when its sum is done.
+   * Programs on each element of C after its sum is complete.
    *
-   * @param programs first to last, each of one element of C's type, which becomes another one of it
+   * @param programs first to last; each maps an element of C's type to another of the same type
    * @param text description in words
    */
   public record Epilogue(List<ElementwiseProgram> programs, String text) implements Serializable {
@@ -147,14 +149,14 @@ public record MultiplySpec(
   }
 
   /**
-   * True if B is the larger operand, which stays where it is if one is broadcast; one of several
-   * matrices is larger than one for all of these.
+   * True if B is the larger operand, which stays in place if the other is broadcast; an operand of
+   * several matrices counts as larger than a single common matrix.
    */
   public boolean largerIsRight() {
     return hasCommonSide() ? a.common() : m() < n();
   }
 
-  /** True if one operand is one matrix, for all of the other's. */
+  /** True if one operand is a single matrix that serves all matrices of the other. */
   public boolean hasCommonSide() {
     return a.common() || b.common();
   }
@@ -174,7 +176,7 @@ public record MultiplySpec(
     return b.transposed();
   }
 
-  /** This product of operands of which one is stored transposed. */
+  /** This product with one operand stored as its transpose. */
   public MultiplySpec flipped(boolean flipA, boolean flipB) {
     return with(gram, a.flipped(flipA), b.flipped(flipB));
   }
@@ -210,7 +212,7 @@ public record MultiplySpec(
     return new MultiplySpec(operator, newGram, newA, newB, extents, result, strategy, groups);
   }
 
-  /** The reduction of C in the tasks that compute it; empty if C is asked for. */
+  /** The reduction of C in the tasks that compute it; empty if C itself is the result. */
   public Option<Reduction> reduction() {
     return result.reduction;
   }
@@ -242,7 +244,8 @@ public record MultiplySpec(
   }
 
   /**
-   * True if what tasks keep of C is merged; {@code spread} if they have different columns of it.
+   * True if reduced results of tasks must be merged; {@code spread} if tasks have different columns
+   * of C.
    */
   public boolean isMerged(boolean spread) {
     return spread && reduction().isDefined() && reduction().get().candidateBytes() > 0;

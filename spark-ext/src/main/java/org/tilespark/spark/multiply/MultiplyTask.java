@@ -156,7 +156,8 @@ final class MultiplyTask<T>
     BufferAllocator plain = run.plain("large tile");
     PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
     StageAttempt peers = new StageAttempt(execution, task.stageId(), task.stageAttemptNumber());
-    // Before the multiplier, so that it is closed after it: a device may be writing to rows.
+    // Opened before the multiplier, so that it is closed after it: a device may still write to
+    // rows.
     PendingRowMemory rows = run.scope().own(new PendingRowMemory(run.allocator()));
     PanelMultiplier multiplier = run.multiplier(peers, plain, listener);
     run.scope()

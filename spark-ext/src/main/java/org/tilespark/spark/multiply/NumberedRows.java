@@ -15,8 +15,8 @@ import scala.collection.Iterator;
 import scala.runtime.AbstractFunction2;
 
 /**
- * The rows of a partition that knows its number, for where two partitions are zipped: Spark tells
- * the number to neither, and that of the task differs where a union is above.
+ * The rows of a partition with its number, for zipped partitions: Spark gives the number to
+ * neither, and the task's number differs below a union.
  */
 final class NumberedRows extends AbstractIterator<InternalRow> {
   private final int partition;
@@ -48,8 +48,8 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   }
 
   /**
-   * Pieces of a shared part, which become those of one side of a cuboid: its key and the side
-   * follow each piece's own columns, since other tasks may read the same memory.
+   * Pieces of a shared part as those of one side of a cuboid: the cuboid's key and the side are
+   * appended to each piece's own columns, since other tasks may read the same memory.
    */
   private static final class Labelled implements java.util.Iterator<InternalRow> {
     private final java.util.Iterator<InternalRow> pieces;
@@ -100,7 +100,8 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     private final PieceColumns.Labels labels;
 
     /**
-     * Over the pieces of a cuboid, or parts that the cuboid of the partition's number shares.
+     * A task over the pieces of a cuboid, or over shared parts of the cuboid with the partition's
+     * number.
      *
      * @param labels columns with the side and cuboid of a piece
      */

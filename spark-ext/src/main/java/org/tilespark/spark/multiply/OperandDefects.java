@@ -5,7 +5,7 @@ import org.tilespark.spark.block.StaleMetadata;
 
 /** The failures of operands whose blocks do not tile them. Stateless. */
 final class OperandDefects {
-  /** Advice where blocks are taken to be where their places say. */
+  /** Advice if blocks were assumed to be in the partitions of their places. */
   static final String STALE_PLACES =
       ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
           + " partitioned and need not be shuffled";
@@ -13,11 +13,11 @@ final class OperandDefects {
   private OperandDefects() {}
 
   /**
-   * No block holds an element.
+   * The failure that no block holds an element.
    *
    * @param right true if the operand is B
    * @param group name of the group in words, or ""
-   * @param advice more of it, or ""
+   * @param advice further advice, or ""
    * @param row row of the element, as stored
    */
   static IllegalArgumentException hole(
@@ -44,7 +44,7 @@ final class OperandDefects {
     return hole(spec, right, group, "", innerIsRow ? inner : outer, innerIsRow ? outer : inner);
   }
 
-  /** Two blocks hold an element, given by its places along M or N, and along K. */
+  /** The failure that two blocks hold an element, given by its places along M or N, and along K. */
   static IllegalArgumentException twiceAt(
       MultiplySpec spec, boolean right, String group, long outer, long inner) {
     boolean innerIsRow = spec.innerIsRow(right);

@@ -35,7 +35,8 @@ final class PanelCover {
   /**
    * Fills a rectangle inside the panel.
    *
-   * @return the first element that was filled before, if any; then what is filled is not defined
+   * @return the first element that was filled before, if any; the filled elements are then
+   *     undefined
    */
   Optional<Place> fill(long row, long col, long height, long width) {
     long area = height * width;

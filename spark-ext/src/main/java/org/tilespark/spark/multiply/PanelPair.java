@@ -46,16 +46,16 @@ final class PanelPair {
   private long inner;
   private long depth;
   private long matrix; // whose pieces come
-  private long run; // whole matrices before it that are one batch of products
+  private long run; // number of whole matrices before it, which form one batch of products
   private double flops;
 
   /**
-   * The panels of one side of a tile, where other tiles of the same stage have the same.
+   * The panels of one side of a tile, if other tiles of the same stage use the same panels.
    *
    * @param identity key that distinguishes them from other panels of the stage
-   * @param uses tiles that have them
+   * @param uses number of tiles that use them
    * @param user number of this tile among those
-   * @param usedNext true if the others are computed next
+   * @param usedNext true if the other tiles are computed next
    */
   record Stripe(Object identity, int uses, int user, boolean usedNext) {
     PanelId panel(long inner) {
@@ -66,7 +66,7 @@ final class PanelPair {
   /**
    * Panels of one task.
    *
-   * @param cuboids whose ranks places are
+   * @param cuboids the cuboids, whose ranks are used as places
    */
   PanelPair(
       PanelTask.Job job, Cuboids cuboids, PanelMultiplier multiplier, PanelTask.Listener listener) {
@@ -80,14 +80,14 @@ final class PanelPair {
   }
 
   /**
-   * Begins a tile, all zero, or the tiles of several matrices at the same place.
+   * Begins a tile of zeros, or the tiles of several matrices at the same place.
    *
-   * @param allSteps steps of K that its panels have together
-   * @param depthOfPanels depth of its panels, at most
-   * @param oneSide true if A's panels are B's too
-   * @param newStripeA empty if no other tile has A's panels
-   * @param newStripeB likewise B's
-   * @param matrices how many there may be, if one pair of panels holds all of K
+   * @param allSteps steps of K of all its panels together
+   * @param depthOfPanels most steps of K of a panel
+   * @param oneSide true if A's panels are also B's
+   * @param newStripeA empty if no other tile uses A's panels
+   * @param newStripeB likewise for B
+   * @param matrices most matrices, if one pair of panels holds all of K
    */
   void beginTile(
       Tile newTile,
@@ -122,7 +122,10 @@ final class PanelPair {
     return Math.max(1, ofA + ofB + one.bytesC());
   }
 
-  /** Products that are added to one element: one a panel, or one for each pair of blocks there. */
+  /**
+   * Most products that are added to one element: one per panel, or one for each pair of blocks in
+   * it.
+   */
   private long additions(long most) {
     if (steps == 0) {
       return 0;
@@ -164,7 +167,10 @@ final class PanelPair {
     }
   }
 
-  /** True if pieces of a side come for the matrix: one that is for all comes with the first. */
+  /**
+   * True if pieces of a side are expected for the current matrix; those of a common matrix come
+   * with the first one.
+   */
   boolean isWanted(boolean right) {
     return matrix == 0 || !spec.side(right).common();
   }
@@ -179,10 +185,10 @@ final class PanelPair {
   }
 
   /**
-   * Ends the matrix whose pieces came, and begins the next one if there is room.
+   * Ends the current matrix, and begins the next one if there is room.
    *
-   * @param group its grouping columns, for messages
-   * @throws IllegalArgumentException if an element is missing, unless that is a zero
+   * @param group the matrix's grouping columns, for messages
+   * @throws IllegalArgumentException if an element is missing and missing elements are errors
    */
   void endMatrix(UnsafeRow group) {
     boolean fullA = sideA.isFull();
@@ -233,8 +239,8 @@ final class PanelPair {
   }
 
   /**
-   * Zeros that stand for a missing block must not meet infinities: only what is there is
-   * multiplied, pair by pair.
+   * Multiplies only existing pieces, pair by pair, since the zeros of missing blocks must not be
+   * multiplied with infinities.
    */
   private void addPairs() {
     for (PanelSide.Part a : sideA.parts()) {
@@ -276,12 +282,14 @@ final class PanelPair {
             new Batch(matrices, strideA() / bytes, strideB() / bytes, tile.rows() * tile.cols()));
   }
 
-  /** True if the rows of all matrices of A are those of one, since all meet the same B. */
+  /**
+   * True if all matrices of A can be stacked into one, since all are multiplied with the same B.
+   */
   private boolean isStack() {
     return spec.b().common() && !spec.innerIsRow(false);
   }
 
-  /** Bytes from one matrix to the next in a panel, of which all are as deep. */
+  /** Bytes from one matrix to the next in a panel. */
   private long strideA() {
     long one = sideA.bytes(tile.rows(), steps);
     return spec.a().common() ? 0 : isStack() ? one : Ceil.to(one, PanelSide.ROW_ALIGNMENT);
@@ -308,7 +316,7 @@ final class PanelPair {
         Batch.ONE);
   }
 
-  /** True if one product makes each element of the tile. */
+  /** True if a single product computes each element of the tile. */
   private boolean isOneProduct() {
     return steps > 0 && steps <= mostDepth && spec.result().missing() == Missing.ERROR;
   }

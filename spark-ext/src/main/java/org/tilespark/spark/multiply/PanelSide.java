@@ -24,10 +24,13 @@ final class PanelSide {
     }
   }
 
-  /** Columns from which rows are padded: of fewer, the padding is over a percent of the panel. */
+  /**
+   * Least columns for which rows are padded: for fewer, the padding exceeds one percent of the
+   * panel.
+   */
   private static final long LEAST_PADDED = 256;
 
-  /** Kernels read rows that begin at multiples of this without a copy. */
+  /** Alignment of rows that kernels read without a copy. */
   static final int ROW_ALIGNMENT = 16;
 
   private final MultiplySpec spec;
@@ -53,12 +56,12 @@ final class PanelSide {
   }
 
   /**
-   * Begins a panel between the given places of the product. They are ranks where cuboids are in
-   * place, see {@link Cuboids#rank}.
+   * Begins a panel between the given places of the product. If cuboids are in place, places are
+   * ranks, see {@link Cuboids#rank}.
    *
-   * @param newPanel memory for the panel; empty if its values are known already, and pieces are
-   *     only checked
-   * @param firstByte offset of the panel in it
+   * @param newPanel memory for the panel; empty if its values are already available, so that pieces
+   *     are only checked
+   * @param firstByte offset of the panel in that memory
    */
   void begin(
       long newOuterStart,
@@ -110,11 +113,11 @@ final class PanelSide {
   }
 
   /**
-   * Copies what the panel holds of a block, or of a piece of one, to its place.
+   * Copies the part of a block or piece that is inside the panel to its place there.
    *
-   * @param blockRow its first element, as stored
+   * @param blockRow row of the block's first element, as stored
    * @param values rows x cols, row-major
-   * @param stay true if the values stay where they are until the task ends
+   * @param stay true if the values stay valid until the task ends
    * @throws IllegalArgumentException if one of the elements was added before
    */
   void add(long blockRow, long blockCol, long rows, long cols, HostMemory values, boolean stay) {
@@ -174,7 +177,7 @@ final class PanelSide {
     return cover.isFull();
   }
 
-  /** The pieces that are there, in the order in which they came. */
+  /** The pieces in the panel, in order of arrival. */
   List<Part> parts() {
     return parts;
   }

@@ -26,14 +26,14 @@ import org.tilespark.spark.rows.PendingRowMemory;
 import scala.collection.immutable.Seq;
 
 /**
- * The products of one partition: gathers pieces in panels, adds the panels' products to a tile of
- * C, and cuts the tile into blocks. What it holds does not grow with K.
+ * Computes the products of one partition: it gathers pieces in panels, adds the panels' products to
+ * a tile of C, and cuts the tile into blocks. Its memory does not grow with K.
  */
 final class PanelTask extends CuboidTask {
   /**
    * The work of the tasks of one product.
    *
-   * @param partial true if the blocks are parts of sums and say which
+   * @param partial true if the results are partial sums, with columns that say which
    * @param groupTypes types of the grouping columns
    * @param outputTypes types of the output columns before the grouping ones
    * @param matrices most matrices that are multiplied at once
@@ -47,9 +47,9 @@ final class PanelTask extends CuboidTask {
       long matrices)
       implements Serializable {
     /**
-     * The job of a node, a matrix at a time.
+     * The job of a node, which multiplies one matrix at a time.
      *
-     * @param output its columns, of which the last are the grouping columns
+     * @param output columns of the node, the grouping columns last
      */
     static Job of(MultiplySpec spec, boolean partial, Seq<Attribute> output) {
       List<Attribute> columns = ScalaInterop.list(output);
@@ -69,29 +69,31 @@ final class PanelTask extends CuboidTask {
       return new Job(spec, partial, groupTypes, groupNames, outputTypes, most);
     }
 
-    /** The job for a side's pieces: without grouping columns if it is one matrix for all. */
+    /** The job for a side's pieces: without grouping columns if it is a common matrix. */
     Job ofSide(boolean right) {
       return spec.side(right).common()
           ? new Job(spec, partial, List.of(), List.of(), outputTypes, matrices)
           : this;
     }
 
-    /** The programs on each element of a tile; none yet for parts of sums. */
+    /** The programs on each element of a tile; none for partial sums. */
     List<ElementwiseProgram> epilogue() {
       return partial ? List.of() : spec.result().epilogue().programs();
     }
 
-    /** The grouping columns alone, of rows that have them at {@code ordinals}. */
+    /** Projects rows to their grouping columns at {@code ordinals}. */
     UnsafeProjection groups(List<Integer> ordinals) {
       return PieceColumns.heads(List.of(), ordinals, groupTypes);
     }
 
-    /** The grouping columns of rows that have them from {@code first} on. */
+    /** Projects rows to their grouping columns from {@code first} on. */
     UnsafeProjection groups(int first) {
       return groups(ordinals(first));
     }
 
-    /** The small columns of an output row, of rows with grouping columns from {@code first} on. */
+    /**
+     * Projects rows with grouping columns from {@code first} on to an output row without values.
+     */
     UnsafeProjection heads(int first) {
       return PieceColumns.heads(outputTypes, ordinals(first), groupTypes);
     }
@@ -114,7 +116,7 @@ final class PanelTask extends CuboidTask {
       return outputTypes.size() + groupTypes.size();
     }
 
-    /** Rows by the matrix that they are of, with grouping columns from {@code first} on. */
+    /** Rows grouped by their matrix, with grouping columns from {@code first} on. */
     Map<UnsafeRow, List<InternalRow>> matrices(InternalRow[] rows, int first) {
       UnsafeProjection matrixOf = groups(first);
       Map<UnsafeRow, List<InternalRow>> matrices = new LinkedHashMap<>();
@@ -125,8 +127,8 @@ final class PanelTask extends CuboidTask {
     }
 
     /**
-     * Pieces by the matrix that they are of. Without grouping columns there is a matrix even if it
-     * has no pieces.
+     * Pieces grouped by their matrix. Without grouping columns there is a matrix even if it has no
+     * pieces.
      */
     Map<UnsafeRow, List<InternalRow>> matrices(InternalRow[] pieces) {
       Map<UnsafeRow, List<InternalRow>> matrices = matrices(pieces, PieceColumns.COUNT);
@@ -214,7 +216,7 @@ final class PanelTask extends CuboidTask {
     groups.add(group);
     boolean complete = spec.result().missing() == Missing.ERROR;
     long inner = start;
-    // With missing=zero, panels of which nothing came are left out.
+    // With missing=zero, panels without pieces are skipped.
     while (complete ? inner < end : isOf(key, group)) {
       inner = complete ? inner : piece().getLong(PieceColumns.INNER);
       long panelEnd = cuboids.panelEnd(inner);
@@ -241,7 +243,7 @@ final class PanelTask extends CuboidTask {
    */
   private record Part(UnsafeRow group, boolean right, int outer, int inner) {}
 
-  /** The panels of a side of a cuboid, where other cuboids have the same. */
+  /** The stripe of a side's panels, if other cuboids use the same panels. */
   private Optional<PanelPair.Stripe> stripe(UnsafeRow group, int[] place, boolean right) {
     int uses = right ? cuboids.p() : cuboids.q();
     if (uses == 1) {
@@ -256,8 +258,8 @@ final class PanelTask extends CuboidTask {
   }
 
   /**
-   * Gathers one panel of each side, and adds their product; with those of the matrices that come
-   * next, if the panels have room for them.
+   * Gathers one panel of each side and adds their product, together with following matrices if the
+   * panels have room for them.
    */
   private void panel(int key, UnsafeRow group, long inner, long depth) {
     panels.begin(inner, depth);

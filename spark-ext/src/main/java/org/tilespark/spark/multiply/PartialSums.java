@@ -20,11 +20,10 @@ import org.tilespark.spark.rows.ArrayRowWriter;
 import sun.misc.Unsafe;
 
 /**
- * Adds partial products to blocks of C. They come sorted by block, by where along K they begin, and
- * by place: always in the same order, so that sums have the same bits in every run. A partial
- * product is any rectangle of its block over any range of K; together they must be all of the block
- * over all of K, each element of C and K once. Holds one block of C. A row is valid until the next
- * one.
+ * Adds partial products to blocks of C. They are sorted by block, by their start along K, and by
+ * place, so that sums have the same bits in every run. A partial product is any rectangle of its
+ * block over any range of K; together they must cover each element of the block and each step of K
+ * exactly once. Holds one block of C. A row is valid until the next one.
  */
 final class PartialSums implements Iterator<InternalRow> {
   private static final int RANK = 3; // row, col, and K
@@ -163,7 +162,7 @@ final class PartialSums implements Iterator<InternalRow> {
     }
   }
 
-  /** Checks that the parts are all of the block over all of K. */
+  /** Checks that the parts cover the whole block for all of K. */
   private void checkParts(long row, long col, long rows, long cols, UnsafeRow group) {
     long[] found = parts.toArray();
     Coverage.check(

@@ -17,16 +17,17 @@ import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * An operand of a product whose partitions could be cuboids. What is found here is what Spark will
- * find when it plans the shuffles; where it is wrong, Spark shuffles, and the result is the same.
+ * An operand of a product whose partitions could be cuboids. The partitioning found here is what
+ * Spark should find when it plans shuffles; if Spark disagrees, it shuffles, and the result is the
+ * same.
  *
- * @param right true if it is B
- * @param axis along which the partitions differ
+ * @param right true if the operand is B
+ * @param axis axis along which the partitions differ
  * @param bands the blocks along it
  * @param partitioning partitioning of its blocks, in terms of the operand's columns
  */
 record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioning partitioning) {
-  /** At most this many places are looked up, and travel with the plan. */
+  /** Most bands whose partitions are looked up; they are sent with the plan. */
   private static final int MOST_BANDS = 1 << 17;
 
   /**
@@ -85,8 +86,8 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
   }
 
   /**
-   * Partitioning of the blocks of C made in place, in terms of the product's output; empty unless
-   * they begin where the operand's blocks do.
+   * The partitioning of C's blocks if they are computed in place, in terms of the product's output;
+   * empty unless they begin at the same places as the operand's blocks.
    */
   Optional<BlockPartitioning> partitioningOfC(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();

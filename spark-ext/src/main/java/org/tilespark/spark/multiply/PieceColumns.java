@@ -42,8 +42,8 @@ public final class PieceColumns {
   /** Columns of a piece before its grouping columns. */
   static final int COUNT = 8;
 
-  // A partial block of C: Column's order, then the place of the block it is part of, and the range
-  // of K that was summed.
+  // A partial block of C: Column's order, then the place of its block, and the range of K that was
+  // summed.
   static final int CELL_ROW = Column.COUNT;
   static final int CELL_COL = Column.COUNT + 1;
   static final int PART = Column.COUNT + 2;
@@ -59,7 +59,9 @@ public final class PieceColumns {
    * @param sideAt ordinal of the side: 0 for A, 1 for B
    */
   record Labels(int keyAt, int sideAt) implements Serializable {
-    /** The labels in a piece's own columns; after them where cuboids share pieces. */
+    /**
+     * The ordinals of the labels: in a piece's own columns, or after them if cuboids share pieces.
+     */
     static Labels of(MultiplySpec spec, Cuboids cuboids) {
       int behind = COUNT + spec.groups();
       return cuboids.isShared() ? new Labels(behind, behind + 1) : new Labels(KEY, SIDE);
@@ -81,9 +83,7 @@ public final class PieceColumns {
     }
   }
 
-  /**
-   * Value in place of the beginning of a range of K: the row has no values, it marks a block of C.
-   */
+  /** Value of the start of the range of K in a row without values, which marks a block of C. */
   static final long MARK = -1;
 
   private PieceColumns() {}
@@ -111,7 +111,7 @@ public final class PieceColumns {
     return pieces.subList(0, ROW);
   }
 
-  /** How the blocks of an operand are cut into pieces. */
+  /** Specifies the cut of an operand's blocks into pieces. */
   public static CutSpec cut(MultiplySpec spec, Cuboids cuboids, boolean right) {
     CuboidKeys keys = new CuboidKeys(cuboids, right, spec.innerIsRow(right) ? 0 : 1);
     String side = spec.gram() ? "" : right ? ", matrix B" : ", matrix A";
@@ -177,7 +177,7 @@ public final class PieceColumns {
     return key;
   }
 
-  /** How the sum needs partial blocks sorted: marks come first. */
+  /** The order of partial blocks that the sum requires: marks come first. */
   public static List<Attribute> partialOrder(List<Attribute> partials) {
     List<Attribute> order = new ArrayList<>(partialKey(partials));
     order.add(partials.get(PART));
@@ -187,8 +187,7 @@ public final class PieceColumns {
   }
 
   /**
-   * Makes the small columns of rows: zeros and a null array, then the grouping columns of the row
-   * it is applied to.
+   * Makes rows without values: zeros and a null array, then the grouping columns of the input row.
    *
    * @param types types of the columns before the grouping ones; the element type for the array
    * @param groupOrdinals ordinals of the grouping columns in the row it is applied to

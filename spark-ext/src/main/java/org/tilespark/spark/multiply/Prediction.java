@@ -12,7 +12,7 @@ import org.tilespark.spark.runtime.BackendChoice;
  * @param operandBytes bytes of rows in the shuffle that brings the operands together
  * @param partialBytes bytes of rows in the shuffle that brings partial blocks together
  * @param broadcastBytes bytes of rows that every executor gets
- * @param uploadBytes bytes of panels to devices; 0 without
+ * @param uploadBytes bytes of panels to devices; 0 without devices
  */
 public record Prediction(
     String chosen,

@@ -10,9 +10,9 @@ import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.multiply.neighbours.NeighbourRows;
 
 /**
- * The reductions of one partition: gathers the vectors of both sides, whole along K, multiplies
- * them in small tiles, and hands on what the reduction keeps of each. It holds the vectors of both
- * sides and one tile, whatever the count of pairs.
+ * Computes the reductions of one partition: it gathers the vectors of both sides, whole along K,
+ * multiplies them in small tiles, and gives the results that the reduction keeps of each tile. It
+ * holds the vectors of both sides and one tile, for any number of pairs.
  */
 final class ReduceTask extends CuboidTask implements AutoCloseable {
   private final VectorSide sideA;

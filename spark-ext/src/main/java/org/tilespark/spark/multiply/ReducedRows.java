@@ -13,8 +13,8 @@ import org.tilespark.spark.multiply.scores.TileSearch;
 import org.tilespark.spark.multiply.scores.TileSides;
 
 /**
- * A reduction of the products of two sets of vectors: made tile by tile, some queries with all
- * vectors of the other side, then the next queries. A row is valid until the next one is asked for.
+ * Reduces the products of two sets of vectors tile by tile: some queries with all vectors of the
+ * other side, then the next queries. A row is valid until the next one is requested.
  */
 final class ReducedRows implements Iterator<InternalRow> {
   private final Cuboids cuboids;
@@ -22,7 +22,8 @@ final class ReducedRows implements Iterator<InternalRow> {
   private final TileProducts products;
   private final TileSides sides;
   private final TileSearch search;
-  private final boolean isHalf; // pairs are those of two rows of one matrix, found once
+  private final boolean
+      isHalf; // true if both sides are the same matrix, so that each pair is found once
   private final boolean isOfAll; // a row is done when it has met all vectors of the other side
   private final NeighbourRows output;
 
@@ -37,9 +38,9 @@ final class ReducedRows implements Iterator<InternalRow> {
   private boolean isToMirror; // the row handed out last
 
   /**
-   * The reduction of a part of the product; borrows all that it is given.
+   * The reduction of a part of the product; borrows its arguments.
    *
-   * @param output writes what is found
+   * @param output writes the results
    */
   ReducedRows(
       MultiplySpec spec, Cuboids cuboids, Tile whole, NeighbourRows output, TileProducts products) {

@@ -38,7 +38,9 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
     this.strategy = strategy;
   }
 
-  /** The child's by block of C and grouping columns, which are the output's own places. */
+  /**
+   * The child's partitioning by block of C and grouping columns, in terms of the output's places.
+   */
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();

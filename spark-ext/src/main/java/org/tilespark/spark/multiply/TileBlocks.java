@@ -29,10 +29,10 @@ import org.tilespark.spark.rows.PendingRows.PendingRow;
 
 /**
  * Cuts tiles of C into rows of blocks, at the places of C's own blocks. A row is valid until the
- * next one is asked for.
+ * next one is requested.
  */
 final class TileBlocks implements Iterator<InternalRow> {
-  /** A piece of C: {@code rows} x {@code cols} elements from {@code row}, {@code col} on. */
+  /** A piece of C: {@code rows} x {@code cols} elements that begin at {@code row}, {@code col}. */
   record Tile(long row, long rows, long col, long cols) {
     Tile transposed() {
       return new Tile(col, cols, row, rows);
@@ -42,14 +42,17 @@ final class TileBlocks implements Iterator<InternalRow> {
   /**
    * The tiles of some matrices at one place.
    *
-   * @param groups grouping columns of the matrices, one or more; borrowed until the last block has
-   *     been handed out
-   * @param from first index along K of what was summed; written if blocks are partial
+   * @param groups grouping columns of the matrices, one or more; borrowed until the last block was
+   *     given
+   * @param from start of the summed range of K; written if blocks are partial
    * @param extent extent of the sum along K
    */
   record Tiles(Tile tile, List<UnsafeRow> groups, long from, long extent) {}
 
-  /** Smaller blocks, and those of shorter rows, are copied by the CPU: that costs less. */
+  /**
+   * Least bytes of a block that a device writes directly; smaller blocks, and those of short rows,
+   * are copied by the CPU, which is faster.
+   */
   private static final long LEAST_FETCHED_BYTES = 32 << 10;
 
   private static final long LEAST_FETCHED_ROW_BYTES = 1 << 10;
@@ -83,7 +86,7 @@ final class TileBlocks implements Iterator<InternalRow> {
   /**
    * The blocks of one task.
    *
-   * @param cuboids whose ranks the places of tiles are
+   * @param cuboids the cuboids, whose ranks are the places of tiles
    * @param memory memory of blocks that a device writes; borrowed
    */
   TileBlocks(
@@ -106,11 +109,11 @@ final class TileBlocks implements Iterator<InternalRow> {
   }
 
   /**
-   * Begins with the tiles that a multiplier has computed, if it writes large blocks itself; those
-   * before have been handed out.
+   * Starts with the tiles that a multiplier has computed, if it writes large blocks directly;
+   * earlier tiles must be done.
    *
-   * @param epilogue as that of {@link PanelMultiplier#finish}
-   * @return false if the tiles are to be finished and begun with as a whole
+   * @param epilogue as for {@link PanelMultiplier#finish}
+   * @return false if the caller must finish the tiles and start with them as a whole
    */
   boolean begin(PanelMultiplier multiplier, List<ElementwiseProgram> epilogue, Tiles newTiles) {
     Tile all = newTiles.tile();
@@ -124,18 +127,18 @@ final class TileBlocks implements Iterator<InternalRow> {
     return inParts.isPresent();
   }
 
-  /** Begins with tiles whose blocks are fetched; those before have been handed out. */
+  /** Starts with tiles whose blocks are fetched; earlier tiles must be done. */
   void begin(FinishedTile newFinished, Tiles newTiles) {
     finished = newFinished;
     begin((HostMemory) null, newTiles, false);
   }
 
   /**
-   * Begins with tiles; those before have been handed out.
+   * Starts with tiles in memory; earlier tiles must be done.
    *
    * @param newValues rows x cols of each, row-major, consecutive; borrowed until their last block
-   *     has been handed out
-   * @param mirror true if the transposed tile is to follow
+   *     was given
+   * @param mirror true if the transposed tile follows
    */
   void begin(HostMemory newValues, Tiles newTiles, boolean mirror) {
     if (newTiles.tile().rows() == 0 || newTiles.tile().cols() == 0) {
@@ -184,7 +187,7 @@ final class TileBlocks implements Iterator<InternalRow> {
     return current.row();
   }
 
-  /** Begins the rows of the next blocks, as many as may be fetched at a time, and fetches them. */
+  /** Starts the rows of the next blocks, as many as may be fetched at a time, and fetches them. */
   private void fetch() {
     List<Rectangle> rectangles = new ArrayList<>();
     long fetchedBytes = 0;
@@ -225,7 +228,7 @@ final class TileBlocks implements Iterator<InternalRow> {
         * bytes;
   }
 
-  /** Writes the next block, and goes on to the one after it; its values. */
+  /** Writes the next block and moves on; returns the block's values. */
   private HostMemory nextBlock(ArrayRowWriter to, Values move) {
     long row = cuboids.element(Axis.M, nextRow);
     long col = cuboids.element(Axis.N, nextCol);

@@ -1,17 +1,17 @@
 package org.tilespark.spark.multiply;
 
 /**
- * How large a tile of a product may be, so that as many tasks as may use a device at a time fit it
- * together: otherwise they wait for each other, one for all of another's work. A pure function.
+ * Computes the size of a product's tile such that all tasks that may use a device at the same time
+ * fit on it: otherwise one task would wait for all of another's work. A pure function.
  */
 final class TileBudget {
   /** A task fills one pair of panels while another is multiplied; a pair is about a batch. */
   private static final long BATCHES = 2;
 
-  /** Bytes that cuBLAS is given in addition to the matrices, on the devices where it wants most. */
+  /** Bytes of cuBLAS's workspace on the devices where it is largest. */
   private static final long WORKSPACE_BYTES = 32L << 20;
 
-  /** A pair of panels as own kernels pack it, at most, where that is more. */
+  /** Most batches for a packed pair of panels, if our kernels' packing needs more than cuBLAS. */
   private static final long PACKED_BATCHES = 2;
 
   private TileBudget() {}
@@ -19,11 +19,11 @@ final class TileBudget {
   /**
    * Bytes of a tile.
    *
-   * @param configured configured bytes of a tile, if there is memory
-   * @param batchBytes bytes of a batch; a tile gets that much even if then fewer tasks fit, since a
-   *     smaller one would be all transfers
-   * @param deviceBytes bytes that tasks may hold of a device together; 0 if it is not known
-   * @param tasks tasks that may use it at a time
+   * @param configured configured bytes of a tile, used if there is memory
+   * @param batchBytes bytes of a batch; a tile has at least as many even if fewer tasks fit then,
+   *     since for smaller tiles transfers dominate
+   * @param deviceBytes bytes of a device that all tasks together may hold; 0 if unknown
+   * @param tasks tasks that may use it at the same time
    */
   static long bytes(long configured, long batchBytes, long deviceBytes, int tasks) {
     if (deviceBytes == 0) {
@@ -33,8 +33,8 @@ final class TileBudget {
         deviceBytes / tasks
             - BATCHES * batchBytes
             - Math.max(WORKSPACE_BYTES, PACKED_BATCHES * batchBytes);
-    // One task alone must fit: the tile, once more where sums are long, and its other memory where
-    // nothing is packed.
+    // A single task must fit: the tile, a second one if sums are long, and its other memory without
+    // packing.
     long alone = Math.max(1, (deviceBytes - BATCHES * batchBytes - WORKSPACE_BYTES) / 2);
     long most = Math.min(Math.max(share, batchBytes), alone);
     return Math.min(configured, most);

@@ -25,7 +25,7 @@ import org.tilespark.spark.multiply.scores.TileSides;
  */
 record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) {
   /**
-   * The means of a task to reduce products, all borrowed.
+   * The resources with which a task reduces products, all borrowed.
    *
    * @param sides sides of tiles
    * @param allocator for the vectors
@@ -42,8 +42,8 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
   }
 
   /**
-   * Columns that a search selects in the tile of the given rows, which it has begun with, and
-   * columns; valid until the next tile.
+   * Computes a tile, and returns the columns that a search selects in it; valid until the next
+   * tile. The search must have begun with these rows.
    *
    * @param firstRow index among the vectors of A; likewise {@code firstCol} among those of B
    */

@@ -34,7 +34,7 @@ final class VectorSide implements AutoCloseable {
     }
   }
 
-  /** Begins with the vectors from {@code first} on; those before are given up. */
+  /** Starts with the vectors from {@code first} on, and drops earlier ones. */
   void begin(long first, long count) {
     memory = buffer.memory(panel.bytes(count, spec.k()));
     panel.begin(first, count, 0, spec.k(), Optional.of(new Held(memory)), 0);
@@ -55,7 +55,7 @@ final class VectorSide implements AutoCloseable {
     }
   }
 
-  /** The vectors, with their squares as soon as these are asked for. */
+  /** The vectors, with their squares computed on demand. */
   VectorSquares vectors() {
     return squares;
   }

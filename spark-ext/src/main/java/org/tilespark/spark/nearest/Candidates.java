@@ -12,16 +12,19 @@ import org.tilespark.spark.nearest.Match.Winners;
 import scala.Tuple2;
 
 /**
- * Matches of parts of the work as bytes, and the matches that parts make together. The bytes are
- * those of the left row, if it is there, then of each winner its grade and its row; each row is
- * preceded by its bytes' count, which is -1 of no row.
+ * Serialises the matches that parts of the work found, and merges them. The bytes are those of the
+ * left row, if present, then for each winner its grade and its row. Each row is preceded by its
+ * length in bytes, which is -1 for no row.
  */
 final class Candidates {
   private static final int NO_ROW = -1;
 
   private Candidates() {}
 
-  /** A match under the number of its row of the left side; empty if it says nothing. */
+  /**
+   * A serialised match with the number of its left row; empty if it has neither left row nor
+   * winners.
+   */
   static Optional<Tuple2<Object, byte[]>> write(Match match) {
     Winners winners = match.winners();
     if (match.left() == null && winners.count() == 0) {
@@ -63,7 +66,7 @@ final class Candidates {
     return row;
   }
 
-  /** Parts of matches as bytes, under the numbers of their rows of the left side. */
+  /** Serialised partial matches with the numbers of their left rows. */
   static final class Written implements Iterator<Tuple2<Object, byte[]>> {
     private final Iterator<Match> matches;
     private Optional<Tuple2<Object, byte[]>> next = Optional.empty();
@@ -91,7 +94,7 @@ final class Candidates {
     }
   }
 
-  /** Matches of which parts come one after another, sorted by number. */
+  /** Merges partial matches, which are sorted by number. */
   static final class Merged implements Iterator<Match> {
     private final MatchedRows.Form form;
     private final int k;

@@ -4,11 +4,11 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.catalyst.SameRows;
 
-/** Shows above a join of nearest vectors that Spark plans why we do not. Gives its child's rows. */
+/** Shows in EXPLAIN why a join of nearest vectors is left to Spark. Passes on its child's rows. */
 public final class LeftToSpark extends SameRows {
   private final String reason;
 
-  /** The node over a join, or over what Spark makes of it. */
+  /** The node over a join, or over Spark's replacement of it. */
   public LeftToSpark(String reason, LogicalPlan child) {
     super(child);
     this.reason = reason;

@@ -3,11 +3,11 @@ package org.tilespark.spark.nearest;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * A row of the left side and the best rows of the right one that were found for it, the best first.
+ * A row of the left side with the best matching rows of the right side, the best first.
  *
  * @param number number of the row of the left side
- * @param left that row; null where another part of the work has it
- * @param winners the best that were found
+ * @param left that row; null if another part of the work has it
+ * @param winners the best rows of the right side
  */
 record Match(long number, UnsafeRow left, Winners winners) {
   /**
@@ -21,9 +21,9 @@ record Match(long number, UnsafeRow left, Winners winners) {
     static final Winners NONE = new Winners(new double[0], new UnsafeRow[0]);
 
     /**
-     * The winners of a query that was taken last.
+     * The winners of the query that was taken last.
      *
-     * @param copies true if the rows do not stay in memory
+     * @param copies true to copy the rows, since they do not stay in memory
      */
     static Winners of(NearestSearch found, VectorGroup right, boolean copies) {
       double[] grades = new double[found.count()];

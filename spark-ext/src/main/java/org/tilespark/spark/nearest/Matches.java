@@ -10,15 +10,15 @@ import org.tilespark.spark.nearest.Match.Winners;
 
 /**
  * The matches of one part of the left side with one part of the right side, one for each row of the
- * left part. It holds that part, and as many rows of the right one as fit a batch: strips of the
- * right side stream by, and only winners stay.
+ * left part. It holds the left part and as many rows of the right part as fit a batch: strips of
+ * the right side are streamed, and only winners are kept.
  */
 final class Matches implements Iterator<Match> {
   private final NearestSpec spec;
   private final ScoreTiles tiles;
   private final Groups groups;
   private final boolean givesLeft;
-  private Winners[] kept; // by row of the left part; null as long as no strips went by
+  private Winners[] kept; // by row of the left part; null before the first strips were searched
   private NearestSearch search; // of the last strips; null if there are none
   private int unmatched; // rows without vectors that were given
   private int next; // row with a vector
@@ -47,7 +47,7 @@ final class Matches implements Iterator<Match> {
   }
 
   /**
-   * Reads both parts; once.
+   * Reads both parts; may be called once.
    *
    * @param batchBytes bytes of rows and vectors of the right part that are held at a time
    * @throws RuntimeException Spark's, if two vectors have different lengths
@@ -81,7 +81,7 @@ final class Matches implements Iterator<Match> {
     }
   }
 
-  /** Searches the strips that are there, keeps the winners, and gives the strips up. */
+  /** Searches the held strips, keeps the winners, and drops the strips. */
   private void keep() {
     if (kept == null) {
       kept = new Winners[groups.left().count()];

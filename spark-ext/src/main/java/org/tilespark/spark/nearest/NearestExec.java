@@ -37,9 +37,9 @@ import scala.reflect.ClassTag;
 
 /**
  * Runs {@link NearestRows} over strips of both sides: each task compares a part of the left side
- * with a part of the right one. Both sides are shuffled; of a small join, one side is sent to every
- * task instead, and the other one stays where it is. Where the right side is cut, another shuffle
- * brings the winners of each row together.
+ * with a part of the right one. Both sides are shuffled; in a small join, one side is sent to every
+ * task instead, and the other stays in place. If the right side is cut, another shuffle collects
+ * the winners of each row.
  */
 public final class NearestExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -49,7 +49,7 @@ public final class NearestExec extends PhysicalBlockNode {
 
   private static final int VECTOR_BYTES = 512; // of one, where nobody knows its length
 
-  /** Estimates are no larger, so that sums do not overflow. */
+  /** Limit of estimates, so that sums do not overflow. */
   private static final BigInteger MOST_BYTES = BigInteger.valueOf(Long.MAX_VALUE >> 8);
 
   private final NearestSpec spec;
@@ -62,7 +62,7 @@ public final class NearestExec extends PhysicalBlockNode {
   /**
    * Facts of both sides before they are read.
    *
-   * @param columns columns of the output that are of the left side
+   * @param columns number of output columns of the left side
    * @param partitions partitions of a shuffle of either side, and of winners
    * @param leftBytes bytes of the left side, an estimate; likewise of the right one
    * @param sent side that every task has
@@ -251,10 +251,10 @@ public final class NearestExec extends PhysicalBlockNode {
             ScalaInterop.classTag(InternalRow.class));
   }
 
-  /** The strips of both sides that a task has. Stays inside the task. */
+  /** The strips of both sides of a task. Used only inside the task. */
   private record Parts(int task, Iterator<InternalRow> left, Iterator<InternalRow> right) {}
 
-  /** The parts of each task, one of each partition, and which of the sides these are. */
+  /** The parts of each task, one partition per task, and the grid that assigns them. */
   private record Shared(NearestGrid grid, RDD<Parts> parts) {}
 
   /** Parts of shuffled sides. */

@@ -7,18 +7,18 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
- * How the strips of both sides are shared out to tasks: each task compares one part of the left
- * side with one part of the right side. A part is some partitions of the shuffle of its side, which
- * several tasks may read. Immutable.
+ * Assigns the strips of both sides to tasks: each task compares one part of the left side with one
+ * part of the right side. A part is some partitions of the shuffle of its side, which several tasks
+ * may read. Immutable.
  *
  * @param left partitions of each part of the left side
  * @param right likewise of the right side
  */
 record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implements Serializable {
-  /** Bytes of the left side that a task should hold at most. */
+  /** Most bytes of the left side that a task should hold. */
   static final long MOST_LEFT_BYTES = 256L << 20;
 
-  /** Cost of merging winners, in bytes read, in addition to those of the winners. */
+  /** Fixed cost of merging winners, in bytes read. */
   private static final long MERGE_BYTES = 32L << 20;
 
   /**
@@ -56,9 +56,10 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
   }
 
   /**
-   * A task for each partition of the side that stays, with all of the other side.
+   * A grid with a task for each partition of the side that stays, together with the whole other
+   * side.
    *
-   * @param sendsRight true if that is the right side
+   * @param sendsRight true if the other side is the right one
    */
   static NearestGrid besides(boolean sendsRight, int partitions) {
     List<List<Integer>> parts = IntStream.range(0, partitions).mapToObj(List::of).toList();
@@ -66,7 +67,7 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
     return sendsRight ? new NearestGrid(parts, whole) : new NearestGrid(whole, parts);
   }
 
-  /** Neighbouring partitions together, so that parts have about the same bytes. */
+  /** Groups neighbouring partitions into parts of about the same bytes. */
   private static List<List<Integer>> cut(long[] bytes, int parts) {
     double all = LongStream.of(bytes).asDoubleStream().sum();
     List<List<Integer>> cut = new ArrayList<>();

@@ -31,7 +31,7 @@ public final class NearestRows extends LogicalBlockNode {
    * The join of two plans.
    *
    * @param vectors the column of the left side, and that of the right side
-   * @param dropped columns of vectors that nobody reads above
+   * @param dropped columns of vectors that are not used above
    */
   public NearestRows(
       NearestSpec spec,
@@ -69,9 +69,7 @@ public final class NearestRows extends LogicalBlockNode {
         .toList();
   }
 
-  /**
-   * This node without vectors that nobody reads; empty if they are all read, or dropped already.
-   */
+  /** This node without unused vectors; empty if all are used, or dropped already. */
   Optional<LogicalPlan> reading(AttributeSet used) {
     List<Attribute> unread =
         ScalaInterop.<Attribute>list(vectors).stream().filter(v -> !used.contains(v)).toList();
@@ -92,7 +90,7 @@ public final class NearestRows extends LogicalBlockNode {
     return ScalaInterop.seq(all.stream().map(column -> column.withNullability(true)).toList());
   }
 
-  /** Each row of the left side as often as is asked for, with about as many bytes of the right. */
+  /** Estimates {@code k} result rows for each row of the left side. */
   @Override
   public Statistics stats() {
     BigInteger bytes =

@@ -11,10 +11,10 @@ import org.tilespark.spark.options.Metric;
 /**
  * Finds the nearest vectors of one group for those of another, some queries at a time.
  *
- * <p>A search of tiles ranks NaN last. Spark takes NaN for greater than them: by similarity it is
- * best. Only vectors with elements that are infinite or NaN have scores of NaN, so those of these
- * vectors are computed one by one. The cosine of two other vectors, of which one is zero, is NaN in
- * a search of tiles and NULL in Spark: these are no match.
+ * <p>A search of tiles ranks NaN last. Spark ranks NaN above all numbers, so it is the best
+ * similarity. Only vectors with infinite or NaN elements have scores of NaN, so their scores are
+ * computed one by one. If one of two other vectors is zero, their cosine is NaN in a search of
+ * tiles and NULL in Spark: they are no match.
  */
 final class NearestSearch {
   private final NearestSpec spec;
@@ -45,7 +45,7 @@ final class NearestSearch {
     this.search = TileSearch.of(reduction, sides, left.squares(), right.squares(), index -> index);
   }
 
-  /** Searches for the queries from {@code first} on, and says for how many. */
+  /** Searches for the queries from {@code first} on, and returns their number. */
   int search(int first) {
     TaskContext task = TaskContext.get();
     firstRow = first;
@@ -66,7 +66,7 @@ final class NearestSearch {
     return rows;
   }
 
-  /** Takes what was found for one of the queries of the last search, each once. */
+  /** Takes the results for one query of the last search; at most once per query. */
   void take(int query) {
     count = 0;
     if (queries.extent() == 0) {
@@ -124,8 +124,8 @@ final class NearestSearch {
   }
 
   /**
-   * The order of candidates as Spark orders scores, the greatest first: never NaN. NaN has the
-   * place of infinity, and infinity that of a number beyond all scores, which are FLOAT.
+   * A grade that orders candidates as Spark orders scores, the greatest first; never NaN. NaN is
+   * mapped to infinity, and infinity to a number beyond all scores, which are FLOAT.
    */
   private double gradeOf(double key) {
     if (Double.isNaN(key)) {

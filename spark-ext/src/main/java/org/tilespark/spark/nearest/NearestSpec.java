@@ -7,10 +7,10 @@ import org.tilespark.spark.options.Metric;
 /**
  * A join of nearest vectors.
  *
- * @param k rows of the right side for each row of the left one, at most
+ * @param k most rows of the right side for each row of the left one
  * @param metric metric of the distance of vectors
- * @param function its name in SQL
- * @param outer true if rows of the left side without a match stay
+ * @param function SQL name of the metric's function
+ * @param outer true to keep rows of the left side without a match
  */
 public record NearestSpec(int k, Metric metric, String function, boolean outer)
     implements Serializable {

@@ -17,14 +17,14 @@ import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.runtime.TaskRun;
 
 /**
- * The body of a task that compares a part of the left side with one of the right side. It travels
- * to the executors.
+ * The body of a task that compares a part of the left side with one of the right side. It is sent
+ * to executors.
  *
  * @param form form of the results
  * @param batchBytes bytes of the right side that are held at a time
  * @param backend backend that computes
  * @param metrics metrics of the node
- * @param execution tells this execution of the node from others
+ * @param execution identifies this execution of the node
  */
 record NearestTask(
     NearestSpec spec,

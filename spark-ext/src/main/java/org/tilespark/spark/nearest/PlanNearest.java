@@ -21,11 +21,11 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.Metric;
 
 /**
- * Takes over Spark's {@code NEAREST k BY} where it ranks by a vector function of one column of each
- * side. Elsewhere it says in the plan why Spark plans the join.
+ * Replaces Spark's {@code NEAREST k BY} if it ranks by a vector function of one column of each
+ * side. Otherwise it shows in the plan why Spark plans the join.
  *
  * <p>A rule of plan normalization: earlier rules would hide the node from Spark's own checks, and
- * optimizer rules see what Spark has made of it.
+ * optimizer rules run after Spark has replaced it.
  */
 public final class PlanNearest extends Rule<LogicalPlan> {
   private static final Logger LOG = LoggerFactory.getLogger(PlanNearest.class);
@@ -104,7 +104,7 @@ public final class PlanNearest extends Rule<LogicalPlan> {
     return largest ? "SIMILARITY" : "DISTANCE";
   }
 
-  /** The column of the left side and that of the right one, in whatever order they are stated. */
+  /** The column of the left side and that of the right one, in either order of the arguments. */
   private static Optional<List<Attribute>> vectors(
       NearestJoins.Join join, NearestJoins.Score score) {
     Optional<List<Attribute>> inOrder = vectors(join, score.first(), score.second());

@@ -20,15 +20,15 @@ import org.tilespark.spark.multiply.scores.Reduction;
 import org.tilespark.spark.multiply.scores.TileSides;
 import org.tilespark.spark.multiply.scores.Vectors;
 
-/** Tiles of the products of vectors, which a multiplier makes one after another. */
+/** Tiles of the products of vectors, which a multiplier computes one after another. */
 final class ScoreTiles {
   private final PanelMultiplier multiplier;
   private final boolean large;
 
   /**
-   * Borrows the multiplier.
+   * Tiles of a borrowed multiplier.
    *
-   * @param large true if it makes large tiles sooner
+   * @param large true if it computes large tiles faster
    */
   ScoreTiles(PanelMultiplier multiplier, boolean large) {
     this.multiplier = multiplier;
@@ -41,7 +41,7 @@ final class ScoreTiles {
   }
 
   /**
-   * Begins a tile of the inner products of some vectors, which have elements.
+   * Begins a tile of inner products of some vectors, which must not be empty.
    *
    * @param firstRow index of the first of {@code rows} vectors of {@code a}; likewise {@code
    *     firstCol} of {@code b}

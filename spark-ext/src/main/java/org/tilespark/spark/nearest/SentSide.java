@@ -2,8 +2,8 @@ package org.tilespark.spark.nearest;
 
 /**
  * The side of a join that every task has, while the other one stays in its partitions. An exchange
- * evens out the partitions of a side; a side that stays may be in one. So a side is sent only if
- * one task can do all of the work before an exchange of the other side would be done.
+ * balances the partitions of a side; a side that stays may be in a single partition. So a side is
+ * sent only if one task could do all the work before an exchange of the other side would end.
  */
 public enum SentSide {
   /** Both sides are shuffled. */
@@ -23,7 +23,7 @@ public enum SentSide {
    *
    * @param left bytes of the left side, an estimate
    * @param right likewise of the right side
-   * @param most bytes of a side that is sent at most
+   * @param most most bytes of a side that is sent
    */
   static SentSide of(long left, long right, long most) {
     double products = (double) left / Float.BYTES * right / Float.BYTES / ELEMENTS;

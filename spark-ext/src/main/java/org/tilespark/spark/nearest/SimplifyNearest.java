@@ -14,8 +14,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * Removes work around joins of nearest vectors: conditions on the left side's columns move below
- * the join, and vectors that nobody reads above are not joined to the results. Conditions on the
- * right side stay above, since fewer rows there would be other results.
+ * the join, and unused vectors are not joined to the results. Conditions on the right side stay
+ * above, since fewer right rows would change the results.
  */
 public final class SimplifyNearest extends Rule<LogicalPlan> {
   @Override
@@ -48,14 +48,14 @@ public final class SimplifyNearest extends Rule<LogicalPlan> {
         && condition.references().subsetOf(join.side(false).outputSet());
   }
 
-  /** The filter with conditions on the left side before others, as below a join of Spark. */
+  /** The filter with conditions on the left side before others, as Spark does below its joins. */
   private static Filter leftFirst(Filter filter, NearestRows join) {
     List<Expression> conditions = new ArrayList<>(PushedConditions.conjuncts(filter.condition()));
     conditions.sort(Comparator.comparing(condition -> !isOfLeft(condition, join)));
     return (Filter) PushedConditions.filtered(join, conditions);
   }
 
-  /** The projection over a join, or over a filter of its rows, that lacks what nobody reads. */
+  /** The projection over a join, or over a filter of its rows, without unused columns. */
   private static Optional<LogicalPlan> pruned(Project project) {
     if (project.child() instanceof NearestRows join) {
       return join.reading(project.references())

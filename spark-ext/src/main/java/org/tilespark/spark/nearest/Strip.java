@@ -13,7 +13,8 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.catalyst.Attributes;
 
 /**
- * Some rows of one side, as they go to the tasks that compare them. The columns of a strip:
+ * Some rows of one side, in the form that is sent to the tasks that compare them. The columns of a
+ * strip:
  *
  * <pre>
  *   key      INT     says to which partition it goes
@@ -37,8 +38,7 @@ final class Strip {
   static final int UNMATCHED = -1;
 
   /**
-   * Bytes of vectors, or of rows, from which a strip is full: small, since strips are what the work
-   * is cut into.
+   * Bytes of vectors, or of rows, at which a strip is full: small, since work is divided by strips.
    */
   private static final int FULL_BYTES = 256 << 10;
 

@@ -20,7 +20,7 @@ public final class StripRowsExec extends MadeAnewExec<StripSpec> {
   /**
    * The node over {@code child}.
    *
-   * @param inputs columns of the child: the vectors, then all that rows of strips have
+   * @param inputs columns of the child: the vectors, then the columns that rows of strips have
    * @param produced columns of strips
    */
   public StripRowsExec(
@@ -41,7 +41,8 @@ public final class StripRowsExec extends MadeAnewExec<StripSpec> {
                     .mapToObj(i -> Attributes.bound(ordinals.get(i), fields[i]))
                     .toList()),
             Exchange.keys(spec.partitions()));
-    // Rows have the numbers of their order: what ran again must give them in the same order.
+    // Rows are numbered by their order, so a partition that runs again must give them in the same
+    // order.
     return child
         .execute()
         .mapPartitionsWithIndex(task, false, true, ScalaInterop.classTag(InternalRow.class));

@@ -3,9 +3,9 @@ package org.tilespark.spark.nearest;
 import java.io.Serializable;
 
 /**
- * How the rows of one side become strips.
+ * Specifies how the rows of one side are gathered in strips.
  *
- * @param keepsUnmatched true if rows that match nothing are results too
- * @param partitions over which strips are spread
+ * @param keepsUnmatched true if rows without a match are results too
+ * @param partitions number of partitions of strips
  */
 public record StripSpec(boolean keepsUnmatched, int partitions) implements Serializable {}

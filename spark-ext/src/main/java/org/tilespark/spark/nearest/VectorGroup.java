@@ -34,7 +34,7 @@ final class VectorGroup implements AutoCloseable {
   private List<Integer> unbounded = List.of(); // vectors that have infinite elements, or NaN
 
   /**
-   * No rows yet.
+   * A group without rows.
    *
    * @param fields number of fields of a row
    * @param allocator borrowed
@@ -53,7 +53,7 @@ final class VectorGroup implements AutoCloseable {
     changed();
   }
 
-  /** Forgets all rows, but not the lengths of their vectors. */
+  /** Removes all rows, but remembers the lengths of their vectors. */
   void clear() {
     strips.clear();
     count = 0;
@@ -66,7 +66,7 @@ final class VectorGroup implements AutoCloseable {
     isIndexed = false;
   }
 
-  /** The lengths of all vectors that were added, cleared or not. */
+  /** The lengths of all vectors that were added, including those that were cleared. */
   Set<Integer> lengths() {
     return lengths;
   }
@@ -81,7 +81,7 @@ final class VectorGroup implements AutoCloseable {
     return bytes;
   }
 
-  /** The vectors, of which there is one at least, all of one length. */
+  /** The vectors, at least one, all of one length. */
   Vectors vectors() {
     if (vectors == null) {
       int length = strips.get(0).length();

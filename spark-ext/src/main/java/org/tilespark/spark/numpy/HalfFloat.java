@@ -26,8 +26,8 @@ public final class HalfFloat {
   }
 
   /**
-   * The half nearest to the float {@code bits}, ties to even; NaN stays NaN, with what fits of its
-   * payload, and what is too large becomes infinite.
+   * The half nearest to the float {@code bits}, ties to even; NaN stays NaN, with as much of its
+   * payload as fits, and numbers that are too large become infinite.
    */
   public static short fromFloatBits(int bits) {
     int sign = bits >>> 16 & 0x8000;

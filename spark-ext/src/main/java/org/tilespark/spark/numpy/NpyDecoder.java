@@ -6,7 +6,7 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * Turns numpy's elements into the numbers of columns, in bulk; the inverse of {@link NpyEncoder}.
+ * Converts numpy's elements to the numbers of columns, in bulk; the inverse of {@link NpyEncoder}.
  * Both may be on the heap or off it. Stateless.
  */
 public final class NpyDecoder {
@@ -14,7 +14,7 @@ public final class NpyDecoder {
 
   private NpyDecoder() {}
 
-  /** True if the columns hold numpy's own bytes, up to their order inside a number. */
+  /** True if the columns hold numpy's own bytes, except for the byte order. */
   public static boolean isCopy(NpyType from, ElementType to) {
     return !from.isComplex() && NpyType.ofColumn(to, false) == from;
   }
@@ -51,7 +51,7 @@ public final class NpyDecoder {
    *
    * @param from the type of the elements; numbers are in the machine's byte order
    * @param to the column's type: {@code from.columnType()}, FLOAT32 or FLOAT64
-   * @param elements a whole number of them
+   * @param elements memory of a whole number of elements
    * @param part 0 for values, 1 for the imaginary parts of complex types
    * @param numbers memory for the numbers: {@code to.bytes()} for each element
    * @throws IndexOutOfBoundsException if there is less room than the numbers take

@@ -8,16 +8,16 @@ import org.tilespark.spark.block.BlockKind;
 import sun.misc.Unsafe;
 
 /**
- * Turns a column's numbers into numpy's elements, in bulk; the inverse of {@link NpyDecoder}. Both
+ * Converts a column's numbers to numpy's elements, in bulk; the inverse of {@link NpyDecoder}. Both
  * may be on the heap or off it. Elements are little-endian.
  *
- * <p>To an integer type, values must be whole and in range. To a floating-point type they are
- * rounded to the nearest, ties to even, but what is finite must stay finite.
+ * <p>For an integer type, values must be whole and in range. For a floating-point type they are
+ * rounded to the nearest, ties to even, and finite values must stay finite.
  *
  * @param from the column's type
  * @param to the type of the elements
- * @param exact true if a rounded value is an error too, as where the type of the file that was read
- *     is restored
+ * @param exact true if a rounded value is an error too, as when the type of the original file is
+ *     restored
  */
 public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements Serializable {
   private static final Unsafe MEMORY = HostMemory.unsafe();
@@ -38,8 +38,8 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
    * Encodes one part of some elements.
    *
    * @param numbers numbers of the column, one for each element
-   * @param elements memory for the elements: {@code to.elementBytes()} for each number, of which
-   *     those of the other part are left as they are
+   * @param elements memory for the elements: {@code to.elementBytes()} for each number, bytes of
+   *     the other part are left unchanged
    * @param part 0 for values, 1 for the imaginary parts of complex types
    * @return -1, or the index of the first value that the type cannot hold
    * @throws IndexOutOfBoundsException if there is less room than the numbers take
@@ -163,7 +163,8 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
     for (long i = 0; i < count; i++) {
       long at = offset + i * from.bytes();
       long place = out + i * to.elementBytes();
-      // A long keeps its low bits on the way to a float only if it does not pass through a double.
+      // A long is converted to float directly, since a conversion through double would lose its low
+      // bits.
       long whole = floating ? 0 : integer(from, base, at);
       double value = floating ? floating(from, base, at) : (double) whole;
       boolean finite = !Double.isInfinite(value);
@@ -202,8 +203,8 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
   }
 
   /**
-   * The message about a value that {@link #encode} did not take: the value, its place, and what
-   * would take it.
+   * The message about a value that {@link #encode} did not accept: the value, its place, and a type
+   * that would accept it.
    *
    * @param numbers numbers of the whole block
    * @param index index of the value among them

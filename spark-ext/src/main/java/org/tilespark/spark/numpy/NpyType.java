@@ -24,7 +24,10 @@ public enum NpyType {
   FLOAT64("<f8", "float64", 8, ElementType.FLOAT64, "d double float"),
   COMPLEX64("<c8", "complex64", 4, ElementType.FLOAT32, "F csingle"),
   COMPLEX128("<c16", "complex128", 8, ElementType.FLOAT64, "D cdouble complex"),
-  /** False and True; in columns 0 and 1. As numpy does, reading takes every byte but 0 for True. */
+  /**
+   * False and True, which are 0 and 1 in columns. As in numpy, every byte other than 0 is read as
+   * True.
+   */
   BOOL("|b1", "bool", 1, ElementType.INT8, "? bool_");
 
   /** The readable and writable types, for messages. */
@@ -38,7 +41,7 @@ public enum NpyType {
   private final List<String> aliases;
 
   /**
-   * @param aliases numpy's other names for it on 64-bit Linux: characters, then names
+   * @param aliases numpy's other names of the type on 64-bit Linux: characters, then names
    */
   NpyType(String descr, String numpyName, int partBytes, ElementType columnType, String aliases) {
     this.descr = descr;
@@ -92,8 +95,8 @@ public enum NpyType {
   }
 
   /**
-   * The type whose bytes are those of a column: what a column becomes if nothing else is known of
-   * it.
+   * The type with the same bytes as a column: the default type of a column without further
+   * information.
    */
   public static NpyType ofColumn(ElementType type, boolean complex) {
     return switch (type) {
@@ -107,12 +110,12 @@ public enum NpyType {
   }
 
   /**
-   * The type that blocks become: the chosen one; else the one that the metadata states, if the
-   * columns still are what it becomes; else the columns' own.
+   * The numpy type to which blocks are converted: the user's choice; otherwise the type that the
+   * metadata states, if the columns still have its column type; otherwise the columns' own.
    *
    * @param metadata metadata of the column {@code values}
    * @param asked the user's choice, if any
-   * @param option how messages call what the user states: {@code "Option dtype"}
+   * @param option name of the user's choice in messages: {@code "Option dtype"}
    * @throws IllegalArgumentException if real blocks would become complex, or complex ones real, or
    *     if no type is chosen for complex integers
    */
@@ -161,7 +164,7 @@ public enum NpyType {
       boolean isCode =
           type.descr.substring(1).equals(code)
               || (code.length() == 1 && type.aliases.contains(code));
-      // Names go without a byte order. '|' says that there is none: right for single bytes only.
+      // Names have no byte order. '|' means no byte order, which is valid only for single bytes.
       boolean isName = type.numpyName.equals(text) || type.aliases.contains(text);
       if (isName || (isCode && !(text.charAt(0) == '|' && type.partBytes > 1))) {
         return type;
@@ -191,8 +194,8 @@ public enum NpyType {
    * As {@link #byName}.
    *
    * @param what source of the text, for the message: {@code "Option dtype"}
-   * @throws IllegalArgumentException if the text names none of these types; lists them, and says
-   *     what to convert to where the text names another type of numpy's
+   * @throws IllegalArgumentException if the text names none of these types; the message lists them,
+   *     and suggests a conversion if the text names another type of numpy
    */
   public static NpyType parse(String what, String text) {
     NpyType type = byName(text);
@@ -212,7 +215,7 @@ public enum NpyType {
   }
 
   /**
-   * As {@link #parse}, of bytes that numpy has in memory: only little-endian ones are taken.
+   * As {@link #parse}, for bytes in numpy's memory: only little-endian types are accepted.
    *
    * @throws IllegalArgumentException as {@link #parse}, and if the text states big-endian numbers
    */

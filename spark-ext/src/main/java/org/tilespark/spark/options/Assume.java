@@ -3,7 +3,7 @@ package org.tilespark.spark.options;
 import java.util.Locale;
 import org.tilespark.spark.error.Require;
 
-/** The kind of the matrix of linear equations, which decides how it is factorised. */
+/** An assumption about the matrix of linear equations, which decides how it is factorised. */
 public enum Assume {
   /** Nothing: LU with partial pivoting. */
   GENERAL,
@@ -11,11 +11,11 @@ public enum Assume {
   POSITIVE_DEFINITE;
 
   /**
-   * Reads {@code general} or {@code positive definite}, in any case, with a blank or an underscore;
-   * or {@code gen} and {@code pos}, as scipy also calls them.
+   * Reads {@code general} or {@code positive definite}, ignoring case, with a blank or an
+   * underscore; or scipy's abbreviations {@code gen} and {@code pos}.
    *
-   * @param what source of the text, for the message
-   * @throws IllegalArgumentException if it is none of them
+   * @param what the parameter, for messages
+   * @throws IllegalArgumentException if the text is none of them
    */
   public static Assume parse(String what, String text) {
     Require.given(what, "Assume.parse", "what");

@@ -8,7 +8,8 @@ public final class FastLength {
    * The least fast length of {@code extent} or more.
    *
    * @param extent 1 or more
-   * @throws IllegalArgumentException if it is not, or there is none below 2^63
+   * @throws IllegalArgumentException if {@code extent} is less than 1, or no such length is below
+   *     2^63
    */
   public static long next(long extent) {
     if (extent < 1) {

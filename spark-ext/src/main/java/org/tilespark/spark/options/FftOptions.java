@@ -12,19 +12,18 @@ import org.tilespark.layout.Axes;
 import org.tilespark.spark.error.Require;
 
 /**
- * How a Fourier transform is to be done; immutable. Every option has a name and a text, the same in
- * Java, in a map and in SQL: docs/sql.md has their table. Where an option has one word or number
- * per axis, these are separated by commas, in the order of {@code axes}; a single one holds for all
- * of them.
+ * Options of a Fourier transform; immutable. Every option has a name and a text, the same in Java,
+ * in a map and in SQL: docs/sql.md has their table. If an option has one word or number per axis,
+ * these are separated by commas, in the order of {@code axes}; a single one applies to all axes.
  *
  * <p>A transform of all three axes that needs an exchange leaves its result with axes {@code yzx},
  * cut along y; {@code output=natural} brings back the input's order and slabs by a second exchange.
- * An inverse gives the order that the volume had either way. Before a transform {@code detrend},
- * {@code window} and {@code padTo} are applied, in this order; {@code detrend} costs a pass over
- * the values.
+ * In both cases an inverse restores the volume's original order. Before a transform {@code
+ * detrend}, {@code window} and {@code padTo} are applied, in this order; {@code detrend} costs a
+ * pass over the values.
  *
- * <p>An inverse takes by default what the metadata says of {@code axes}, {@code norm}, {@code
- * real}, {@code shift} and {@code realExtent}, which is of the inverse alone.
+ * <p>An inverse takes the defaults of {@code axes}, {@code norm}, {@code real}, {@code shift} and
+ * {@code realExtent} (an option of the inverse only) from the metadata.
  */
 public final class FftOptions extends TextOptions<FftOptions> {
   static final List<Parameter<?>> OPTIONS =
@@ -111,7 +110,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     TASK,
     /** Two axes at once, one exchange, the third. */
     SLABS,
-    /** One axis after the other, an exchange between each two. */
+    /** One axis after the other, with an exchange between two axes. */
     PENCILS
   }
 
@@ -141,15 +140,14 @@ public final class FftOptions extends TextOptions<FftOptions> {
   /**
    * Options from texts.
    *
-   * @param texts texts by option name; names and words in any case, an absent option has the
-   *     default
+   * @param texts texts by option name; case is ignored; absent options have their defaults
    * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static FftOptions of(Map<String, String> texts) {
     return from(DEFAULTS, texts, "FftOptions.of");
   }
 
-  /** The options that were set, as texts; {@link #of} makes the same options of them. */
+  /** The options that were set, as texts; {@link #of} makes equal options from them. */
   @Override
   public Map<String, String> toMap() {
     return texts();
@@ -186,7 +184,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("norm", Require.given(word, "FftOptions.withNorm", "word"));
   }
 
-  /** True for real values on one side and half a spectrum on the other; if it is stated. */
+  /** True for real values on one side and half a spectrum on the other; empty if not stated. */
   public Optional<Boolean> real() {
     return stated("real").map(Boolean::valueOf);
   }
@@ -196,7 +194,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return with("real", Boolean.toString(isReal));
   }
 
-  /** True if axes and slabs are to be those of the input. */
+  /** True if the result keeps the input's order of axes and slabs. */
   public boolean natural() {
     return text("output").equals("natural");
   }
@@ -231,7 +229,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return Missing.parse("missing", text("missing"));
   }
 
-  /** These options with other consequences of a block that is not there. */
+  /** These options with another treatment of missing blocks. */
   public FftOptions withMissing(Missing missing) {
     return set("missing", Require.given(missing, "FftOptions.withMissing", "missing").toString());
   }
@@ -250,7 +248,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
    * The windows.
    *
    * @param count number of transformed axes
-   * @throws IllegalArgumentException if there are neither one nor {@code count}
+   * @throws IllegalArgumentException if there is neither one window nor {@code count}
    */
   public List<Window> windows(int count) {
     return perAxis("window", count).stream().map(Window::parse).toList();
@@ -265,8 +263,8 @@ public final class FftOptions extends TextOptions<FftOptions> {
    * The extents after padding.
    *
    * @param extents extents of the transformed axes
-   * @throws IllegalArgumentException if there are neither one nor as many, or one is less than the
-   *     axis has
+   * @throws IllegalArgumentException if there is neither one extent nor one per axis, or one is
+   *     less than the axis's
    */
   public List<Long> padTo(List<Long> extents) {
     Require.given(extents, "FftOptions.padTo", "extents");
@@ -299,7 +297,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
    * The distances between samples, if they are stated.
    *
    * @param count number of transformed axes
-   * @throws IllegalArgumentException if there are neither one nor {@code count}
+   * @throws IllegalArgumentException if there is neither one distance nor {@code count}
    */
   public Optional<List<Double>> spacing(int count) {
     return stated("spacing")

@@ -8,7 +8,7 @@ public enum Metric {
   /** The inner product of two vectors; larger is nearer. */
   INNER,
   /**
-   * The inner product of two vectors over the product of their norms; larger is nearer. NaN where a
+   * The inner product of two vectors over the product of their norms; larger is nearer. NaN if a
    * vector is zero.
    */
   COSINE,
@@ -16,10 +16,10 @@ public enum Metric {
   EUCLIDEAN;
 
   /**
-   * Reads {@code inner}, {@code cosine} or {@code euclidean}, in any case.
+   * Reads {@code inner}, {@code cosine} or {@code euclidean}, ignoring case.
    *
-   * @param what source of the text, for the message
-   * @throws IllegalArgumentException if it is none of them
+   * @param what the parameter, for messages
+   * @throws IllegalArgumentException if the text is none of them
    */
   public static Metric parse(String what, String text) {
     Require.given(what, "Metric.parse", "what");

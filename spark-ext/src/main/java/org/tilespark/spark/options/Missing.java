@@ -3,28 +3,28 @@ package org.tilespark.spark.options;
 import java.util.Locale;
 import org.tilespark.spark.error.Require;
 
-/** Treatment of missing blocks by an operator that combines blocks. */
+/** Treatment of missing blocks in operators that combine blocks. */
 public enum Missing {
   /** Fails with a message that names the place. */
   ERROR,
   /**
-   * Takes the elements for zeros. A product leaves out each term of which a factor is in no block,
-   * so NaN and infinity times a missing element are 0, in every tiling and by every strategy. The
-   * zeros that other operators store, as a re-block or a sum, are elements like others from then
-   * on: infinity times one of these is NaN.
+   * Missing elements are zeros. A product skips each term with a factor in no block, so NaN and
+   * infinity times a missing element are 0, for every tiling and strategy. Zeros that other
+   * operators store, such as a re-block or a sum, are then ordinary elements: infinity times such a
+   * zero is NaN.
    */
   ZERO;
 
   /** Advice for the end of a message that names a hole: not every operator has the option. */
   public static final String HELP =
-      "with missing=zero this operator, or a re-block before it if it has no such option, takes them"
-          + " for zeros";
+      "with missing=zero this operator, or a re-block before it if it has no such option, takes"
+          + " them for zeros";
 
   /**
-   * Reads {@code error} or {@code zero}, in any case.
+   * Reads {@code error} or {@code zero}, ignoring case.
    *
-   * @param what source of the text, for the message
-   * @throws IllegalArgumentException if it is neither
+   * @param what the parameter, for messages
+   * @throws IllegalArgumentException if the text is neither
    */
   public static Missing parse(String what, String text) {
     Require.given(what, "Missing.parse", "what");

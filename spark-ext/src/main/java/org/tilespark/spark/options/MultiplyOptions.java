@@ -13,12 +13,12 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.error.Require;
 
 /**
- * How a multiply is to be done; immutable. Every option has a name and a text, the same in Java, in
- * a map and in SQL: docs/sql.md has their table.
+ * Options of a multiply; immutable. Every option has a name and a text, the same in Java, in a map
+ * and in SQL: docs/sql.md has their table.
  *
- * <p>A {@code precision} of {@code full} ({@code float32} says the same for FLOAT) sums FLOAT in
+ * <p>A {@code precision} of {@code full} ({@code float32} is a synonym for FLOAT) sums FLOAT in
  * float32 on a GPU and in double on the CPU: a product or partial sum beyond 3.4e38 may make an
- * element infinite or NaN on a GPU alone. The last bits depend on the backend, on the GPU's
+ * element infinite or NaN only on a GPU. The last bits depend on the backend, on the GPU's
  * architecture, on the engine, and for a small C with a long inner extent on the GPU's count of
  * multiprocessors; runs on one machine agree.
  */
@@ -89,11 +89,11 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
     }
 
     /**
-     * M is cut into {@code p} parts, N into {@code q}, K into {@code r}; each of the p q r cuboids
+     * Cuts M into {@code p} parts, N into {@code q} and K into {@code r}; each of the p q r cuboids
      * is a task.
      */
     record Cuboid(int p, int q, int r) implements Strategy {
-      /** Checks that there is at least one part of each. */
+      /** Checks that each axis has at least one part. */
       public Cuboid {
         if (p < 1 || q < 1 || r < 1) {
           throw new IllegalArgumentException(
@@ -138,8 +138,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   /**
    * Options from texts.
    *
-   * @param texts texts by option name; names and words in any case, an absent option has the
-   *     default
+   * @param texts texts by option name; case is ignored; absent options have their defaults
    * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static MultiplyOptions of(Map<String, String> texts) {
@@ -226,7 +225,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
         "strategy", Require.given(other, "MultiplyOptions.withStrategy", "other").toString());
   }
 
-  /** Rows and columns of a block of C, if they are asked for. */
+  /** Rows and columns of a block of C, if they are stated. */
   public Optional<Shape> blockShape() {
     return stated("blockShape").map(text -> Shape.parse("blockShape", text, 2));
   }
@@ -241,7 +240,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
     return Missing.parse("missing", text("missing"));
   }
 
-  /** These options with other consequences of a block that is not there. */
+  /** These options with another treatment of missing blocks. */
   public MultiplyOptions withMissing(Missing other) {
     return set("missing", Require.given(other, "MultiplyOptions.withMissing", "other").toString());
   }

@@ -2,7 +2,7 @@ package org.tilespark.spark.options;
 
 import java.util.Locale;
 
-/** The transform that divides by the count of elements, of the two. */
+/** The transform, forward or inverse, that divides by the count of elements. */
 public enum Norm {
   /** The inverse. */
   BACKWARD,

@@ -5,10 +5,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A parameter of operators, or one of their options. Its declaration is the only one: the check of
- * arguments, usage, DESCRIBE FUNCTION and the tables in the docs are made of it.
+ * A parameter of operators, or one of their options. From this declaration the check of arguments,
+ * usage, DESCRIBE FUNCTION and the tables in the docs are derived.
  *
- * @param fallback value without an argument; empty if the operator finds it
+ * @param fallback default value; empty if the operator determines it
  * @param otherwise meaning of a missing argument, for the docs; empty if it is required
  * @param doc meaning of the parameter, a phrase without a full stop
  */
@@ -25,7 +25,10 @@ public record Parameter<T>(
           Missing.ERROR,
           "'error' refuses missing blocks, 'zero' takes them for zeros");
 
-  /** Numbers that an expression names. Any named argument that is no parameter is one of them. */
+  /**
+   * Numbers that an expression names. Every named argument that is not a parameter becomes one of
+   * them.
+   */
   public static final Parameter<Map<String, Number>> SCALARS =
       new Parameter<>(
           "scalars",
@@ -54,7 +57,7 @@ public record Parameter<T>(
     return new Parameter<>(name, type, Optional.empty(), "", doc);
   }
 
-  /** A parameter that may be left out; the operator finds what holds then. */
+  /** An optional parameter whose default the operator determines. */
   public static <T> Parameter<T> found(String name, Type<T> type, String otherwise, String doc) {
     return new Parameter<>(name, type, Optional.empty(), otherwise, doc);
   }
@@ -84,10 +87,10 @@ public record Parameter<T>(
   /**
    * The value of an argument.
    *
-   * @param what whose it is, for messages: {@code "matrix_reblock: rows"}
-   * @param argument empty if it is no constant
+   * @param what the parameter, for messages: {@code "matrix_reblock: rows"}
+   * @param argument empty if the argument is no constant
    * @param shown the argument as the user wrote it
-   * @throws IllegalArgumentException if it is not what this parameter takes
+   * @throws IllegalArgumentException if this parameter does not accept it
    */
   public T read(String what, Optional<Object> argument, String shown) {
     return argument

@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.tilespark.spark.error.Require;
 
 /**
- * How rows with one vector each become the rows of a matrix; immutable. Every option has a name and
+ * Options of making a matrix from rows with one vector each; immutable. Every option has a name and
  * a text, the same in Java, in a map and in SQL.
  */
 public final class RowOptions extends TextOptions<RowOptions> {
@@ -51,7 +51,8 @@ public final class RowOptions extends TextOptions<RowOptions> {
               "blockRows",
               count("1000000000"),
               "as many as make 8 MiB",
-              "rows of a block; there are fewer at the end of a partition, and where ids take 64 MiB"));
+              "rows of a block; there are fewer at the end of a partition, and where ids take 64"
+                  + " MiB"));
 
   /** The names of all options. */
   public static final List<String> NAMES = names(OPTIONS);
@@ -94,8 +95,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
   /**
    * Options from texts.
    *
-   * @param texts texts by option name; names and words in any case, an absent option has the
-   *     default
+   * @param texts texts by option name; case is ignored; absent options have their defaults
    * @throws IllegalArgumentException if there is no option of a name, or its text is not valid
    */
   public static RowOptions of(Map<String, String> texts) {
@@ -112,7 +112,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
     return set("id", Require.given(column, "RowOptions.withId", "column"));
   }
 
-  /** The columns that order the rows; none if the table's own order counts. */
+  /** The columns that order the rows; empty to use the table's own order. */
   public List<String> orderBy() {
     return stated("orderBy").map(text -> List.of(text.split(","))).orElse(List.of());
   }
@@ -148,7 +148,7 @@ public final class RowOptions extends TextOptions<RowOptions> {
     return RowPolicy.of(text("ragged"));
   }
 
-  /** These options with another policy for vectors of another length. */
+  /** These options with another policy for vectors of different lengths. */
   public RowOptions withRagged(RowPolicy policy) {
     return set("ragged", Require.given(policy, "RowOptions.withRagged", "policy").toString());
   }

@@ -2,7 +2,7 @@ package org.tilespark.spark.options;
 
 import java.util.Locale;
 
-/** Policies for a row whose vector cannot be taken as it is. */
+/** Policies for a row whose vector is NULL, incomplete or of a different length. */
 public enum RowPolicy {
   /** The query fails with a message that names the row. */
   ERROR,
@@ -13,7 +13,7 @@ public enum RowPolicy {
   /** The values stay as they are; for NaN only. */
   KEEP;
 
-  /** The policy that a user's word names; the word is one of these. */
+  /** The policy that a user's word names; the word must be valid. */
   static RowPolicy of(String word) {
     return valueOf(word.toUpperCase(Locale.ROOT));
   }

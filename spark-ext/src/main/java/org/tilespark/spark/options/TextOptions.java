@@ -8,7 +8,7 @@ import java.util.Optional;
 import org.tilespark.spark.error.Require;
 
 /**
- * Options as texts, by name; what is absent is the default. Immutable.
+ * Options as texts by name; absent options have their defaults. Immutable.
  *
  * @param <O> the options themselves
  */
@@ -19,7 +19,7 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     this.texts = new LinkedHashMap<>(texts);
   }
 
-  /** All options that have a value as texts, by name; {@code of} makes the same options of them. */
+  /** All options that have a value as texts, by name; {@code of} makes equal options from them. */
   public Map<String, String> toMap() {
     Map<String, String> all = new LinkedHashMap<>();
     for (Parameter<?> option : declared()) {
@@ -33,7 +33,7 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
   /** All options that there are. */
   abstract List<Parameter<?>> declared();
 
-  /** The options of these texts, which are in their normal form. */
+  /** Makes the options from these texts, which are in their normal form. */
   abstract O made(Map<String, String> all);
 
   /** Options from defaults and other texts; {@code maker} is the method that a user called. */
@@ -45,7 +45,7 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     return options;
   }
 
-  /** These options with another text for one, which is checked and brought into its normal form. */
+  /** These options with another text for one, which is checked and converted to its normal form. */
   final O set(String name, String text) {
     String known = Require.option(name, names(declared()));
     Optional<Object> given = Optional.of(Require.text(text, known));

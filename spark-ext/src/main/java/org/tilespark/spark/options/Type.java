@@ -10,22 +10,22 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The type of a parameter. An argument is a table, or a constant: what SQL evaluates, or what a
- * user gave in Java.
+ * The type of a parameter. An argument is a table, or a constant that SQL evaluated or that Java
+ * passed.
  *
- * @param <T> the values that plans are made of
+ * @param <T> the values from which plans are made
  * @param sql the SQL types in words
  * @param expected requirement on an argument, for messages
- * @param takesArrays true if a list of constants is one too
+ * @param takesArrays true if a list of constants is accepted too
  */
 public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T> reader) {
   /** Makes values of arguments. */
   public interface Reader<T> {
     /**
-     * The value of an argument; empty if it is of another type.
+     * The value of an argument; empty if it has another type.
      *
-     * @param what whose argument it is, for messages: {@code "matrix_reblock: rows"}
-     * @throws IllegalArgumentException if it is of this type and says nothing
+     * @param what the parameter, for messages: {@code "matrix_reblock: rows"}
+     * @throws IllegalArgumentException if it has this type but is not valid
      */
     Optional<T> read(String what, Object argument);
   }
@@ -36,7 +36,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
      * The value of a text.
      *
      * @param what as for {@link Reader#read}
-     * @throws IllegalArgumentException if it says nothing
+     * @throws IllegalArgumentException if the text is not valid
      */
     T parse(String what, String text);
   }
@@ -59,7 +59,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
           argument ->
               argument instanceof Double number ? number : Double.valueOf(argument.toString()));
 
-  /** Numbers under names that a user chooses: in SQL further named arguments. */
+  /** Numbers with names that the user chooses: in SQL, further named arguments. */
   static final Type<Map<String, Number>> NUMBERS =
       new Type<>(
           "numbers by name",
@@ -75,7 +75,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
             return Optional.of(numbers);
           });
 
-  /** A whole number, or one with a fraction: {@code 2} and {@code 2.0} are not the same. */
+  /** An integer, or a floating-point number: {@code 2} and {@code 2.0} are different. */
   private static Number named(Object name, Object number, String what) {
     String text = String.valueOf(number).trim();
     try {
@@ -142,12 +142,14 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     };
   }
 
-  /** Numbers or words, in a text with commas or in an array; a single one stands for itself. */
+  /**
+   * A list of numbers or words, as text with commas or as an array; a single one is a list of one.
+   */
   public static <T> Type<T> list(Parser<T> parser) {
     return of("STRING or ARRAY", "a constant list, as '4,6' or array(4, 6)", true, parser);
   }
 
-  /** A list of one word for all axes, or of one for each. */
+  /** One word for all axes, or a list with one for each axis. */
   static Type<String> perAxis(Parser<String> word) {
     return list(
         (what, text) ->
@@ -156,7 +158,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
                 .collect(Collectors.joining(",")));
   }
 
-  /** Names of columns, in a text with commas or in an array; their text has commas between them. */
+  /** Names of columns, as text with commas or as an array; the normal form is text with commas. */
   public static Type<String> columns() {
     return of(
         "STRING or ARRAY",
@@ -177,7 +179,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     return of("STRING, INT or ARRAY", expected, true, parser);
   }
 
-  /** Constants that are read as texts; of a list with commas between its elements. */
+  /** A type whose constants are read as texts; a list is read as text with commas. */
   public static <T> Type<T> of(String sql, String expected, boolean takesArrays, Parser<T> parser) {
     return new Type<>(
         sql,

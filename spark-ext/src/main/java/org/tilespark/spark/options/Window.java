@@ -26,7 +26,7 @@ public enum Window {
   }
 
   /**
-   * Reads a name, in any case.
+   * Reads a name, ignoring case.
    *
    * @throws IllegalArgumentException if there is no window of this name
    */
@@ -44,9 +44,9 @@ public enum Window {
   }
 
   /**
-   * Factors of the elements from {@code low} on of an axis of {@code extent}.
+   * The window's factors for elements from {@code low} on, along an axis of {@code extent}.
    *
-   * @param count how many
+   * @param count number of elements
    */
   public double[] factors(long extent, long low, int count) {
     double[] factors = new double[count];

@@ -14,9 +14,9 @@ import org.tilespark.spark.stage.BlockStage;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * Makes one permutation of two in a row, and none of one that changes nothing: a transpose of a
- * transpose leaves only a renaming of columns. A projection between the two that merely drops or
- * reorders columns is stepped over.
+ * Composes two successive permutations into one, and removes a permutation that changes nothing: a
+ * transpose of a transpose leaves only a renaming of columns. A projection between the two that
+ * only drops or reorders columns is skipped.
  */
 public final class ComposePermutations extends Rule<LogicalPlan> {
   @Override
@@ -34,8 +34,8 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     if (order.isIdentity()) {
       return Optional.of(renamed(outer));
     }
-    // A projection between the two can only choose columns, as far as the ones read are the
-    // inner node's own.
+    // A projection between the two can only choose columns, if the columns read are the inner
+    // node's own.
     LogicalPlan below = outer.child() instanceof Project project ? project.child() : outer.child();
     return below instanceof ProgramBlocks inner
             && inner.asPermutation().isPresent()
@@ -44,7 +44,9 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
         : Optional.empty();
   }
 
-  /** The columns of a permutation that changes nothing, under the names and ids it gave them. */
+  /**
+   * A projection that replaces a permutation without effect, with the same output names and ids.
+   */
   private static LogicalPlan renamed(ProgramBlocks permutation) {
     List<Attribute> read = permutation.read();
     List<Attribute> given = permutation.given();

@@ -1,5 +1,5 @@
 /**
- * Permutations of the axes of every block: plans, and the rule that makes one of several. Start
- * from {@link org.tilespark.spark.permute.PermutePlans}.
+ * Permutations of the axes of every block: plans, and the rule that composes them. Start from
+ * {@link org.tilespark.spark.permute.PermutePlans}.
  */
 package org.tilespark.spark.permute;

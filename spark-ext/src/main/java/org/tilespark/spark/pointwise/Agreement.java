@@ -16,7 +16,7 @@ import org.tilespark.spark.fourier.Spectrum;
 /** Common properties of two arrays whose elements at equal places are combined. */
 record Agreement(BlockFrame first, BlockFrame second, String operator) {
   /**
-   * The two operands of a call, which messages distinguish.
+   * The two operands of a call, with names for messages.
    *
    * @throws IllegalArgumentException if one has no blocks of this kind
    */
@@ -47,8 +47,8 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
   }
 
   /**
-   * Metadata of an array that is made of both: that of the first, and of a spectrum with a filter
-   * the spectrum's.
+   * The metadata of the combined array: that of the first, or that of the spectrum if one is a
+   * spectrum and the other a filter.
    */
   ArrayMetadata combined() {
     return first.metadata().spectrum().isPresent() || second.metadata().spectrum().isEmpty()
@@ -92,8 +92,8 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
 
   /**
    * Checks that elements of two spectra at equal places belong to equal frequencies, and that one
-   * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum;
-   * of one whose axes a transform has left in another order it must have the axes in that order.
+   * inverse serves both. A volume that is no spectrum, a filter, fits every spectrum, but its axes
+   * must be in the order in which the transform left the spectrum's.
    */
   void requireSpectraThatFit() {
     Optional<Spectrum.OfArray> one = spectrum(first);

@@ -8,8 +8,8 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 
 /**
- * How arrays of several extents meet element by element, by numpy's rule: along an axis an array of
- * extent 1 repeats its only element, and all others have one extent.
+ * Broadcasting of arrays by numpy's rule: along each axis, arrays of extent 1 repeat their element,
+ * and all others must have the same extent.
  *
  * @param extents extents of the result
  * @param repeated for each array the axes along which it repeats its element
@@ -21,12 +21,12 @@ public record Broadcasting(Shape extents, List<Set<Integer>> repeated) {
   }
 
   /**
-   * The result's extents, and what each array repeats.
+   * The result's extents, and the axes along which each array is repeated.
    *
    * @param kind kind of the arrays, for the names of axes
    * @param names names of the arrays, for the message
    * @param arrays shapes, at least one, of the kind's rank
-   * @throws IllegalArgumentException if the extents along an axis differ and none of two is 1
+   * @throws IllegalArgumentException if two extents along an axis differ and neither is 1
    */
   public static Broadcasting of(BlockKind kind, List<String> names, List<Shape> arrays) {
     long[] extents = new long[kind.rank()];

@@ -64,13 +64,16 @@ record Call(String name, Found found, List<Term> arguments) {
     return in(commonType());
   }
 
-  /** This call with its arguments in their common type, TINYINT for truth values. */
+  /** This call with its arguments converted to their common type; truth values become TINYINT. */
   Call numbers() {
     ValueType type = commonType();
     return in(type.isBool() ? ValueType.real(type.element()) : type);
   }
 
-  /** This call with its arguments in their common type, or the floating-point type for it. */
+  /**
+   * This call with its arguments in their common type, or the floating-point type that corresponds
+   * to it.
+   */
   Call floating() {
     return in(commonType().floating());
   }
@@ -91,9 +94,9 @@ record Call(String name, Found found, List<Term> arguments) {
   }
 
   /**
-   * Refuses integer literals that a type does not hold.
+   * Refuses integer literals that a type cannot represent.
    *
-   * @param found the part of the text where they meet the type
+   * @param found the part of the text that combines them with the type
    */
   static void requireFit(Found found, ValueType type, Term term) {
     if (term.exceeds(type.element())) {
@@ -108,7 +111,7 @@ record Call(String name, Found found, List<Term> arguments) {
     return argument(0).map(x -> Value.of(function, x));
   }
 
-  /** The result of the function on the arguments, two at a time from the left, which are real. */
+  /** The result of the function on real arguments, applied to two at a time from the left. */
   Term apply(BinaryFunction function) {
     return result(
         arguments.stream()

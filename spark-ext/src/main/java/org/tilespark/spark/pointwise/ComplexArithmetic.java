@@ -14,7 +14,10 @@ import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
-/** Arithmetic of complex numbers on their parts, in numpy's order, so that bits are numpy's. */
+/**
+ * Arithmetic of complex numbers on their parts, in numpy's order, so that results have numpy's
+ * bits.
+ */
 final class ComplexArithmetic {
   private ComplexArithmetic() {}
 
@@ -54,7 +57,7 @@ final class ComplexArithmetic {
     Value q = Value.select(realLarger, x.imag(), x.real());
     Value scaledP = of(MULTIPLY, p, ratio);
     Value real = of(MULTIPLY, of(ADD, p, of(MULTIPLY, q, ratio)), scale);
-    // Not one difference and its negative: they are zeros of other signs.
+    // Computes both differences, since a difference and its negative give zeros of different signs.
     Value difference = Value.select(realLarger, of(SUBTRACT, q, scaledP), of(SUBTRACT, scaledP, q));
     Value imag = of(MULTIPLY, difference, scale);
     Value larger = Value.select(realLarger, absC, absD);
@@ -81,13 +84,16 @@ final class ComplexArithmetic {
     return Value.select(isInfinite, infinity, root);
   }
 
-  /** A double holds the squares of FLOAT32s, the smallest and the largest ones. */
+  /**
+   * The norm of FLOAT32 parts, computed in double, which can hold the squares of the smallest and
+   * the largest.
+   */
   private static Value norm(Value a, Value b) {
     return Value.of(UnaryFunction.SQRT, of(ADD, of(MULTIPLY, a, a), of(MULTIPLY, b, b)));
   }
 
   /**
-   * The norm in double that a power of two, which rounds nothing, keeps from the ends of the range.
+   * The norm in double; scaling by a power of two, which is exact, avoids overflow and underflow.
    */
   private static Value scaledNorm(Value a, Value b) {
     Value larger = of(MAXIMUM, a, b);

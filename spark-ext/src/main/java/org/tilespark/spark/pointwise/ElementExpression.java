@@ -21,9 +21,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * A user's expression that computes each element of an array from the elements of others at the
- * same place: {@code "sqrt(v) * 2 + 1"}. The text is parsed as Spark parses an expression, and
- * typed as numpy types it; docs/elementwise.md has the rules. Immutable; equal texts are equal
- * expressions.
+ * same place: {@code "sqrt(v) * 2 + 1"}. The text is parsed by Spark's parser and typed by numpy's
+ * rules; docs/elementwise.md has the rules. Immutable; equal texts are equal expressions.
  */
 public final class ElementExpression {
   private final String text;
@@ -56,15 +55,15 @@ public final class ElementExpression {
   /**
    * An expression on arrays of known types.
    *
-   * @param program whose inputs are the operands in their order; it has one output
+   * @param program has the operands as its inputs, in order, and one output
    * @param type type of the output's elements
    */
   public record Translation(ElementwiseProgram program, ValueType type) {}
 
   /**
-   * The expression that a text is.
+   * Parses a text.
    *
-   * @throws IllegalArgumentException if it is no expression; says where it ceases to be one
+   * @throws IllegalArgumentException if it is no expression; the message says where the error is
    */
   public static ElementExpression parse(String text) {
     ParserInterface parser = new CatalystSqlParser();
@@ -103,9 +102,9 @@ public final class ElementExpression {
    *
    * @param kind kind of the blocks, which has the names of places: row and col, or x, y and z
    * @param operands arrays that may be named, at least one
-   * @param scalars numbers that may be named too; they are literals in all respects
-   * @throws IllegalArgumentException if a part of the expression is not elementwise, names what is
-   *     not there, or does not go with the types; or if two things have one name
+   * @param scalars numbers that may be named too; they act exactly like literals
+   * @throws IllegalArgumentException if a part of the expression is not elementwise, uses an
+   *     unknown name, or does not fit the types; or if a name is used twice
    */
   public Translation translate(
       BlockKind kind, List<Operand> operands, Map<String, ? extends Number> scalars) {

@@ -5,7 +5,7 @@ import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.UnaryFunction;
 
 /**
- * A function of elementwise expressions: what it takes, and the values that it becomes.
+ * A function of elementwise expressions: its arguments, and its translation to values.
  *
  * @param name name in lower case
  * @param fewest arguments that it takes
@@ -29,7 +29,7 @@ record ElementFunction(String name, int fewest, int most, Function<Call, Term> l
     return of(name, 2, call -> call.real().floating().apply(function));
   }
 
-  /** A function that makes integers of real numbers, and so leaves integers alone. */
+  /** A function that rounds real numbers to integers, and leaves integers unchanged. */
   static ElementFunction rounding(String name, UnaryFunction function) {
     return of(name, 1, call -> ElementFunctions.rounded(call.real(), function));
   }

@@ -15,9 +15,12 @@ import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
-/** The functions that an elementwise expression may call by name. A new one is a line here. */
+/**
+ * The functions that an elementwise expression may call by name. A new function needs one line
+ * here.
+ */
 final class ElementFunctions {
-  /** The largest power of ten of which a double and its smaller ones are exact. */
+  /** The largest exponent up to which all powers of ten are exact in double. */
   private static final int MOST_DECIMALS = 22;
 
   private static final Map<String, ElementFunction> ALL =
@@ -144,7 +147,10 @@ final class ElementFunctions {
     return both.result(Value.select(Value.of(UnaryFunction.IS_NAN, x), both.argument(1).real(), x));
   }
 
-  /** Integers take exponents that are literals, as numpy refuses negative ones. */
+  /**
+   * The power of two values; for integers the exponent must be a literal, since numpy refuses
+   * negative ones.
+   */
   private static Term power(Call call) {
     Call both = call.real().numbers();
     Value base = both.argument(0).real();
@@ -158,7 +164,7 @@ final class ElementFunctions {
     return both.result(integerPower(base, exponent(call)));
   }
 
-  /** Powers that numpy has an operation for, which is correctly rounded. */
+  /** Powers for which numpy has a separate, correctly rounded operation. */
   private static Optional<Value> shortPower(Value base, double exponent) {
     if (exponent == 2) {
       return Optional.of(times(base, base));
@@ -231,7 +237,7 @@ final class ElementFunctions {
     return x.isComplex() ? call.result(x.real()) : x;
   }
 
-  /** A rounding function, which leaves integers and truth values as they are. */
+  /** A rounding function, which leaves integers and truth values unchanged. */
   static Term rounded(Call call, UnaryFunction function) {
     Term x = call.argument(0);
     return x.type().isFloating() ? call.apply(function) : x;
@@ -244,7 +250,7 @@ final class ElementFunctions {
     return call.real().apply(UnaryFunction.SIGN);
   }
 
-  /** The least or greatest of two or more values; of truth values a truth value. */
+  /** The least or greatest of two or more values; for truth values a truth value. */
   static Term extreme(Call call, BinaryFunction function) {
     ValueType type = call.commonType();
     return call.in(type).apply(function).asBool(type.isBool());

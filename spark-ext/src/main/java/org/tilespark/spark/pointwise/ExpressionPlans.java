@@ -67,7 +67,7 @@ public final class ExpressionPlans {
    *
    * @param asked an expression of {@code v}
    * @throws IllegalArgumentException if {@code a} has no blocks of this kind, or the expression
-   *     does not go with their type
+   *     does not fit their type
    */
   public static LogicalPlan map(LogicalPlan a, BlockKind kind, Asked asked, String operator) {
     ExpressionPlans plans = new ExpressionPlans(kind, operator, asked);
@@ -82,14 +82,14 @@ public final class ExpressionPlans {
 
   /**
    * Each element computed from the elements of two arrays at the same place. Along an axis where an
-   * array has extent 1 and the other has more, it repeats its element.
+   * array has extent 1 and the other has more, the array is broadcast.
    *
    * @param asked an expression of {@code a} and {@code b}
-   * @param missing value of an element that an array has in no block
+   * @param missing value of elements that are in no block of an array
    * @param asDataset turns a plan into a DataFrame
-   * @throws IllegalArgumentException if one has no blocks of this kind, the expression does not go
-   *     with their types, or they differ in extents or further columns, or are spectra that do not
-   *     fit each other
+   * @throws IllegalArgumentException if one has no blocks of this kind, the expression does not fit
+   *     their types, or they differ in extents or further columns, or are spectra that do not fit
+   *     each other
    */
   public static LogicalPlan zip(
       LogicalPlan a,
@@ -143,7 +143,7 @@ public final class ExpressionPlans {
     }
   }
 
-  /** Floating-point numbers made of a spectrum belong to its frequencies still. */
+  /** The result's metadata: floating-point results from a spectrum are still a spectrum. */
   private static ArrayMetadata described(ArrayMetadata known, ValueType type) {
     ArrayMetadata kept = type.isFloating() ? known : known.withSpectrum(Optional.empty());
     return type.isBool()

@@ -23,9 +23,9 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.Suggestions;
 
-/** Types the tree that Spark's parser made of an elementwise expression. */
+/** Assigns types to the tree of an elementwise expression from Spark's parser. */
 final class ExpressionReader {
-  /** Parts that an expression cannot hold, by Spark's class for it, as users call it. */
+  /** Users' names of the parts that an expression cannot contain, by Spark's class. */
   private static final Map<String, String> REFUSED =
       Map.ofEntries(
           Map.entry("Alias", "a name for the result"),
@@ -50,7 +50,7 @@ final class ExpressionReader {
           Map.entry("UnresolvedWindowExpression", "a window function"),
           Map.entry("WindowExpression", "a window function"));
 
-  /** Values of Spark's call in place of DISTINCT, FILTER, ORDER BY and the like. */
+  /** Fields of Spark's function call that mean no DISTINCT, FILTER, ORDER BY and so on. */
   private static final List<Object> NO_MODIFIER =
       List.of(false, ScalaInterop.none(), ScalaInterop.emptySeq());
 
@@ -84,8 +84,8 @@ final class ExpressionReader {
   /**
    * The typed form of a part of the expression.
    *
-   * @throws IllegalArgumentException if it has no place in an elementwise expression, or not with
-   *     these operands; says which part, and what would do
+   * @throws IllegalArgumentException if it is not allowed in an elementwise expression, or not with
+   *     these operands; the message says which part, and what is allowed
    */
   Term read(Expression e) {
     return readings.getOrDefault(e.getClass(), this::refuse).apply(e);
@@ -209,7 +209,7 @@ final class ExpressionReader {
         text.substring(start, text.offsetByCodePoints(start, last + 1 - first)), first + 1);
   }
 
-  /** All names, and the one that is meant if it is near. */
+  /** All names, with a suggestion if one is near. */
   private static String listed(Collection<String> known, String found) {
     return String.join(", ", known) + Suggestions.didYouMean(found, known);
   }

@@ -10,13 +10,14 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
 /**
- * Arithmetic on constants, as both twins would do it, bit for bit: what IEEE or the integers leave
- * no choice in. Operations that make NaN are left to the twins, since its sign is not defined.
+ * Arithmetic on constants with the same bits as host and device compute: only operations whose
+ * result IEEE or integer arithmetic determines. Operations that give NaN are left to the kernels,
+ * since its sign is not defined.
  */
 final class Folding {
   private Folding() {}
 
-  /** A function of a constant; empty if the twins have to compute it. */
+  /** A function of a constant; empty if the kernels must compute it. */
   static Optional<Constant> of(UnaryFunction function, Constant x) {
     return switch (function) {
       case NEGATE ->
@@ -32,7 +33,7 @@ final class Folding {
     };
   }
 
-  /** A function of two constants of one type; empty if the twins have to compute it. */
+  /** A function of two constants of one type; empty if the kernels must compute it. */
   static Optional<Constant> of(BinaryFunction function, Constant x, Constant y) {
     return switch (function) {
       case ADD -> arithmetic(x, y, (a, b) -> a + b, (a, b) -> a + b);
@@ -46,7 +47,7 @@ final class Folding {
     };
   }
 
-  /** A constant in another type; empty if the twins have to compute it. */
+  /** A constant in another type; empty if the kernels must compute it. */
   static Optional<Constant> cast(ElementType type, Constant x) {
     if (!ValueType.isFloating(x.type())) {
       return ValueType.isFloating(type)
@@ -72,9 +73,9 @@ final class Folding {
   }
 
   /**
-   * Sums, products and quotients of two FLOAT32 in double, rounded, are those of FLOAT32: a double
-   * has more than twice its bits. So are square roots (Figueroa, "When is double rounding
-   * innocuous?", 1995).
+   * Sums, products and quotients of two FLOAT32, computed in double and rounded, equal those in
+   * FLOAT32: a double has more than twice as many bits. The same holds for square roots (Figueroa,
+   * "When is double rounding innocuous?", 1995).
    */
   private static Optional<Constant> arithmetic(
       Constant x, Constant y, DoubleBinaryOperator floating, LongBinaryOperator integer) {

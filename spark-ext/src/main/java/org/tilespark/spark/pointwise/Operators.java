@@ -139,7 +139,7 @@ final class Operators {
     return Term.bool(parts.parts().stream().reduce((x, y) -> Value.of(both, x, y)).orElseThrow());
   }
 
-  /** The common type, or BIGINT if a literal is beyond the type of the other: as in numpy. */
+  /** The common type, or BIGINT if a literal exceeds the other's type, as in numpy. */
   private static ValueType comparedType(Call call) {
     ValueType type = call.commonType();
     return call.arguments().stream().anyMatch(x -> x.exceeds(type.element()))
@@ -147,7 +147,7 @@ final class Operators {
         : type;
   }
 
-  /** {@code v BETWEEN least AND greatest}, both among what is between. */
+  /** {@code v BETWEEN least AND greatest}, including both bounds. */
   static Term between(Call call) {
     Term value = call.argument(0);
     Term above = less(call.with(List.of(call.argument(1), value)), BinaryFunction.LESS_EQUAL);

@@ -41,7 +41,7 @@ import org.tilespark.spark.stage.StageBranch;
 
 /**
  * The logical plans of the operators that compute with each element of a matrix or volume. They
- * consist of Spark's own nodes where Spark's joins and aggregates do what is needed.
+ * consist of Spark's own nodes where Spark's joins and aggregates suffice.
  */
 public final class PointwisePlans {
   private PointwisePlans() {}
@@ -64,7 +64,7 @@ public final class PointwisePlans {
   /**
    * The sums of two arrays.
    *
-   * @param missing value of an element that an array has in no block
+   * @param missing value of elements that are in no block of an array
    * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if one has no blocks of FLOAT or DOUBLE, or they differ in
    *     type, stated extents or further columns, or are spectra that do not fit each other
@@ -99,7 +99,10 @@ public final class PointwisePlans {
     return combined(agreement, Missing.ERROR, asDataset, PointwisePrograms::multiply, "a * b");
   }
 
-  /** Two arrays, cut alike, whose elements at equal places become one. */
+  /**
+   * The plan that combines the elements of two arrays at equal places, after both have the same
+   * tiling.
+   */
   private static LogicalPlan combined(
       Agreement agreement,
       Missing missing,
@@ -123,7 +126,7 @@ public final class PointwisePlans {
         cutAlike.combined().ofComputed(a.blocks().elementType(), isComplex(a) || isComplex(b)));
   }
 
-  /** The second of two frames, with other columns than the first. */
+  /** The second of two frames, with fresh columns if it shares some with the first. */
   static BlockFrame distinct(BlockFrame first, BlockFrame second) {
     return BlockFrame.of(
         Attributes.distinctFrom(first.plan(), second.plan()), first.kind(), second.operator());
@@ -134,9 +137,9 @@ public final class PointwisePlans {
   }
 
   /**
-   * One step.
+   * The plan of one elementwise step.
    *
-   * @param first the blocks that it changes
+   * @param first the blocks on which it works
    * @param metadata metadata of the result
    */
   static LogicalPlan of(
@@ -146,7 +149,7 @@ public final class PointwisePlans {
         branches, program(first, extents, List.of(step)), metadata.toMetadata(), Optional.empty());
   }
 
-  /** Metadata of numbers that are computed of those of a frame, of the same type. */
+  /** The metadata of numbers computed from a frame's, with the same type. */
   private static ArrayMetadata computed(BlockFrame frame) {
     return frame.metadata().ofComputed(frame.blocks().elementType(), isComplex(frame));
   }
@@ -156,8 +159,8 @@ public final class PointwisePlans {
   }
 
   /**
-   * The matrix with the mean of each column taken off it: one aggregate over the blocks, whose
-   * result is broadcast, and a step.
+   * Subtracts from each column its mean: one aggregate over the blocks, whose result is broadcast,
+   * and an elementwise step.
    *
    * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
    */
@@ -207,13 +210,14 @@ public final class PointwisePlans {
                 List.of(means, means),
                 "v - means of columns"),
             computed(matrix));
-    // The means miss a block that is not there; without any block, nobody reads them in the join.
+    // The aggregate detects missing blocks; but without any block the join would not read its
+    // result.
     return matrix.further().isEmpty() && matrix.extents().isPresent()
         ? CheckedBlocks.of(centered, means(matrix, arguments, 0).plan())
         : centered;
   }
 
-  /** The further columns, then the means of each matrix, as {@link ColumnMeans} gives them. */
+  /** The further columns, then the means of each matrix, from {@link ColumnMeans}. */
   private static PerArray means(BlockFrame matrix, BlockArguments arguments, int plane) {
     List<NamedExpression> summed = new ArrayList<>(matrix.further());
     NamedExpression sums =

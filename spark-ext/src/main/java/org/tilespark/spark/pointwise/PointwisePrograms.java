@@ -13,7 +13,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 
-/** The programs of the operators whose elements are computed in one way, of FLOAT or DOUBLE. */
+/** The programs of elementwise operators with fixed expressions, for FLOAT or DOUBLE. */
 final class PointwisePrograms {
   private static final ElementType WIDE = ElementType.FLOAT64;
 
@@ -37,7 +37,7 @@ final class PointwisePrograms {
         planes(a, plane -> sum(Value.load(type, 0, plane), Value.load(type, 1, plane))));
   }
 
-  /** Products, computed in double and rounded once. Of a real operand the imaginary part is 0. */
+  /** Products, computed in double and rounded once. The imaginary part of a real operand is 0. */
   static ElementwiseProgram multiply(BlockSchema a, BlockSchema b) {
     List<Value> values = new ArrayList<>();
     if (!a.isComplex() && !b.isComplex()) {
@@ -54,8 +54,8 @@ final class PointwisePrograms {
   }
 
   /**
-   * Subtracts the means of their columns from a matrix's values: row vectors of the means and of
-   * their rounding errors, so that little is lost where the means are large.
+   * Subtracts the means of their columns from a matrix's values: the inputs are row vectors of the
+   * means and of their rounding errors, so that large means cost little accuracy.
    */
   static ElementwiseProgram center(BlockSchema v) {
     Input row = new Input(WIDE, v.isComplex(), Set.of(0));

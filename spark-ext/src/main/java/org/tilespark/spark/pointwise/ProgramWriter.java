@@ -8,15 +8,15 @@ import java.util.Map;
 import org.tilespark.kernels.pointwise.Instruction;
 
 /**
- * Makes straight-line code of values. Equal instructions on equal operands are one, and what no
- * output needs is not there.
+ * Turns values into straight-line code. Equal instructions on equal operands are written once, and
+ * unused values are left out.
  */
 final class ProgramWriter {
   private final List<Instruction> code = new ArrayList<>();
   private final Map<Instruction, Integer> numbers = new HashMap<>();
   private final Map<Value, Integer> written = new IdentityHashMap<>();
 
-  /** The number of a value in the code, which is extended by what it needs. */
+  /** The number of a value in the code; writes the instructions that it needs. */
   int write(Value value) {
     Integer known = written.get(value);
     if (known != null) {

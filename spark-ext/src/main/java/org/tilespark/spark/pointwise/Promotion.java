@@ -5,7 +5,7 @@ import java.util.Optional;
 import org.tilespark.layout.ElementType;
 
 /**
- * The type in which values of several types meet: numpy's {@code result_type} of arrays and Python
+ * The common type of values of several types: numpy's {@code result_type} of arrays and Python
  * numbers (NEP 50). Literals are the Python numbers: they add a kind (integer, floating-point,
  * complex), and no width.
  */

@@ -45,12 +45,12 @@ import org.tilespark.spark.stage.StageBranch;
 import scala.Option;
 
 /**
- * Two arrays of which at least one repeats its elements along some axes: a join brings the part of
- * one that meets a block into the block's row. Where both repeat theirs, the rows are those of
- * blocks of the result's shape, whose values nobody reads.
+ * Two arrays of which at least one is broadcast along some axes: a join adds to each block's row
+ * the part of the other array that it needs. If both are broadcast, the rows are blocks of the
+ * result's shape with unused values.
  *
  * @param main the blocks of the rows
- * @param arrays the two: that of the rows first, if it is one of them
+ * @param arrays the two arrays; the one of the rows first, if it is one of them
  * @param metadata metadata of the result
  */
 record RepeatedBlocks(
@@ -64,8 +64,8 @@ record RepeatedBlocks(
    * One of the two.
    *
    * @param name name in an expression
-   * @param frame its blocks, cut as the result but for the axes that it repeats
-   * @param repeated these axes
+   * @param frame its blocks, cut like the result except along repeated axes
+   * @param repeated the axes along which it is broadcast
    */
   record Array(String name, BlockFrame frame, Set<Integer> repeated) {
     private List<Attribute> planes() {
@@ -74,9 +74,9 @@ record RepeatedBlocks(
   }
 
   /**
-   * The two arrays; empty if none repeats its elements.
+   * The two arrays; empty if none is broadcast.
    *
-   * @throws IllegalArgumentException if their extents differ, and neither is 1
+   * @throws IllegalArgumentException if their extents differ and neither is 1
    */
   static Optional<RepeatedBlocks> of(
       Agreement agreement, Missing missing, Function<LogicalPlan, Dataset<Row>> asDataset) {
@@ -112,7 +112,7 @@ record RepeatedBlocks(
     BlockFrame one = agreement.first();
     Shape shape = shape(meeting, known);
     List<Array> arrays = new ArrayList<>();
-    Optional<LogicalPlan> both = // an array that one side lacks is missing there as a whole
+    Optional<LogicalPlan> both = // if one side lacks an array, all of that array is missing
         missing == Missing.ZERO
             ? Optional.of(CommonCut.places(one, agreement.second()))
             : Optional.empty();
@@ -142,7 +142,10 @@ record RepeatedBlocks(
     return new RepeatedBlocks(main, List.copyOf(arrays), metadata, agreement.operator());
   }
 
-  /** The shape of the result's blocks: along each axis that of the first array's that has it. */
+  /**
+   * The shape of the result's blocks: along each axis that of the first array that is not broadcast
+   * along it.
+   */
   private static Shape shape(Broadcasting meeting, List<KnownArray> known) {
     long[] shape = new long[meeting.extents().rank()];
     for (int axis = 0; axis < shape.length; axis++) {
@@ -154,9 +157,10 @@ record RepeatedBlocks(
   }
 
   /**
-   * An array cut as the result.
+   * An array cut like the result.
    *
-   * @param filled tells the arrays of which what is missing is zeros; empty if nothing may be
+   * @param filled lists the arrays whose missing elements are zeros; empty if no element may be
+   *     missing
    */
   private static Array cut(
       BlockFrame frame,
@@ -191,7 +195,7 @@ record RepeatedBlocks(
     return frame(columns, join(arrays, LeftOuter$.MODULE$), frame, frame.blocks());
   }
 
-  /** Rows of all places where two blocks meet, with the values of both. */
+  /** Rows of all combinations of two blocks, with the values of both. */
   private static BlockFrame both(List<Array> arrays, ArrayMetadata metadata) {
     BlockFrame frame = arrays.get(0).frame();
     int rank = frame.kind().rank();
@@ -219,7 +223,9 @@ record RepeatedBlocks(
     return Attributes.alias(column, name);
   }
 
-  /** Blocks among columns, of which values of others under the same names are none. */
+  /**
+   * The frame of blocks in a projection, which must not mistake other arrays' values for its own.
+   */
   private static BlockFrame frame(
       List<NamedExpression> columns, LogicalPlan child, BlockFrame like, BlockSchema blocks) {
     LogicalPlan plan = new Project(ScalaInterop.seq(columns), child);
@@ -267,7 +273,7 @@ record RepeatedBlocks(
     return branch;
   }
 
-  /** A program on the two arrays as one on what a stage reads. */
+  /** A program on the two arrays, adapted to the inputs of a stage. */
   ElementwiseProgram reading(ElementwiseProgram program) {
     if (beside().size() < arrays.size()) {
       return program;

@@ -12,7 +12,8 @@ import org.tilespark.layout.ElementType;
  *
  * @param parts the value, or its real and imaginary parts, of one type
  * @param isBool true if it is a truth value
- * @param isLiteral true if it was made of literals alone, and so takes the type of what it meets
+ * @param isLiteral true if it was computed from literals only, and so adapts to the other operand's
+ *     type
  */
 record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
   Term {
@@ -20,10 +21,10 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
   }
 
   /**
-   * A number. Integers that are not known without the elements are BIGINT, also those that are made
-   * of literals, since a narrower type might not hold them.
+   * A number. Integers that depend on elements are BIGINT even if combined from literals, since a
+   * narrower type might not hold them.
    *
-   * @param ofLiterals true if it was made of literals alone
+   * @param ofLiterals true if it was computed from literals only
    */
   static Term of(List<Value> parts, boolean ofLiterals) {
     boolean floating = ValueType.isFloating(parts.get(0).type());
@@ -41,12 +42,12 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(List.of(real, imag), false, false);
   }
 
-  /** A number that takes the type of what it meets, as a Python float. */
+  /** A number that adapts to the other operand's type, as a Python float. */
   static Term literal(double value) {
     return new Term(List.of(Value.floating(ElementType.FLOAT64, value)), false, true);
   }
 
-  /** An integer that takes the type of what it meets, as a Python int. */
+  /** An integer that adapts to the other operand's type, as a Python int. */
   static Term literal(long value) {
     return new Term(List.of(Value.integer(ElementType.INT64, value)), false, true);
   }
@@ -61,14 +62,14 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(parts, holds, isLiteral && !holds);
   }
 
-  /** The integer that was written for it; empty if it is no literal integer. */
+  /** The value of an integer literal; empty if this is none. */
   Optional<Long> literalInteger() {
     return isLiteral && real().type() == ElementType.INT64
         ? real().constant().map(Constant::bits)
         : Optional.empty();
   }
 
-  /** The type; of literals that of numpy's arrays of them. */
+  /** The type; for literals, that of a numpy array of them. */
   ValueType type() {
     return new ValueType(real().type(), isComplex(), isBool);
   }
@@ -102,7 +103,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(all, type.isBool(), isLiteral);
   }
 
-  /** True if literals are integers of which the type may not hold one. */
+  /** True if this is an integer literal that may be out of the type's range. */
   boolean exceeds(ElementType type) {
     return isLiteral
         && !ValueType.isFloating(real().type())

@@ -12,8 +12,8 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
 /**
- * A value of a program that is being made: an instruction, and the values that it takes. Values
- * form a graph without cycles; {@link ProgramWriter} makes code of those that are needed.
+ * A value of a program under construction: an instruction and its operand values. Values form an
+ * acyclic graph; {@link ProgramWriter} turns the used ones into code.
  */
 abstract class Value {
   private final ElementType type;
@@ -43,8 +43,8 @@ abstract class Value {
   }
 
   /**
-   * The value that a function makes of a constant, or of a choice among constants the choice among
-   * results; empty for other values, and where the function has no result.
+   * Applies a function at compile time to a constant, or to each constant of a choice; empty for
+   * other values, and if the function has no result.
    */
   Optional<Value> folded(Function<Constant, Optional<Constant>> function) {
     return Optional.empty();
@@ -55,7 +55,7 @@ abstract class Value {
     return folded(Optional::of).isPresent();
   }
 
-  /** True if the value is an integer that the type holds, known without the elements. */
+  /** True if the value is a constant integer in the type's range. */
   final boolean fits(ElementType integers) {
     return folded(x -> Folding.fits(integers, x.bits()) ? Optional.of(x) : Optional.empty())
         .isPresent();
@@ -117,7 +117,7 @@ abstract class Value {
                 at -> new Instruction.Binary(function, at.get(0), at.get(1))));
   }
 
-  /** The first of two values of one type where a truth value is 1, else the second. */
+  /** The first of two values of one type if a truth value is 1, otherwise the second. */
   static Value select(Value condition, Value yes, Value no) {
     return condition
         .constant()
@@ -142,7 +142,7 @@ abstract class Value {
   private static Value derived(List<Value> operands, Maker maker) {
     List<ElementType> types = operands.stream().map(Value::type).toList();
     List<Integer> first = IntStream.range(0, types.size()).boxed().toList();
-    // The instruction itself says what it makes of operands of these types.
+    // The instruction determines its result type from the operands' types.
     ElementType type =
         maker.instruction(first).type(new ElementwiseProgram.Scope(1, List.of(), List.of(), types));
     return new Value(type, operands) {

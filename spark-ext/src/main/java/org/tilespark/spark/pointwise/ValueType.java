@@ -57,8 +57,8 @@ public record ValueType(ElementType element, boolean isComplex, boolean isBool) 
   }
 
   /**
-   * The type of numpy's {@code result_type} of two arrays: the least one that holds both, where
-   * FLOAT is said to hold SMALLINT, and DOUBLE BIGINT.
+   * The type of numpy's {@code result_type} of two arrays: the least type that holds both; by
+   * definition FLOAT holds SMALLINT, and DOUBLE holds BIGINT.
    */
   ValueType with(ValueType other) {
     if (isBool || other.isBool) {

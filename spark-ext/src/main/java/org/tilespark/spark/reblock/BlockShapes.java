@@ -15,8 +15,8 @@ import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.UsualShape;
 
 /**
- * The shapes of slabs and pencils, where users leave them open: a pure function of what is known of
- * the array and of how many tasks can run at once. Shapes are in elements along each axis.
+ * The shapes of slabs and pencils, if users do not state them: a pure function of known facts of
+ * the array and of the number of concurrent tasks. Shapes are in elements along each axis.
  */
 final class BlockShapes {
   private BlockShapes() {}
@@ -55,7 +55,7 @@ final class BlockShapes {
           longest = shape[other] > shape[longest] ? other : longest;
         }
         if (shape[longest] == 1) {
-          break; // each line is a block; the check of the shape tells if that is too large
+          break; // each line is a block; a later check refuses blocks that are too large
         }
         parts[longest] *= 2;
         shape[longest] = Ceil.div(known.extents().extent(longest), parts[longest]);
@@ -64,7 +64,7 @@ final class BlockShapes {
     return shape;
   }
 
-  /** A shape like that of the input's blocks; see {@link ReblockPlans#shapeLike}. */
+  /** A shape similar to that of the input's blocks; see {@link ReblockPlans#shapeLike}. */
   static long[] like(BlockFrame input, KnownArray known, Shape target) {
     long[] largest = known.largest().toArray();
     long[] shape =
@@ -108,7 +108,7 @@ final class BlockShapes {
     return count;
   }
 
-  /** The size of parts that are as equal as can be, as few as keep to {@code most}. */
+  /** The size of the fewest nearly equal parts of at most {@code most} elements. */
   private static long evenly(long extent, long most) {
     return Math.max(1, Ceil.div(extent, Math.max(1, Ceil.div(extent, most))));
   }

@@ -19,8 +19,8 @@ public abstract class BoxAggregate extends BlockAggregate<BoxList> {
   /**
    * One block's offsets, then its sizes, for the list.
    *
-   * @param offset along each axis; null where the row has a null
-   * @param size along each axis; null where the row has a null
+   * @param offset offset along each axis; null if the row has a null
+   * @param size size along each axis; null if the row has a null
    */
   abstract long[] box(Long[] offset, Integer[] size);
 

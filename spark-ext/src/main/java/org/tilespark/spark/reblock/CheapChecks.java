@@ -23,11 +23,11 @@ import scala.Option;
 
 /**
  * Keeps the check of all places of a re-block's input only if it is needed and cheap. Blocks of a
- * stored array that is read in the tiling need none. The places of blocks that a re-block made are
- * those that its {@link MarkCells} lists. If other places cannot be read without computing all of
- * the input again, the check is dropped, and each block is checked alone.
+ * stored array that is read in the tiling need no check. For blocks from another re-block, the
+ * places are those of its {@link MarkCells}. If places cannot be read without computing the whole
+ * input again, the check is dropped, and only each block is checked separately.
  *
- * <p>This rule runs once, after Spark has removed the columns that nobody reads.
+ * <p>This rule runs once, after Spark has removed unused columns.
  */
 public final class CheapChecks extends Rule<LogicalPlan> {
   @Override
@@ -66,7 +66,10 @@ public final class CheapChecks extends Rule<LogicalPlan> {
             : checked.withoutChecks());
   }
 
-  /** True if the check reads all of an array stored in the tiling, of which the blocks are some. */
+  /**
+   * True if the check reads a whole array that is stored in the tiling, and the blocks are part of
+   * it.
+   */
   private static boolean areStored(CheckedBlocks checked, LogicalPlan check) {
     GridCheck tiling = checked.grid().get();
     return check instanceof Aggregate all
@@ -98,7 +101,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
                         .isPresent());
   }
 
-  /** The axes of which columns are offsets, and then sizes in the same order. */
+  /** The axes to which the offset columns belong, if the size columns follow in the same order. */
   private static Optional<Permutation> axes(BlockKind kind, List<String> columns) {
     int rank = kind.rank();
     List<Integer> axes = columns.stream().limit(rank).map(kind.offsetColumns()::indexOf).toList();

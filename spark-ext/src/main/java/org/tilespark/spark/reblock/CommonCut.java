@@ -33,30 +33,23 @@ import org.tilespark.spark.options.Missing;
  * doubled blocks:
  *
  * <table>
- *   <caption>What is done to the two</caption>
- *   <tr><th>the metadata states</th><th>what is done</th></tr>
- *   <tr><td>equal block shapes</td><td>the first is checked, nothing is cut; with
- *       {@code missing=zero} as in the next line, which fills what is missing</td></tr>
- *   <tr><td>one block shape, or two</td><td>what is cut otherwise is cut to the first one's, or to
- *       the only one that is stated</td></tr>
- *   <tr><td>no block shape</td><td>one query over the places, which runs now, compares the cuts. If
- *       they are equal and tile the arrays, nothing is cut; else both are, into blocks of the
- *       largest block's shape of the first</td></tr>
+ *   <caption>Treatment of the two arrays</caption> <tr><th>the metadata states</th><th>treatment</th></tr> <tr><td>equal block shapes</td><td>the first is checked, nothing is cut; with {@code missing=zero} as in the next line, which fills missing elements</td></tr> <tr><td>one block shape, or two</td><td>an array with another cut is cut to the first one's shape, or to the only one that is stated</td></tr> <tr><td>no block shape</td><td>one query over the places, which runs now, compares the cuts. If they are equal and tile the arrays, nothing is cut; otherwise both are cut into blocks of the first one's largest shape</td></tr>
  * </table>
  *
- * <p>Whoever reads the two still compares the places of each pair of blocks: metadata may be stale.
+ * <p>Readers still compare the places of each pair of blocks, since metadata may be stale.
  *
- * @param first blocks, or none of an array that has no elements
- * @param second the same blocks of the second, with the first one's extents
+ * @param first blocks; none if the array has no elements
+ * @param second the corresponding blocks of the second array, with the first one's extents
  */
 public record CommonCut(BlockFrame first, BlockFrame second) {
   /**
-   * Cuts two arrays alike.
+   * Cuts two arrays in the same way.
    *
-   * @param first its operator names it in messages, as {@code "matrix_add, first matrix"}
+   * @param first the first array; its operator's name appears in messages, as {@code "matrix_add,
+   *     first matrix"}
    * @param second with the further columns of the first, in any order, and equal extents if both
    *     state them
-   * @param missing value of an element in no block
+   * @param missing value of elements in no block
    * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if blocks of the first one's shape would be too large
    */
@@ -79,7 +72,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
         : compared(a, b, missing, asDataset);
   }
 
-  /** A shape that is stated, or a larger one where it makes many small blocks. */
+  /** The stated shape, or a larger one if it would give many small blocks. */
   private static Shape joined(BlockFrame frame, Shape shape) {
     return frame
         .extents()
@@ -119,8 +112,8 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
   }
 
   /**
-   * A shape for blocks: the largest extents of the blocks that are there, as far as blocks do not
-   * become too large: some may be long along one axis, and others along another.
+   * A shape for blocks: the largest extents of existing blocks along each axis, reduced if such
+   * blocks would be too large: some blocks may be long along one axis and others along another.
    */
   private static Shape shape(BlockFrame frame, Found found) {
     long[] shape = new long[frame.kind().rank()];
@@ -136,8 +129,9 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
   }
 
   /**
-   * Both in blocks of one shape. Which arrays there are, and where they end, is looked up in both;
-   * where that is known and nothing may be missing, in each alone, which reads less.
+   * Both arrays in blocks of one shape. The existing arrays and their ends are looked up in both
+   * frames together; if the ends are known and no block may be missing, in each separately, which
+   * reads less.
    */
   private static CommonCut cut(BlockFrame first, BlockFrame second, Shape shape, Missing missing) {
     if (missing == Missing.ERROR && first.extents().isPresent()) {
@@ -226,7 +220,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
         ScalaInterop.none());
   }
 
-  /** SQL of what is asked of all arrays of one side together; {@link Found} reads it. */
+  /** SQL expressions that summarise all arrays of one side; {@link Found} reads the result. */
   private static String[] totals(BlockFrame frame, int side) {
     int rank = frame.kind().rank();
     String groups =
@@ -248,9 +242,9 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
   }
 
   /**
-   * How the arrays of one side are cut.
+   * The cuts of the arrays of one side.
    *
-   * @param arrays how many there are
+   * @param arrays number of arrays
    * @param isTiled true if the blocks of each tile it
    * @param isGrid true if each is cut into a grid, all into cells of one shape
    * @param digest equal for equal cuts of arrays with the same further columns
@@ -298,17 +292,17 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
     }
 
     /**
-     * The extents of all arrays, as far as the blocks of both sides reach; empty if they differ,
-     * there is no block, or they hold more elements than can be counted.
+     * The extents of all arrays, by the ends of the blocks of both sides; empty if they differ, if
+     * there is no block, or if there are too many elements to count.
      *
-     * @param isOne true if there is one array on each side
+     * @param isOne true if each side has one array
      */
     static Optional<Shape> commonEnds(Found one, Found two, boolean isOne) {
       long[] ends = new long[one.ends.length];
       Arrays.setAll(ends, axis -> Math.max(one.ends[axis], two.ends[axis]));
       boolean areAlike = isOne || one.endAlike && two.endAlike && Arrays.equals(one.ends, two.ends);
       double elements = Arrays.stream(ends).mapToDouble(end -> end).reduce(1, (a, b) -> a * b);
-      // The reader of the rows names a block that is far out.
+      // The reader of the rows reports a block at a wrong place.
       return areAlike && elements > 0 && elements < KnownArray.TOO_MANY_ELEMENTS
           ? Optional.of(Shape.of(ends))
           : Optional.empty();

@@ -23,7 +23,7 @@ import scala.collection.immutable.Seq;
  *   <li>elements of the largest block, per axis.
  * </ul>
  *
- * <p>Bad blocks fail nothing here: who reads their values says what is wrong with them.
+ * <p>Bad blocks cause no failure here: the reader of their values reports them.
  */
 public final class CutSummary extends BoxAggregate {
   private final BlockKind kind;

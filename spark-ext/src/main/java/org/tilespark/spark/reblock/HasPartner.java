@@ -12,9 +12,9 @@ import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.Seq;
 
 /**
- * True if an array is in both of two frames; else the query fails with a message that names it. The
- * children are the least and the greatest number of a frame that has it, 0 or 1, and the further
- * columns that distinguish it.
+ * True if an array is in both of two frames; otherwise the query fails with a message that names
+ * the array. The children are the least and greatest number, 0 or 1, of the frames that have it,
+ * and the further columns that distinguish it.
  */
 public final class HasPartner extends BlockExpression {
   private static final long serialVersionUID = 1;

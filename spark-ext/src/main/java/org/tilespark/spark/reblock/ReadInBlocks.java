@@ -17,12 +17,11 @@ import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CutBlocks;
 
 /**
- * Reads a stored array in the blocks that a re-block right above it makes, where the source reads
- * them no more slowly: nothing is cut, exchanged and assembled then.
+ * Replaces a re-block directly above a stored array by reading the array in the target blocks, if
+ * the source reads these as fast: then no block is cut, exchanged and assembled.
  *
- * <p>The re-block stays over a cache, over a filter, over computed columns, and where the metadata
- * states other extents than the file has. The source checks its file as it does without the
- * re-block.
+ * <p>The re-block stays above a cache, a filter or computed columns, and if the metadata states
+ * other extents than the file has. The source checks its file as without the re-block.
  *
  * <p>This rule runs once, before Spark hands filters to sources.
  */
@@ -54,14 +53,14 @@ public final class ReadInBlocks extends Rule<LogicalPlan> {
         .map(table -> over(relation, table, source.columns(), blocks));
   }
 
-  /** True if each column has its own content, such as rows in the column of rows. */
+  /** True if each block column is read from the source's column of the same name. */
   private static boolean areNamedAlike(List<Attribute> read, List<Attribute> blocks) {
     return IntStream.range(0, read.size())
         .allMatch(i -> read.get(i).name().equals(blocks.get(i).name()));
   }
 
   /**
-   * The columns of another table in place of those of a relation.
+   * A scan of another table that replaces a relation's columns.
    *
    * @param read columns of the relation
    * @param blocks the output, in place of {@code read}, position by position

@@ -60,12 +60,12 @@ import scala.Option;
  * The logical plan of a re-block, of matrices and volumes alike:
  *
  * <pre>
- *   AssembleBlocks                    asks for one partition per target block, and order
+ *   AssembleBlocks                    requires each target block in one partition, sorted
  *     PieceUnion
  *       CutBlocks                     pieces of the blocks, by target block
  *         the blocks
  *       MarkCells                     where each target block begins and ends
- *         extents                     stated ones, or an aggregate over the coordinate columns
+ *         extents                     stated extents, or an aggregate over the coordinate columns
  * </pre>
  */
 public final class ReblockPlans {
@@ -78,14 +78,15 @@ public final class ReblockPlans {
   private final boolean isMarked;
   private final Optional<Images> images; // of which the result consists
   private final Optional<Shape> target; // extents of the result
-  private final LogicalPlan origin; // whose places and further columns tell which arrays there are
+  private final LogicalPlan
+      origin; // the frame whose places and further columns list the existing arrays
 
   /**
    * The result of a re-block.
    *
-   * @param blockShape elements along each axis of a full target block, but for what it shares with
-   *     its neighbours
-   * @param images images that the result consists of; empty if it is the same array
+   * @param blockShape elements along each axis of a full target block, without those shared with
+   *     neighbours
+   * @param images maps the input's elements to the result; empty if it is the same array
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Target(long[] blockShape, Optional<Images> images) {
@@ -144,9 +145,9 @@ public final class ReblockPlans {
   }
 
   /**
-   * As {@link #reblock}, for arrays of which every block gives a piece to every target block, as
-   * slabs do to slabs of another axis. Where further columns distinguish several, the arrays are
-   * then not looked up first.
+   * As {@link #reblock}, for arrays whose every block has a piece for every target block, such as
+   * slabs that become slabs along another axis. Then the existing arrays need not be looked up
+   * first, even if further columns distinguish several.
    */
   public static LogicalPlan allToAll(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
@@ -155,11 +156,11 @@ public final class ReblockPlans {
   }
 
   /**
-   * An array that is made of the elements of another one, in one exchange. Further columns
+   * An array whose elements are mapped from another array, in one exchange. Further columns
    * distinguish several arrays, which have the same extents.
    *
-   * @param input states its extents, which are those that the images are made for
-   * @param images whose cells are the target blocks
+   * @param input the blocks, with stated extents that match the images
+   * @param images the map, whose cells are the target blocks
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException as {@link #reblock}
    */
@@ -170,10 +171,11 @@ public final class ReblockPlans {
   }
 
   /**
-   * As {@link #reblock}, where another plan tells which arrays there are.
+   * As {@link #reblock}, with another plan that lists the arrays.
    *
-   * @param origin has the further columns of {@code input}, by name, and a row for each array; if
-   *     {@code input} states no extents, also places and sizes of blocks, which tell the extents
+   * @param origin plan with the further columns of {@code input}, by name, and a row for each
+   *     array; if {@code input} states no extents, also with places and sizes of blocks, which
+   *     determine the extents
    */
   public static LogicalPlan reblock(
       LogicalPlan input,
@@ -187,10 +189,10 @@ public final class ReblockPlans {
   }
 
   /**
-   * A shape for the blocks of a result: that of the input's blocks. Blocks that no metadata states
-   * may be long along one axis and others along another, so they are halved until a block stays
-   * below {@value UsualShape#LARGE_BYTES} bytes. An axis along which all blocks are whole stays
-   * whole, as far as that keeps below it too.
+   * A shape for the blocks of a result: that of the input's blocks. Blocks without stated shape may
+   * be long along different axes, so the shape is halved until a block is below {@value
+   * UsualShape#LARGE_BYTES} bytes. An axis along which all blocks are whole stays whole if that
+   * fits the limit too.
    *
    * @param target extents of the result
    */
@@ -198,7 +200,7 @@ public final class ReblockPlans {
     return BlockShapes.like(input.frame(), input.known(), target);
   }
 
-  /** As {@link #shapeLike}, but for many small blocks, which {@link UsualShape} joins. */
+  /** As {@link #shapeLike}, except that {@link UsualShape} joins many small blocks. */
   public static long[] usualShape(KnownOperand input, Shape target) {
     long elementBytes = BlockShapes.elementBytes(input.frame().blocks());
     return UsualShape.joined(target, Shape.of(shapeLike(input, target)), elementBytes).toArray();
@@ -215,10 +217,10 @@ public final class ReblockPlans {
   }
 
   /**
-   * These blocks, checked: they are whole cells of the tiling that their metadata states, each
-   * once. Each block is checked as it goes by. All places together are checked by a look that runs
-   * first; the rule {@link CheapChecks} drops it where places cannot be read without computing all
-   * of the input again.
+   * These blocks, checked: they must be the cells of the tiling that their metadata states, each
+   * exactly once. Each block is checked when it is read. All places together are checked by a plan
+   * that runs first; the rule {@link CheapChecks} drops this plan if it would compute the whole
+   * input again.
    *
    * @throws IllegalArgumentException if {@code input} states no block shape
    */
@@ -233,9 +235,9 @@ public final class ReblockPlans {
   /**
    * The volume in slabs: cut along one axis, whole along the others.
    *
-   * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
-   *     already, or the most that keeps a block below {@value UsualShape#LARGE_BYTES} bytes and
-   *     gives every task a slab
+   * @param thickness elements of a slab along the axis; if empty, that of existing slabs, or the
+   *     largest that keeps a block below {@value UsualShape#LARGE_BYTES} bytes and gives every task
+   *     a slab
    * @param tasks tasks that can run at once
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
@@ -260,9 +262,9 @@ public final class ReblockPlans {
   /**
    * The volume in pencils: whole along one axis, cut along the others.
    *
-   * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
-   *     pencils that are there already, or the volume is halved across its longest other axis until
-   *     blocks are below {@value UsualShape#LARGE_BYTES} bytes and every task has one
+   * @param sizes elements of a pencil along the other axes, in their order; if empty, those of
+   *     existing pencils, or the volume is halved across its longest other axis until blocks are
+   *     below {@value UsualShape#LARGE_BYTES} bytes and every task has one
    * @param tasks tasks that can run at once
    * @param asDataset as for {@link #slabs}
    * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as
@@ -284,7 +286,10 @@ public final class ReblockPlans {
         (known, blocks) -> BlockShapes.pencils(known, blocks, axis, sizes, tasks));
   }
 
-  /** The extents are stated if they had to be found and are those of all arrays. */
+  /**
+   * A re-block whose input states the extents, if they had to be found and are equal for all
+   * arrays.
+   */
   private static LogicalPlan inShape(
       LogicalPlan input,
       Missing missing,
@@ -355,7 +360,10 @@ public final class ReblockPlans {
     return checked(frame.plan(), places, further);
   }
 
-  /** Blocks whose places are checked: below the programs that make them one by one. */
+  /**
+   * The plan with a check of the blocks' places, inserted below programs that process blocks one by
+   * one.
+   */
   private LogicalPlan checked(LogicalPlan plan, List<Attribute> places, List<Attribute> further) {
     return checkedBelow(plan, places, further).orElseGet(() -> checkedHere(plan, places, further));
   }
@@ -405,7 +413,7 @@ public final class ReblockPlans {
     return node.withNewChildren(ScalaInterop.<LogicalPlan>seq(child));
   }
 
-  /** True if what gives the blocks has made them cells of the tiling that it states. */
+  /** True if the plan below guarantees that the blocks are cells of the stated tiling. */
   private boolean isTiledByStage() {
     return Attributes.belowProjections(frame.plan(), frame.block())
         .filter(
@@ -416,8 +424,8 @@ public final class ReblockPlans {
   }
 
   /**
-   * True of blocks that are put together of pieces or made of whole arrays, or compared with those
-   * of another array, and of the results of operators on each of these blocks.
+   * True for blocks that were assembled from pieces, made from whole arrays, or compared with
+   * another array's blocks, and for results of blockwise operators on them.
    */
   private static boolean isTiled(LogicalPlan plan, List<Attribute> block) {
     if (plan instanceof AssembleBlocks assembled) {
@@ -479,11 +487,12 @@ public final class ReblockPlans {
     return new PieceUnion(cut, mark);
   }
 
-  /** The output column at a position: as the input's, with the new shapes stated. */
+  /** The output column at a position: like the input's, with the new shapes stated. */
   private Attribute produce(int position) {
     Attribute column = frame.produce(position);
     Attribute own = frame.columns().get(position);
-    if (Attributes.indexOf(further, own) >= 0) { // null perhaps of an array that is made of zeros
+    if (Attributes.indexOf(further, own)
+        >= 0) { // may be null for an array that consists only of zeros
       return column.withNullability(own.nullable() || inOrigin(own).nullable());
     }
     if (!frame.blocks().planes().contains(position)) {

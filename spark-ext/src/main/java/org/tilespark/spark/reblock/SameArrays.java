@@ -30,17 +30,17 @@ import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * The check that two frames hold the same arrays, which further columns distinguish. It is for
- * operators that join an array to that of the other frame without comparing all places; an array
- * that has no partner would be lost, or stay a part, in silence.
+ * operators that join an array to that of the other frame without comparing all places; without
+ * this check an array without partner would be lost silently, or remain incomplete.
  */
 public final class SameArrays {
   private SameArrays() {}
 
   /**
-   * A result that is given out if both frames hold the same arrays. Without further columns, or if
-   * both frames are made of one, the result is as it is.
+   * A result that is passed on only if both frames hold the same arrays. Without further columns,
+   * or if both frames come from one plan, no check is needed.
    *
-   * @param second has the further columns of the first
+   * @param second the second frame, with the further columns of the first
    * @param operator operator's name, for messages
    */
   public static LogicalPlan required(
@@ -93,7 +93,7 @@ public final class SameArrays {
 
   // ---- where the arrays come from
 
-  /** The lowest plan that has the same arrays: there the least is computed. */
+  /** The lowest plan with the same arrays, which costs the least to compute. */
   private static Source lowest(Source source) {
     return below(source.plan(), source.columns()).map(SameArrays::lowest).orElse(source);
   }
@@ -150,7 +150,7 @@ public final class SameArrays {
         : Optional.empty();
   }
 
-  /** The columns of the arrays that are marked, which have the names of the marks' columns. */
+  /** The columns of the marked arrays, found by the names of the marks' columns. */
   private static List<Attribute> named(MarkCells marks, List<Attribute> columns) {
     List<Attribute> arrays = ScalaInterop.list(marks.inputs());
     return columns.stream()

@@ -10,8 +10,8 @@ import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.Seq;
 
 /**
- * True if the blocks of an array are the cells of a tiling, each once; else the query fails with a
- * message that names the place.
+ * True if the blocks of an array are the cells of a tiling, each exactly once; otherwise the query
+ * fails with a message that names the place.
  */
 public final class TilingCheck extends BoxAggregate {
   private final GridCheck grid;

@@ -10,8 +10,8 @@ import org.tilespark.spark.reduce.Formula.Complex;
 import org.tilespark.spark.reduce.Formula.Result;
 
 /**
- * All reductions, named as numpy's functions: what each gives, how it is computed, and the result
- * of its example, along the rows (1, 5, 2) and (7, 0, 3).
+ * All reductions, named as numpy's functions: with a description, a formula, and the result of an
+ * example, along the rows (1, 5, 2) and (7, 0, 3).
  */
 public enum ArrayReduction {
   /** The sum. */
@@ -46,7 +46,8 @@ public enum ArrayReduction {
       "1"),
   /** The place of the greatest element. */
   ARGMAX(
-      "The place of the greatest element, the first of several, or of the first NaN, counted from 0",
+      "The place of the greatest element, the first of several, or of the first NaN, counted from"
+          + " 0",
       Formula.of(BaseReduction.ARGMAX, "v").giving("r1", Result.COUNT),
       "1",
       "0"),

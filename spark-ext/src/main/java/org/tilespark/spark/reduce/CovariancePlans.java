@@ -26,17 +26,18 @@ import scala.Option;
 
 /**
  * Covariances and correlations of the columns of one matrix by one aggregate, which reads the
- * values once. Rows that become blocks for them are not counted: a sum needs no places.
+ * values once. If rows of a table become the blocks, these rows are not counted first, since a sum
+ * needs no places.
  */
 public final class CovariancePlans {
-  /** Columns of which one task adds up the covariances of all others, 1 MiB from each task. */
+  /** Most columns: one task adds up the covariances of all tasks, 1 MiB from each. */
   private static final int MOST_COLUMNS = 512;
 
   private CovariancePlans() {}
 
   /**
-   * The covariances, if there are few columns and each block is known to have all of them; no
-   * extents are looked for.
+   * The covariances, if there are few columns and each block is known to have all of them; extents
+   * are not looked up.
    *
    * @param ddof number that is subtracted from the count of rows before the division by it
    * @param operator operator's name, for messages

@@ -7,15 +7,15 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.pointwise.ValueType;
 
 /**
- * How a reduction is computed: base reductions of expressions on the elements {@code v}, and an
- * expression on what they give. That names their numbers {@code r0}, {@code r1} and so on, those of
- * one base reduction after those of the one before (see {@link BaseReduction}), and the count of
- * elements {@code n}. Immutable.
+ * The formula of a reduction: base reductions of expressions on the elements {@code v}, and an
+ * expression on their results. The latter names the results {@code r0}, {@code r1} and so on, in
+ * the order of the base reductions (see {@link BaseReduction}), and the count of elements {@code
+ * n}. Immutable.
  *
  * @param bases base reductions, at least one
  * @param finish the result
- * @param result its type
- * @param complex complex elements that it takes
+ * @param result type of the result
+ * @param complex treatment of complex elements
  * @param takesTruth false if it refuses truth values
  */
 record Formula(
@@ -23,8 +23,8 @@ record Formula(
   /**
    * A base reduction of an expression.
    *
-   * @param of names an element {@code v}; where {@code v} is a part of a complex element, {@code
-   *     whole} is the element
+   * @param of expression on an element {@code v}; if {@code v} is a part of a complex element,
+   *     {@code whole} names the element
    */
   record Base(BaseReduction reduction, String of) {
     /** The expression for a part of the elements: {@code v}, {@code real(v)} or {@code imag(v)}. */
@@ -37,14 +37,11 @@ record Formula(
   enum Complex {
     /** No complex elements. */
     REFUSED,
-    /** All complex elements; expressions say what they do with them. */
+    /** Accepts complex elements; the expressions handle them. */
     TAKEN,
-    /**
-     * All complex elements: the real and the imaginary parts of the result are made of those of the
-     * elements.
-     */
+    /** Accepts complex elements: real and imaginary parts are reduced separately. */
     BY_PARTS,
-    /** All complex elements: the numbers of their real and of their imaginary parts are added. */
+    /** Accepts complex elements: the results of real and imaginary parts are added. */
     ADDED
   }
 
@@ -57,7 +54,7 @@ record Formula(
         return elements;
       }
     },
-    /** BIGINT of integers and truth values, else the type of the elements. */
+    /** BIGINT for integers and truth values, otherwise the type of the elements. */
     SUM {
       @Override
       ValueType of(ValueType elements) {
@@ -71,7 +68,7 @@ record Formula(
         return isFloating(elements) ? elements : ValueType.real(ElementType.FLOAT64);
       }
     },
-    /** The type of FRACTION; of complex numbers the type of their parts. */
+    /** The type of FRACTION; for complex numbers the type of their parts. */
     SIZE {
       @Override
       ValueType of(ValueType elements) {
@@ -105,7 +102,7 @@ record Formula(
     bases = List.copyOf(bases);
   }
 
-  /** One base reduction, for real elements, whose number is the result. */
+  /** A formula of one base reduction of real elements, whose result is the formula's. */
   static Formula of(BaseReduction reduction, String expression) {
     return new Formula(
         List.of(new Base(reduction, expression)), "r0", Result.SAME, Complex.REFUSED, true);

@@ -21,9 +21,9 @@ public enum Norm {
       "inf",
       Formula.of(BaseReduction.MAXIMUM, "abs(CAST(v AS DOUBLE))"),
       Formula.of(BaseReduction.MAXIMUM, "abs(v)")),
-  /** The root of the sum of the squares, of a matrix too. */
+  /** The root of the sum of squares, for vectors and matrices. */
   FROBENIUS("fro", Constants.SQUARES, Constants.COMPLEX_SQUARES),
-  /** The sum of the singular values of a matrix, which no formula of elements gives. */
+  /** The sum of the singular values of a matrix, which no elementwise formula gives. */
   NUCLEAR("nuc", Constants.SQUARES, Constants.COMPLEX_SQUARES);
 
   private final String ord;
@@ -52,7 +52,7 @@ public enum Norm {
   /**
    * The norm of an {@code ord}.
    *
-   * @param what whose it is, for the message
+   * @param what the parameter, for messages
    * @throws IllegalArgumentException if there is none
    */
   public static Norm parse(String what, String text) {

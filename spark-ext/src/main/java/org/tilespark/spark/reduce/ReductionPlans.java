@@ -50,14 +50,14 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * Makes the logical plans of reductions:
  *
  * <pre>
- *   ProgramBlocks, Merge      states of all blocks along the axes become one, and the result
+ *   ProgramBlocks, Merge      states of all blocks along the axes are merged into the result
  *     exchange                blocks of states that are whole along the axes
- *       ProgramBlocks, Reduce each block becomes states, in the task of the program before
+ *       ProgramBlocks, Reduce each block becomes states, in the task of the preceding program
  *         the blocks
  * </pre>
  *
- * <p>Where blocks are whole along the axes there is no exchange, and both are one program. Where
- * the blocks are no tiling that the metadata states, an exchange comes first that makes one.
+ * <p>If blocks are whole along the axes, there is no exchange, and both are one program. If the
+ * metadata states no tiling, an exchange first makes one.
  */
 public final class ReductionPlans {
   /** The column of the result of all elements. */
@@ -72,8 +72,8 @@ public final class ReductionPlans {
   /**
    * The request of a reduction.
    *
-   * @param axes reduced axes; empty for all, and then the result is a row for each array
-   * @param scalars names of the formula besides {@code n}
+   * @param axes reduced axes; empty for all; the result is then a row for each array
+   * @param scalars further names in the formula in addition to {@code n}
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @param operator operator's name, for messages
@@ -104,8 +104,8 @@ public final class ReductionPlans {
   /**
    * A reduction of an array.
    *
-   * @throws IllegalArgumentException if {@code input} has no blocks of the kind, or of a type that
-   *     the reduction does not take, or arrays of several sizes
+   * @throws IllegalArgumentException if {@code input} has no blocks of the kind, or a type that the
+   *     reduction does not accept, or arrays of several sizes
    */
   public static LogicalPlan reduce(LogicalPlan input, ArrayReduction reduction, Call call) {
     return new ReductionPlans(input, call).plan(reduction.formula());
@@ -121,7 +121,8 @@ public final class ReductionPlans {
    * greatest sum along the first axis, or along the second. Norms of singular values are {@code
    * linalg.FactorPlans}'.
    *
-   * @throws IllegalArgumentException as {@link #reduce}, or if the norm is not one of as many axes
+   * @throws IllegalArgumentException as {@link #reduce}, or if the norm is not defined for this
+   *     number of axes
    */
   public static LogicalPlan norm(LogicalPlan input, Optional<Norm> norm, Call call) {
     ReductionPlans plans = new ReductionPlans(input, call);
@@ -139,7 +140,7 @@ public final class ReductionPlans {
     if (count == 1 || !isOfMatrix) {
       return plans.plan(asked.formula(isComplex));
     }
-    // numpy counts axes as they are given: the first of two are the rows.
+    // As in numpy, the order of the given axes counts: the first of two is that of the rows.
     List<Integer> two = call.axes.orElse(plans.axes);
     int summed = asked == Norm.ONE ? 0 : 1;
     LogicalPlan sums =
@@ -224,7 +225,7 @@ public final class ReductionPlans {
   }
 
   /**
-   * An expression on the numbers of real parts with others in their place.
+   * An expression on the results of real parts, with other names substituted for them.
    *
    * @param count count of the numbers of either part
    * @param form format of the number of the imaginary part, and of that of the real part
@@ -309,7 +310,7 @@ public final class ReductionPlans {
     return Shape.of(shape);
   }
 
-  /** A tiling in blocks about as large as those that are there. */
+  /** A tiling in blocks of about the existing size. */
   private Shape tiling() {
     int width = frame.blocks().elementType().bytes() * frame.blocks().planes().size();
     return UsualShape.of(known.extents(), known.largest(), width, UsualShape.LARGE_BYTES);

@@ -25,8 +25,8 @@ import org.tilespark.spark.slice.SlicePlans;
 import org.tilespark.spark.slice.SliceText;
 
 /**
- * Plans of what is made of reductions and other operators: diagonals, and statistics of the columns
- * of a matrix.
+ * Plans that combine reductions and other operators: diagonals, and statistics of the columns of a
+ * matrix.
  */
 public final class StatisticsPlans {
   private final LogicalPlan input;
@@ -78,7 +78,7 @@ public final class StatisticsPlans {
     LogicalPlan computed =
         ReductionPlans.reduce(
             map(input, diagonal("-0.0")), theOnlyOne, call(Optional.of(List.of(1))));
-    // The elements are the matrix's own, so its file type holds them.
+    // The elements come from the matrix, so its file type can hold them.
     LogicalPlan column =
         frame.metadata().fileType().map(type -> withFileType(computed, type)).orElse(computed);
     long length = Math.min(extents.extent(0), extents.extent(1));
@@ -97,7 +97,7 @@ public final class StatisticsPlans {
     return computed.stating(computed.metadata().withFileType(type)).plan();
   }
 
-  /** The elements of the diagonal, and others in place of the rest. */
+  /** The expression that keeps the diagonal and replaces other elements by {@code rest}. */
   private String diagonal(String rest) {
     boolean isBool =
         frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL))
@@ -117,12 +117,14 @@ public final class StatisticsPlans {
 
   // ---- columns
 
-  /** The matrix with each column less its mean, over its standard deviation if that is not 0. */
+  /**
+   * Subtracts from each column its mean, and divides it by its standard deviation if that is not 0.
+   */
   public LogicalPlan standardize() {
     requireReal();
     LogicalPlan means = ReductionPlans.reduce(input, ArrayReduction.MEAN, ofColumns());
     LogicalPlan deviations = ReductionPlans.reduce(input, ArrayReduction.STD, ofColumns());
-    // As scikit-learn: a column whose deviation is no more than rounding makes of its mean is
+    // As scikit-learn: a column whose deviation is within the rounding error of its mean counts as
     // constant, and is not divided.
     double rounding = Math.ulp(1.0) * extents.extent(0);
     LogicalPlan divisors = zip(deviations, means, "if(a <= abs(b) * %s, 1, a)".formatted(rounding));
@@ -141,8 +143,8 @@ public final class StatisticsPlans {
   }
 
   /**
-   * The correlations of the columns; NaN of constant ones. That of a column with itself is 1: the
-   * product of its rounded norms may be the neighbour of 1.
+   * The correlations of the columns; NaN for constant ones. The diagonal is set to 1, since
+   * rounding may give a neighbour of 1.
    */
   public LogicalPlan corrcoef() {
     requireReal();

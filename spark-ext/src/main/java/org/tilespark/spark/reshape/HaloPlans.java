@@ -29,21 +29,21 @@ import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
 
 /**
- * The logical plans of blocks that overlap their neighbours, and of those from which the halo is
- * taken off: an exchange, and a projection.
+ * The logical plans of blocks that overlap their neighbours, which need an exchange, and of blocks
+ * without their halo, which need a projection.
  */
 public final class HaloPlans {
   private HaloPlans() {}
 
   /**
-   * The array in blocks that have elements of their neighbours around their own.
+   * The array in blocks with a halo of their neighbours' elements.
    *
    * @param edge contents of the halo beyond the array
    * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
-   *     different extents; or if blocks are to end where the array does, and are so small that
-   *     nobody could tell how much of them is halo
+   *     different extents; or if blocks end at the array's end and are so small that their halo
+   *     could not be determined later
    */
   public static LogicalPlan halo(
       LogicalPlan input,
@@ -95,12 +95,12 @@ public final class HaloPlans {
   }
 
   /**
-   * The blocks without their halo, where they are. No exchange.
+   * Removes the halo of each block, without an exchange.
    *
-   * @param given the widths, for blocks of which no metadata tells
+   * @param given the widths, for blocks without metadata
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or neither
-   *     metadata nor {@code given} says how wide the halo is, or the two differ
+   *     metadata nor {@code given} states the halo's widths, or they differ
    */
   public static LogicalPlan trim(
       LogicalPlan input, BlockKind kind, Optional<Widths> given, String operator) {

@@ -25,13 +25,13 @@ public final class PadPlans {
   private PadPlans() {}
 
   /**
-   * The array with elements put before and after each axis.
+   * The array with elements added before and after each axis.
    *
    * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
-   *     different extents; if its type does not hold the value; or if an axis without elements is
-   *     to go on
+   *     different extents; if its type cannot represent the value; or if an axis without elements
+   *     would have to be continued
    */
   public static LogicalPlan pad(
       LogicalPlan input,
@@ -76,14 +76,13 @@ public final class PadPlans {
   /**
    * The elements around an array.
    *
-   * @param mode how the array goes on: not {@link Edge#NONE}
+   * @param mode how the array is continued; not {@link Edge#NONE}
    * @param value value of the added elements, with {@link Edge#CONSTANT}
    */
   public record Padding(Widths widths, Edge mode, double value) {}
 
   /**
-   * The array with every element moved {@code by} places further on; those that leave it at the end
-   * come back at its start.
+   * The array with every element moved cyclically by {@code by} places.
    *
    * @param by places along each axis, of any sign
    * @param asDataset turns a plan into a DataFrame

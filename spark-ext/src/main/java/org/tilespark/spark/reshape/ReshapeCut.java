@@ -8,20 +8,20 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.Shape;
 
 /**
- * How an array is cut so that each block is also a block of the array in another shape, with its
+ * A cut of an array such that each block is also a block of the array in another shape, with its
  * values in the same order. A pure function of the two shapes.
  *
  * <p>Axes fall into groups of equal counts of elements: {@code (4, 5, 6)} and {@code (20, 6)} into
  * {@code (4, 5) -> (20)} and {@code (6) -> (6)}. Within a group a block is a run of elements along
  * one axis, with all of the axes after it and one element of those before it, in both shapes. So
- * the runs' length must be a multiple of the elements after that axis; unless the axis is the
- * first, it must also divide all of the axis, so that no run goes beyond it.
+ * the length of the runs must be a multiple of the number of elements of the later axes; unless the
+ * axis is the first, it must also divide the axis, so that no run crosses its end.
  *
- * @param from shape of a full block of the array as it is
+ * @param from shape of a full block of the array in its given shape
  * @param to shape of a full block of the array in its other shape
  */
 record ReshapeCut(Shape from, Shape to) {
-  /** Runs are not much shorter than wanted, or have at least these elements. */
+  /** Least elements of runs that are much shorter than wanted. */
   private static final long FEW = 4096;
 
   private static final long SHORTER = 16;
@@ -29,17 +29,17 @@ record ReshapeCut(Shape from, Shape to) {
   /** Divisors are tried up to here. */
   private static final long MOST_TRIED = 1L << 22;
 
-  /** Axes from the first number to before the second of each shape, of equal counts of elements. */
+  /** A range of axes of each shape with equal counts of elements; ends are exclusive. */
   private record Group(int from, int fromEnd, int to, int toEnd) {}
 
   /**
    * A cut for two shapes of equally many elements, at least one.
    *
-   * @param source extents of the array as it is
+   * @param source given extents of the array
    * @param target its other extents
-   * @param like extents of blocks that are wanted, of the array as it is
-   * @param most elements that a block may have
-   * @return empty if runs would be shorter or longer than is any use
+   * @param like wanted extents of blocks in the given shape
+   * @param most most elements of a block
+   * @return empty if runs would be too short or too long
    */
   static Optional<ReshapeCut> of(Shape source, Shape target, Shape like, long most) {
     long[] from = new long[source.rank()];
@@ -83,9 +83,9 @@ record ReshapeCut(Shape from, Shape to) {
   }
 
   /**
-   * The place of a block in the other shape, whose values are its own.
+   * The place and size in the other shape of a block with the same values.
    *
-   * @param source extents of the array as it is
+   * @param source given extents of the array
    * @param target its other extents
    * @param low place of the block's first element
    * @param size its elements along each axis
@@ -112,7 +112,7 @@ record ReshapeCut(Shape from, Shape to) {
     return moved;
   }
 
-  /** The smallest groups, in order. Axes of one element at the end are part of the last one. */
+  /** The smallest groups, in order. Trailing axes of extent 1 belong to the last group. */
   private static List<Group> groups(Shape source, Shape target) {
     List<Group> groups = new ArrayList<>();
     int from = 0;
@@ -141,7 +141,7 @@ record ReshapeCut(Shape from, Shape to) {
     return groups;
   }
 
-  /** True if the group is one axis in both shapes, but for axes of one element. */
+  /** True if the group is one axis in both shapes, except for axes of extent 1. */
   private static boolean isPlain(Group group, Shape source, Shape target) {
     return IntStream.range(group.from, group.fromEnd)
                 .filter(axis -> source.extent(axis) > 1)
@@ -151,7 +151,7 @@ record ReshapeCut(Shape from, Shape to) {
             <= 1;
   }
 
-  /** The length of runs that comes closest to what is wanted; empty if that is not close enough. */
+  /** The length of runs closest to the wanted one; empty if that is not close enough. */
   private static Optional<Long> run(long[] source, long[] target, long wanted, long most) {
     long total = Arrays.stream(source).reduce(1, (a, b) -> a * b);
     long best = 0;
@@ -165,7 +165,7 @@ record ReshapeCut(Shape from, Shape to) {
         }
         long unit = one / gcd(one, two) * two;
         long all = gcd(bound(source, i), bound(target, j));
-        if (all == 0) { // along the first axis of both runs may end anywhere
+        if (all == 0) { // if the axis is the first in both shapes, runs may end anywhere
           best = closer(best, Math.max(1, wanted / unit) * unit, wanted, total);
           best = closer(best, (wanted / unit + 1) * unit, wanted, Math.min(most, total));
         } else if (all % unit == 0) {
@@ -184,8 +184,8 @@ record ReshapeCut(Shape from, Shape to) {
   }
 
   /**
-   * The number that a run along an axis divides; 0 if there is but one element of the axes before
-   * it.
+   * The number that a run's length along an axis must divide; 0 for no condition, if all earlier
+   * axes have extent 1.
    */
   private static long bound(long[] extents, int axis) {
     boolean isFirst = Arrays.stream(extents, 0, axis).allMatch(extent -> extent == 1);
@@ -193,7 +193,8 @@ record ReshapeCut(Shape from, Shape to) {
   }
 
   /**
-   * The better of two lengths, the second of which may be too long: the one with the smaller ratio.
+   * The better of two lengths: the one with the smaller ratio to the wanted length, if it is not
+   * too long.
    */
   private static long closer(long best, long other, long wanted, long most) {
     if (other > most) {

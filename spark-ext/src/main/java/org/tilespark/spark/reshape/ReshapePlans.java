@@ -26,8 +26,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The logical plan of an array in another shape, matrix or volume: the array is re-blocked so that
- * its blocks are blocks of the other shape too ({@link ReshapeCut}), and a projection gives these
- * their new places. No value changes its place within its block.
+ * its blocks are blocks of the other shape too ({@link ReshapeCut}), and a projection gives them
+ * their new places. Values keep their order within each block.
  */
 public final class ReshapePlans {
   private ReshapePlans() {}
@@ -35,13 +35,13 @@ public final class ReshapePlans {
   /**
    * The array with its elements, in row-major order, in another shape.
    *
-   * @param shape two extents for a matrix or three for a volume; one may be -1, which is then what
-   *     is left
+   * @param shape two extents for a matrix or three for a volume; one may be -1, and is then
+   *     computed
    * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of
    *     different extents; if the shape has another count of elements; if a further column has the
-   *     name of a block's; or if no blocks of a useful size are blocks in both shapes
+   *     name of a block column; or if no blocks of a useful size exist for both shapes
    */
   public static LogicalPlan reshape(
       LogicalPlan input,
@@ -67,7 +67,7 @@ public final class ReshapePlans {
     if (cut.isPresent()) {
       return moved(operand.frame(), source, target, cut);
     }
-    // As a vector it can be cut anywhere: an exchange more.
+    // A vector can be cut anywhere, at the cost of one more exchange.
     Shape vector = Shape.of(1, source.elements());
     Optional<ReshapeCut> first = ReshapeCut.of(source, vector, like, most);
     Optional<ReshapeCut> then =
@@ -114,7 +114,7 @@ public final class ReshapePlans {
     return a > 0 && b > Long.MAX_VALUE / a ? Long.MAX_VALUE : a * b;
   }
 
-  /** The array in blocks of the cut, as blocks of the other shape. */
+  /** The array in blocks of the cut, presented as blocks of the other shape. */
   private static LogicalPlan moved(
       BlockFrame frame, Shape source, Shape target, Optional<ReshapeCut> cut) {
     BlockKind kind = target.rank() == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;

@@ -21,7 +21,7 @@ public final class ReshapedPlace extends BlockExpression {
   /**
    * A constructor for Catalyst and {@link ReshapePlans}.
    *
-   * @param source extents of the array as it is
+   * @param source given extents of the array
    * @param target its other extents
    * @param number number of the result: an axis for its place, the axis after all axes for its size
    */

@@ -25,7 +25,7 @@ public final class TrimBlock extends BlockExpression {
   /**
    * A constructor for Catalyst and {@link HaloPlans}.
    *
-   * @param arguments with the halo
+   * @param arguments the block with its halo
    * @param plane number of the array: 0 for {@code values}, 1 for {@code imag}
    */
   public TrimBlock(BlockArguments arguments, int plane, Seq<Expression> children) {

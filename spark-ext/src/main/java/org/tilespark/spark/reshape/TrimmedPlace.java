@@ -10,7 +10,7 @@ import org.tilespark.spark.catalyst.BlockExpression;
 import scala.collection.immutable.Seq;
 
 /**
- * The place or the size of a block without its halo along one axis; null if one of the two is null.
+ * The place or the size of a block without its halo along one axis; null if place or size is null.
  * Children: the block's place and its size along the axis. {@link TrimBlock} checks them.
  */
 public final class TrimmedPlace extends BlockExpression {

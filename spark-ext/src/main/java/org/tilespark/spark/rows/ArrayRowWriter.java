@@ -9,8 +9,8 @@ import org.tilespark.spark.block.RowBytes;
 
 /**
  * Writes rows that hold one array of numbers and small columns, one at a time or several in a
- * {@link PendingRowMemory}: the small columns as Spark's own projection wrote them, then the array,
- * whose elements the caller puts in place.
+ * {@link PendingRowMemory}: the small columns as Spark's own projection writes them, then the
+ * array, whose elements the caller writes directly.
  */
 public final class ArrayRowWriter {
   private static final int WORD_BYTES = 8;
@@ -23,7 +23,7 @@ public final class ArrayRowWriter {
 
   /**
    * @param columns number of columns of the row
-   * @param arrayOrdinal the array's
+   * @param arrayOrdinal ordinal of the array's column
    */
   public ArrayRowWriter(int columns, int arrayOrdinal, ElementType type) {
     this(columns, arrayOrdinal, type, new SingleRowAllocator());
@@ -47,7 +47,7 @@ public final class ArrayRowWriter {
    *
    * @param head a row of the same columns, with null in place of the array
    * @param elements number of elements of the array
-   * @return where the elements go; what it holds is not defined
+   * @return memory for the elements, with undefined content
    * @throws IllegalArgumentException if the row would exceed what Spark allows
    */
   public HostMemory start(UnsafeRow head, long elements) {

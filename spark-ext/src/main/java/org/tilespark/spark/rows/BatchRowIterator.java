@@ -29,20 +29,21 @@ import scala.runtime.AbstractFunction1;
 
 /**
  * The rows of batches of blocks. A {@link RowAllocator} gives each its memory: the small columns as
- * Spark's own projection writes them, with null in place of the value arrays, then the arrays, one
- * copy each.
+ * Spark's own projection writes them, with null in place of the value arrays, then the arrays, each
+ * with one copy.
  *
- * <p>As with all of Spark's row iterators, a row is valid until the next one is asked for.
+ * <p>As with all of Spark's row iterators, a row is valid until the next one is requested.
  */
 final class BatchRowIterator implements Iterator<InternalRow> {
   private static final int WORD_BYTES = 8;
 
   private final Iterator<ColumnarBatch> batches;
-  private final int[] arrays; // ordinals of the columns that are copied in bulk, if they are ours
+  private final int[]
+      arrays; // ordinals of the columns that are copied in bulk, if they are our vectors
   private final int columns;
   private final UnsafeProjection small;
   private final List<Expression> allColumns = new ArrayList<>();
-  private UnsafeProjection whole; // for batches that are not ours; null until one comes
+  private UnsafeProjection whole; // for batches of other sources; null before the first
   private final UnsafeRow row;
   private final SQLMetric rowCount;
   private final SQLMetric batchCount;

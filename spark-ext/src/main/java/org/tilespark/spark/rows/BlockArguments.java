@@ -21,13 +21,13 @@ import org.tilespark.spark.options.Missing;
 import scala.Option;
 
 /**
- * A block as arguments of an expression: offsets, sizes, values[, imag], in this order. All of
- * them, whatever the expression computes, so that a wrong block can be named.
+ * A block as arguments of an expression: offsets, sizes, values[, imag], in this order. Every
+ * expression takes all of them, so that messages can name a bad block.
  *
  * @param schema ordinals of the block's columns among the arguments; values of FLOAT32 or FLOAT64
  * @param operator operator's name, for messages
  * @param extents extents of the whole array, if they are known
- * @param missing value of an element in no block
+ * @param missing value of elements in no block
  */
 public record BlockArguments(
     BlockSchema schema, String operator, Option<Shape> extents, Missing missing)
@@ -37,7 +37,7 @@ public record BlockArguments(
    *
    * @param offset place of its first element, per axis
    * @param size its extents
-   * @param planes values[, imag]; valid as long as the row is
+   * @param planes values[, imag]; valid as long as the row
    */
   public record Block(
       BlockKind kind, List<Long> offset, List<Integer> size, List<HostMemory> planes) {
@@ -72,7 +72,7 @@ public record BlockArguments(
   }
 
   /**
-   * The arguments that a block's own columns are, in {@link BlockSchema#blockColumns}' order.
+   * The arguments for a block's columns, in {@link BlockSchema#blockColumns}' order.
    *
    * @param blocks ordinals of the block's columns in rows
    */
@@ -102,10 +102,10 @@ public record BlockArguments(
   }
 
   /**
-   * Evaluates the arguments and checks the block that they are.
+   * Evaluates the arguments and checks the block.
    *
-   * @param arguments among which the block's begin at {@code first}
-   * @throws IllegalArgumentException that names the block, if anything is wrong with it
+   * @param arguments expressions; the block's arguments begin at {@code first}
+   * @throws IllegalArgumentException that names the block, if it has a defect
    */
   public Block read(List<Expression> arguments, int first, InternalRow input) {
     Object[] cells = new Object[count()];

@@ -14,8 +14,8 @@ import org.tilespark.spark.catalyst.SameRowsExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Turns batches of blocks into rows with one copy per array, where Spark's own transition goes
- * element by element. The optimizer rule puts it above our nodes and sources.
+ * Turns batches of blocks into rows with one copy per array, while Spark's own transition copies
+ * element by element. An optimizer rule inserts it above our nodes and sources.
  */
 public final class BlockBatchesToRowsExec extends SameRowsExec implements ColumnarToRowTransition {
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics;

@@ -10,7 +10,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.StaleMetadata;
 
 /**
- * Checks one row of a block: nulls, sizes, the array's length, and that the block, but for a halo,
+ * Checks one row of a block: nulls, sizes, the array's length, and that the block without its halo
  * is inside the stated extents. Holds the current block's place and sizes.
  *
  * <p>Every failure is an {@link IllegalArgumentException} that begins with the block: {@code block
@@ -65,7 +65,10 @@ public final class BlockCheck implements Serializable {
     }
   }
 
-  /** Reads and checks a row's place and sizes alone; returns the count of elements they ask for. */
+  /**
+   * Reads and checks a row's place and sizes alone; returns the count of elements that they
+   * require.
+   */
   public long checkBox(InternalRow row) {
     BlockKind kind = blocks.kind();
     for (int axis = 0; axis < kind.rank(); axis++) {
@@ -126,7 +129,7 @@ public final class BlockCheck implements Serializable {
     return row.getLong(ordinal);
   }
 
-  /** The other columns of the row, for a block that cannot be named by its place. */
+  /** Text of the row's other columns, for blocks whose place is not valid. */
   private String siblings(InternalRow row) {
     StringBuilder text = new StringBuilder("Found");
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {

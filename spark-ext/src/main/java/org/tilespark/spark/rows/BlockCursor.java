@@ -13,12 +13,12 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
 /**
- * Walks over the rows of a partition, whether they come as rows or as batches, and finds their
- * value arrays in place. What it returns is valid until the next {@link #advance}.
+ * Iterates over the rows of a partition of rows or batches, and gives their value arrays in place.
+ * Results are valid until the next {@link #advance}.
  */
 public abstract class BlockCursor {
   /**
-   * How a partition becomes a walk over its rows; travels to the executors.
+   * Opens a cursor over a partition; sent to executors.
    *
    * @param <T> type of a partition's elements: rows or batches
    */
@@ -124,7 +124,8 @@ public abstract class BlockCursor {
       if (list != null) {
         return BlockValues.firstNull(list, index);
       }
-      // Only these are known to have their elements as a child, which knows whether any is null.
+      // Only these vectors are known to have their elements in a child vector that knows whether
+      // any is null.
       boolean knownFull = column instanceof WritableColumnVector own && !own.getChild(0).hasNull();
       return knownFull ? -1 : ArrayValues.firstNull(array(ordinal));
     }

@@ -42,7 +42,7 @@ public final class BlockRowBuilder {
    * @param schema schema of the rows
    * @param blocks ordinals of the block columns in it
    * @param keys further columns of numbers, which the caller sets
-   * @param carried value of each other column, by its ordinal, over the source row
+   * @param carried expression for each other column, by its ordinal, over the source row
    */
   public BlockRowBuilder(
       StructType schema, BlockSchema blocks, int[] keys, IntFunction<Expression> carried) {
@@ -84,14 +84,14 @@ public final class BlockRowBuilder {
     this.head = RowProjections.of(expressions);
   }
 
-  /** Takes the carried columns of the rows to come from {@code source}, which is borrowed. */
+  /** Sets the source of carried columns for the following rows; {@code source} is borrowed. */
   public void carry(InternalRow source) {
     cells = head.apply(source);
   }
 
   /**
-   * States whether rows to come stay as they are once they are handed out; they do at first. Rows
-   * of which a number is {@link #set} again, and that are handed out again, do not.
+   * States whether the following rows stay unchanged after they are given out, which is the
+   * default. Rows that are given out again after another {@link #set} do not.
    */
   public void rowsAreFinal(boolean areFinal) {
     isFinal = areFinal;
@@ -100,7 +100,7 @@ public final class BlockRowBuilder {
   /**
    * Begins a row of the box from {@code low} to {@code high}.
    *
-   * @return room for the elements of each plane, whose content is whatever was there
+   * @return memory for the elements of each plane, with undefined content
    * @throws IllegalArgumentException if the row would have 2 GiB or more
    */
   public HostMemory[] begin(long[] low, long[] high) {

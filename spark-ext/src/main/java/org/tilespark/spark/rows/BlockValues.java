@@ -15,7 +15,7 @@ import org.tilespark.spark.block.ArrayValues;
 /**
  * Finds the values of one array cell, in place if that is possible: Spark's {@link UnsafeArrayData}
  * and our Arrow lists are read in place, other representations are copied once, in bulk. Values are
- * valid as long as the row or batch they were found in.
+ * valid as long as their row or batch.
  */
 final class BlockValues {
   private BlockValues() {}

@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Replaces Spark's transitions between rows and columns next to our nodes, which go element by
- * element: below, our nodes read rows themselves; above, {@link BlockBatchesToRowsExec} copies each
- * array at once. Projections below our nodes that only pick columns give way to {@link
+ * Replaces Spark's transitions between rows and columns next to our nodes, since these copy element
+ * by element: below, our nodes read rows directly; above, {@link BlockBatchesToRowsExec} copies
+ * each array at once. Projections below our nodes that only pick columns are replaced by {@link
  * RenamedBlocksExec}.
  */
 public final class BulkTransitions extends ColumnarRule {
@@ -42,7 +42,9 @@ public final class BulkTransitions extends ColumnarRule {
       return Optional.empty();
     }
 
-    /** The plan without transitions at its top; projections that only pick columns pass rows on. */
+    /**
+     * The plan without transitions at its top; looks through projections that only pick columns.
+     */
     private static SparkPlan direct(SparkPlan plan) {
       if (plan instanceof RowToColumnarExec || plan instanceof ColumnarToRowTransition) {
         return direct(plan.children().head());

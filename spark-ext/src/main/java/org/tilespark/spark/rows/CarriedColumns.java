@@ -13,7 +13,7 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.RowProjections;
 
-/** Keeps the columns that an operator only carries through, whatever their types. */
+/** Keeps the columns that an operator only carries through, of any type. */
 public final class CarriedColumns {
   private final DataType[] types;
   private final UnsafeProjection projection;
@@ -39,7 +39,7 @@ public final class CarriedColumns {
   }
 
   /**
-   * The columns of rows.
+   * Columns over kept rows.
    *
    * @param kept results of {@link #kept}; borrowed as long as the columns are read
    */

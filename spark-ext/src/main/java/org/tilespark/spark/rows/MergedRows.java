@@ -5,15 +5,18 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** The rows of two sorted iterators as one. A row is valid until the next one is asked for. */
+/** The rows of two sorted iterators as one. A row is valid until the next one is requested. */
 public final class MergedRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> first;
   private final Iterator<InternalRow> second;
   private final Comparator<? super InternalRow> order;
-  private InternalRow nextFirst; // null where the next one is to be asked for, and at the end
+  private InternalRow nextFirst; // null if the next one must be requested, and at the end
   private InternalRow nextSecond; // the same
 
-  /** Merges both, which {@code order} has sorted; of equal rows the first iterator's come first. */
+  /**
+   * Merges two iterators that are sorted by {@code order}; among equal rows the first iterator's
+   * come first.
+   */
   public MergedRows(
       Iterator<InternalRow> first,
       Iterator<InternalRow> second,

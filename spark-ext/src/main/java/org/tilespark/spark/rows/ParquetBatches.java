@@ -21,9 +21,9 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Lets Spark's vectorized reader take few blocks of a Parquet file at once. By default it takes
- * 4096 rows, as far as a row group has them, and compressed blocks of gigabytes fit a row group.
- * Spark 4.0 has no way to set this for one table, and reads as it does without us.
+ * Lets Spark's vectorized reader take few blocks of a Parquet file at once. By default it takes up
+ * to 4096 rows of a row group, which may hold gigabytes of compressed blocks. Spark 4.0 has no way
+ * to set this for one table, so there this rule has no effect.
  */
 public final class ParquetBatches extends Rule<LogicalPlan> {
   private static final String BATCH_ROWS = "spark.sql.parquet.columnarReaderBatchSize";
@@ -31,10 +31,10 @@ public final class ParquetBatches extends Rule<LogicalPlan> {
   /** An option of the relation that nobody reads. */
   private static final String OPTION = "tilespark.batchRows";
 
-  /** Bytes of the values of a batch, at most, where a block has fewer. */
+  /** Most bytes of the values of a batch, unless a single block has more. */
   private static final long BATCH_BYTES = 32L << 20;
 
-  /** Rows of a batch where the size of a block is unknown. */
+  /** Rows of a batch if the size of a block is unknown. */
   private static final int UNKNOWN_ROWS = 4;
 
   @Override
@@ -59,7 +59,7 @@ public final class ParquetBatches extends Rule<LogicalPlan> {
             files.dataSchema(),
             files.bucketSpec(),
             new Format(batchRows),
-            // Formats of Parquet are equal to each other: the option makes it another relation.
+            // All Parquet format objects are equal; the option distinguishes this relation.
             files.options().updated(OPTION, Integer.toString(batchRows)),
             files.sparkSession());
     return relation.makeCopy(arguments);
@@ -101,7 +101,7 @@ public final class ParquetBatches extends Rule<LogicalPlan> {
       this.batchRows = batchRows;
     }
 
-    /** The settings that the reader is made by, which Spark asks a format for from 4.1 on. */
+    /** The settings for the reader; Spark calls this from 4.1 on. */
     @Override
     public SQLConf getSqlConf(SparkSession session) {
       SQLConf conf =

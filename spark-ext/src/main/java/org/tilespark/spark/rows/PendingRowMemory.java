@@ -16,8 +16,8 @@ import org.tilespark.spark.rows.PendingRows.PendingRow;
 
 /**
  * Memory outside the heap for rows that wait for their values, several at a time: that of the
- * {@link RowSink}, if there is one, else buffers. Made when a task opens, and used by its thread;
- * closed after all who write values.
+ * {@link RowSink} if there is one, otherwise buffers. Created when a task opens, and used by its
+ * thread; closed after all writers of values.
  */
 public final class PendingRowMemory implements RowAllocator, AutoCloseable {
   private static final Runnable NOTHING = () -> {};
@@ -25,9 +25,9 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
   private final boolean isExchanged = ExchangeInput.isOpening();
   private final BufferAllocator allocator;
   private final Set<ArrowBuf> used = Collections.newSetFromMap(new IdentityHashMap<>()); // by rows
-  private RowSink.Room sink; // of the rows; null before the first that it takes
+  private RowSink.Room sink; // memory of the rows; null before the first row
   private Runnable hold; // of its memory; null as long
-  private ArrowBuf buffer; // of the row begun last; null if an exchange has it
+  private ArrowBuf buffer; // of the last row; null if the row is in an exchange's memory
   private ArrowBuf spare; // of a row that was closed; null if there is none
   private boolean isClosed;
 
@@ -37,9 +37,8 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
   }
 
   /**
-   * The sink of a row that is begun now. Not a cache that is being filled while this task's
-   * exchange reads it: rows may be begun then, since other pipelines of a thread may ask for
-   * results.
+   * The sink for a new row. It must not be a cache that is being filled while this task's exchange
+   * reads it, since other pipelines of the thread may begin rows meanwhile.
    */
   private Optional<RowSink.Room> sink() {
     return isExchanged
@@ -62,7 +61,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
     row.pointTo(null, address, size);
   }
 
-  /** The spare buffer, if it is of that size: many rows have one size. */
+  /** The spare buffer if it has that size, since many rows have equal size; otherwise a new one. */
   private ArrowBuf buffer(int size) {
     ArrowBuf kept = spare;
     spare = null;
@@ -76,7 +75,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
   }
 
   /**
-   * The row begun last, which {@code made} points to, as one of its own.
+   * The last begun row, to which {@code made} points, as a separate row object.
    *
    * @param planes memory for its values
    */

@@ -11,9 +11,9 @@ import org.tilespark.layout.Box;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * Rows of blocks that are begun several at a time and wait for their values, which a device for one
- * writes: in the memory of the {@link RowSink}, if there is one, else in buffers. Made when a task
- * opens, and used by its thread; closed after all who write values.
+ * Rows of blocks, several at a time, that wait for their values, for example from a device. They
+ * are in the memory of the {@link RowSink} if there is one, otherwise in buffers. Created when a
+ * task opens, and used by its thread; closed after all writers of values.
  */
 public final class PendingRows implements AutoCloseable {
   private final BlockRowBuilder builder;
@@ -39,7 +39,7 @@ public final class PendingRows implements AutoCloseable {
    *
    * @param row valid until this is closed
    * @param planes memory for the values of each plane, outside the heap
-   * @param end end of the use of the row's memory
+   * @param end ends the use of the row's memory
    */
   public record PendingRow(UnsafeRow row, List<HostMemory> planes, Runnable end)
       implements AutoCloseable {
@@ -52,8 +52,8 @@ public final class PendingRows implements AutoCloseable {
   /**
    * Begins a row of {@code place}.
    *
-   * @param carried the row that carried columns are read from
-   * @param isFinal true if nothing in the row is changed once it has been handed out
+   * @param carried the row from which carried columns are read
+   * @param isFinal true if the row is not changed after it was given out
    * @throws IllegalArgumentException if the row would have 2 GiB or more
    */
   public PendingRow begin(UnsafeRow carried, Box place, boolean isFinal) {

@@ -7,15 +7,15 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * The blocks of a query for a job that reads them itself: batches of ours as they are, where the
- * query's own rows would be copies of them.
+ * The blocks of a query for a job that reads them directly: our batches without a copy, while the
+ * query's own rows would be copies.
  *
  * @param <T> type of a partition's elements: rows or batches
  * @param partitions partitions of the query
- * @param source how one becomes a walk over its blocks
+ * @param source opens a cursor over a partition's blocks
  */
 public record PlannedBlocks<T>(RDD<T> partitions, BlockCursor.Source<T> source) {
-  /** The blocks of a query; runs what must run before its last stage is known. */
+  /** The blocks of a query; runs earlier stages until the last stage is known. */
   public static PlannedBlocks<?> of(QueryExecution query) {
     SparkPlan plan = query.executedPlan();
     return plan instanceof AdaptiveSparkPlanExec adaptive

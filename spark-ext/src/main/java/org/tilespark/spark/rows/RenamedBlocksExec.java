@@ -23,7 +23,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Gives its child's columns other names, ids or metadata: rows and batches pass as they are, where
+ * Gives its child's columns other names, ids or metadata: rows and batches pass unchanged, while
  * Spark's projection would copy each row.
  */
 public final class RenamedBlocksExec extends PhysicalBlockNode {
@@ -35,9 +35,9 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
   /**
    * A node over a child.
    *
-   * @param output the child's columns in their order, under what they are called here
-   * @param partitioning partitioning in terms of those
-   * @param ordering the same
+   * @param output the child's columns in their order, with their new names
+   * @param partitioning partitioning in terms of the output
+   * @param ordering ordering in terms of the output
    */
   public RenamedBlocksExec(
       Seq<Attribute> output, Partitioning partitioning, Seq<SortOrder> ordering, SparkPlan child) {
@@ -48,13 +48,13 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
   }
 
   /**
-   * The node in place of a projection that only picks columns, and may give them other names. Its
-   * output has the child's order, not the projection's, and also columns that were not picked: for
-   * parents that look for what they read by ids.
+   * The node that replaces a projection which only picks and renames columns. Its output has the
+   * child's order, not the projection's, and also columns that were not picked: for parents that
+   * look up columns by id.
    *
    * @param child child of the projection, or a plan that gives the same columns
-   * @return empty if the projection computes, or gives a column twice, or an id that the child has
-   *     for another
+   * @return empty if the projection computes a column, gives one twice, or uses an id that the
+   *     child has for another column
    */
   static Optional<RenamedBlocksExec> of(ProjectExec project, SparkPlan child) {
     Map<ExprId, Attribute> names = new HashMap<>();
@@ -87,7 +87,7 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
     return output;
   }
 
-  /** The projection's partitioning: the plan around was made with it. */
+  /** The projection's partitioning, with which the surrounding plan was made. */
   @Override
   public Partitioning outputPartitioning() {
     return partitioning;

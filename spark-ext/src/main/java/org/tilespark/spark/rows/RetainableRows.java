@@ -9,20 +9,20 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Rows whose memory can be retained by who reads them. Spark's iterators promise a row until the
- * next one is asked for; a reader whose rows are views of memory can promise more, and is known by
- * the row object that it hands out again and again. A partition may mix rows of several readers, so
- * consumers ask for each row, by {@link RetainedRows}. Thread-safe.
+ * Rows whose memory their consumers can retain. Spark's iterators guarantee a row until the next
+ * one is requested; a reader whose rows are views of memory can guarantee more, and is identified
+ * by the row object that it reuses. A partition may mix rows of several readers, so consumers check
+ * each row with {@link RetainedRows}. Thread-safe.
  */
 public final class RetainableRows {
   /** Owns the memory of the rows that it gives. */
   public interface Owner {
     /**
-     * Retains the memory of the row that was given last and of all that come from this owner.
-     * Called on the task's thread, after the first row.
+     * Retains the memory of the last row and of all rows of this owner. Called on the task's
+     * thread, after the first row.
      *
-     * @return a use that the caller closes; empty if there is not enough memory for that: all is as
-     *     before then
+     * @return a use that the caller closes; empty if there is not enough memory; then no state has
+     *     changed
      */
     Optional<Use> retain();
   }
@@ -38,13 +38,13 @@ public final class RetainableRows {
 
   private RetainableRows() {}
 
-  /** Names the owner of {@code row}, for as long as the task runs. */
+  /** Registers the owner of {@code row} until the task ends. */
   public static void given(InternalRow row, Owner owner, TaskContext task) {
     OWNERS.put(row, owner);
     task.addTaskCompletionListener((TaskCompletionListener) ended -> OWNERS.remove(row));
   }
 
-  /** The owner of {@code row}; empty if nobody promises more than Spark's iterators do. */
+  /** The owner of {@code row}; empty if the row has only the guarantee of Spark's iterators. */
   public static Optional<Owner> owner(InternalRow row) {
     return Optional.ofNullable(OWNERS.get(row));
   }

@@ -8,15 +8,15 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.spark.rows.RetainableRows.Use;
 
 /**
- * The rows that one consumer retains, from whatever readers they come: their memory stays until
- * this is closed, whichever of the task's listeners runs first. For the task's thread.
+ * The rows that one consumer retains, from any readers: their memory stays until this is closed, in
+ * whatever order the task's listeners run. For the task's thread.
  */
 public final class RetainedRows implements AutoCloseable {
   private final Map<InternalRow, Optional<Use>> known = new IdentityHashMap<>(); // by row object
   private InternalRow last; // that was asked for
   private boolean lastStays;
 
-  /** True if the memory of {@code row}, as it is now, stays until this is closed. */
+  /** True if the current memory of {@code row} stays until this is closed. */
   public boolean retains(InternalRow row) {
     if (row != last) {
       last = row;

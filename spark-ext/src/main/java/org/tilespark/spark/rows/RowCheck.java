@@ -6,7 +6,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
 import scala.Option;
 
-/** Checks what one row shows of a block, for whoever meets single rows. Stateless. */
+/** Checks the block of a single row. Stateless. */
 public final class RowCheck {
   private RowCheck() {}
 
@@ -16,7 +16,7 @@ public final class RowCheck {
    * @param blocks ordinals of the block's columns in {@code row}
    * @param operator operator's name, for the message
    * @param extents extents of the whole array, if they are known
-   * @throws IllegalArgumentException that begins with the block, if anything is wrong
+   * @throws IllegalArgumentException that begins with the block, if it has a defect
    */
   public static void check(
       BlockSchema blocks, String operator, Option<Shape> extents, InternalRow row) {
@@ -26,9 +26,9 @@ public final class RowCheck {
   }
 
   /**
-   * Checks a block's place and sizes alone; nothing is asked of the columns of its values.
+   * Checks a block's place and sizes alone; without reading the columns of its values.
    *
-   * @return the count of elements that the sizes ask for
+   * @return the count of elements that the sizes require
    * @throws IllegalArgumentException as {@link #check}
    */
   public static long checkBox(

@@ -4,14 +4,14 @@ import java.util.Optional;
 
 /**
  * The exchange or the cache that takes the rows of this thread's task, if there is one. Rows are
- * made in its memory, so that it need not copy them.
+ * written directly to its memory, so that it need not copy them.
  */
 public final class RowSink {
   /** Gives memory for rows, one after the other. */
   public interface Room {
     /**
      * The address of {@code bytes} bytes for a row of {@code fields} fields; 0 if there is no
-     * memory, and the row has to be copied.
+     * memory, so that the row must be copied later.
      */
     long room(long bytes, int fields);
 
@@ -23,7 +23,7 @@ public final class RowSink {
 
   private RowSink() {}
 
-  /** Runs {@code body}, whose rows are made in {@code room}. */
+  /** Runs {@code body}, which writes its rows to {@code room}. */
   public static <E extends Exception> void to(Room room, Writing<E> body) throws E {
     Room outer = CURRENT.get();
     CURRENT.set(room);

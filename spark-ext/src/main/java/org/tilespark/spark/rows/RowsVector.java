@@ -25,9 +25,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
 /**
- * One column of rows that stay as they are: each value is read where its row, or the struct or
- * array around it, holds it. So a column of any type goes, as long as Spark's rows can hold it;
- * Spark's own vectors take some types only.
+ * A column vector over rows, without a copy: each value is read from its row, or from the struct or
+ * array that contains it. So it supports every column type of Spark's rows; Spark's own vectors
+ * support only some types.
  */
 public abstract class RowsVector extends ColumnVector {
   private RowsVector(DataType type) {
@@ -42,15 +42,15 @@ public abstract class RowsVector extends ColumnVector {
   /**
    * As {@link #of(DataType, List, int)}.
    *
-   * @param owner keeps the memory of the rows, which a device can copy from, while it is retained;
-   *     borrowed
+   * @param owner buffer that keeps the rows' memory while it is retained, so that a device can copy
+   *     from it; borrowed
    */
   public static RowsVector of(
       DataType type, List<? extends InternalRow> rows, int ordinal, Optional<ArrowBuf> owner) {
     return new Field(type, rows::get, ordinal, owner);
   }
 
-  /** The array of a row in place; the row has one. */
+  /** The array of a row, in place; it must not be null. */
   final ArrayData array(int rowId) {
     return holder(rowId).getArray(ordinal(rowId));
   }
@@ -155,13 +155,13 @@ public abstract class RowsVector extends ColumnVector {
   @Override
   public final void close() {}
 
-  /** True, since nobody has looked: readers then ask for each row. */
+  /** True, since nulls were not counted: readers then check each row. */
   @Override
   public final boolean hasNull() {
     return true;
   }
 
-  /** No count, since it is not known; Spark's readers ask {@link #isNullAt}. */
+  /** Not supported, since nulls are not counted; Spark's readers use {@link #isNullAt}. */
   @Override
   public final int numNulls() {
     throw new UnsupportedOperationException("the rows' nulls are not counted");
@@ -252,7 +252,7 @@ public abstract class RowsVector extends ColumnVector {
   }
 
   /**
-   * A field of a struct, or a part of a VARIANT. Spark asks it of an array only for {@link
+   * A field of a struct, or a part of a VARIANT. For arrays, Spark calls it only for {@link
    * #hasNull}.
    */
   @Override

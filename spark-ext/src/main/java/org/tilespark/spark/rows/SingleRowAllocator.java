@@ -5,8 +5,8 @@ import org.apache.spark.unsafe.Platform;
 import org.tilespark.spark.catalyst.ExchangeInput;
 
 /**
- * Gives memory to one row at a time: that of the {@link RowSink}, if the node's rows go into one
- * directly; else a {@code byte[]} that is used again for the next row.
+ * Gives memory to one row at a time: that of the {@link RowSink} if the node's rows go directly to
+ * one, otherwise a reused {@code byte[]}.
  */
 final class SingleRowAllocator implements RowAllocator {
   private final boolean isExchanged = ExchangeInput.isOpening();

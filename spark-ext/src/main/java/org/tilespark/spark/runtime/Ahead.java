@@ -8,9 +8,9 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.spark.error.StoppedException;
 
 /**
- * Steps that are taken ahead of need, one after the other on a thread of its own. The first one
- * that fails is said in the log, and ends them: whoever needs its result tries again, and fails
- * where that is expected.
+ * Runs preparatory steps ahead of need, one after the other on a separate thread. The first failure
+ * is logged and ends them: a task that needs the result tries again, and fails where failures are
+ * handled.
  */
 final class Ahead implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ahead.class);
@@ -23,10 +23,10 @@ final class Ahead implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * One step.
+   * A step.
    *
-   * @param what it makes ready, for the log
-   * @param work a part of the step; gives true while more is left to do
+   * @param what name of the prepared resource, for the log
+   * @param work runs a part of the step; true while more is left
    */
   record Step(String what, BooleanSupplier work) {
     /** A step that is done in one part. */
@@ -77,7 +77,7 @@ final class Ahead implements AutoCloseable {
     }
   }
 
-  /** Takes no further step, and waits for the part under way. May be called twice. */
+  /** Takes no further step, and waits for the running part. May be called twice. */
   @Override
   public void close() {
     closed = true;

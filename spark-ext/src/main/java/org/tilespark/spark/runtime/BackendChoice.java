@@ -5,12 +5,12 @@ import java.util.Locale;
 import org.tilespark.spark.conf.Backend;
 
 /**
- * The backend of an operator, as far as the driver can say when it plans; part of the plan, so that
+ * The backend of an operator, as far as the driver knows at planning; part of the plan, so that
  * EXPLAIN shows it.
  *
  * @param configured backend by the configuration
- * @param requested backend that each executor acts on: the configured one, or the CPU where a GPU
- *     would not be worth it
+ * @param requested backend that executors use: the configured one, or the CPU if a GPU would not be
+ *     faster
  * @param expected expected backend, in words: {@code "gpu: NVIDIA H200 ..."}
  */
 public record BackendChoice(Backend configured, Backend requested, String expected)

@@ -17,8 +17,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Predicts on the driver which backend will compute. In local mode that is known; on a cluster each
- * executor acts on the configuration by what it finds, and the plugin's reports say what that will
- * be.
+ * executor decides by its configuration and devices, which the plugin reports to the driver.
  *
  * <p>The width of vectors and the library that factorizes on the CPU are those of the driver.
  * Executors may have others.
@@ -27,10 +26,11 @@ public final class BackendPlanner {
   private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
 
   /**
-   * Small arrays are copied by a core on their way to a GPU and back, which costs it more than
-   * computing them: 100,000 FLOAT arrays of 64 x 64 cost 16 cores 2.9 to 7.1 s with an H200, and
-   * 1.4 to 2.6 s without it. Transforms in groups are the exception (4.0 and 10.1 s); an array that
-   * a GPU transforms alone costs a core 0.6 ms, in which it transforms about this much.
+   * Limit of small arrays. A core copies small arrays for a GPU, which costs more than computing
+   * them: 100,000 FLOAT arrays of 64 x 64 cost 16 cores 2.9 to 7.1 s with an H200, and 1.4 to 2.6 s
+   * without it. Transforms of groups of arrays are an exception (4.0 s with it and 10.1 s without).
+   * An array that a GPU transforms alone costs a core 0.6 ms, in which the core could transform
+   * about this many bytes.
    */
   static final long SMALL_BYTES = 128 << 10;
 
@@ -52,7 +52,7 @@ public final class BackendPlanner {
     return new BackendChoice(requested, expected);
   }
 
-  /** The backend of products, in which OpenBLAS may serve on the CPU. */
+  /** The backend of products, which may use OpenBLAS on the CPU. */
   public static BackendChoice chooseForProducts(Backend requested, SparkContext context) {
     if (!context.isLocal()) {
       return choose(requested, context);
@@ -120,8 +120,8 @@ public final class BackendPlanner {
   }
 
   /**
-   * The backend of operators that take some elements of blocks, and compute nothing: to a GPU and
-   * back would go more bytes than the CPU moves.
+   * The backend of operators that take some elements of blocks, and compute nothing: copies to and
+   * from a GPU would move more bytes than the CPU does.
    */
   public static BackendChoice chooseForSelection(Backend requested, SparkContext context) {
     return requested == Backend.AUTO
@@ -132,7 +132,7 @@ public final class BackendPlanner {
   /**
    * The backend of Fourier transforms, which need cuFFT on a GPU.
    *
-   * @param libraryPath directories to look for it in addition to the system's
+   * @param libraryPath directories to search in addition to the system's
    */
   public static BackendChoice chooseForTransforms(
       Backend requested, List<Path> libraryPath, SparkContext context) {
@@ -155,11 +155,11 @@ public final class BackendPlanner {
   }
 
   /**
-   * The choice under {@code auto} for work that costs less than copies and launches: the CPU, where
-   * arrays are so small that a core computes one before it has gone to a GPU and come back.
+   * The choice under {@code auto} for cheap work: the CPU if arrays are so small that a core
+   * computes one faster than it can be copied to a GPU and back.
    *
    * @param choice for arrays of any size
-   * @param arrayBytes most bytes of one array; empty if the plan does not tell
+   * @param arrayBytes most bytes of one array; empty if the plan does not state it
    */
   public static BackendChoice unlessSmall(
       BackendChoice choice, OptionalLong arrayBytes, SparkContext context) {

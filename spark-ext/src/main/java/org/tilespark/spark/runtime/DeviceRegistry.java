@@ -29,8 +29,8 @@ import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * The devices of one executor: which one a task uses, what is open on each, and whether they were
- * lost. A device is opened when a task first asks for it. Thread-safe.
+ * The devices of one executor: it assigns them to tasks, opens them and their libraries, and knows
+ * whether they were lost. A device is opened when a task first needs it. Thread-safe.
  */
 final class DeviceRegistry implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DeviceRegistry.class);
@@ -49,14 +49,15 @@ final class DeviceRegistry implements AutoCloseable {
   private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
   private final AtomicReference<Optional<String>> whyCpu = new AtomicReference<>(Optional.empty());
   private final AtomicReference<CudaFailure> lost = new AtomicReference<>();
-  private Availability<TaskDevices> taskDevices; // made at first use, since it may look for devices
+  private Availability<TaskDevices>
+      taskDevices; // created at first use, since it may search for devices
   private volatile boolean closed;
 
   /**
    * The devices of an executor; opens none.
    *
    * @param local true in local mode
-   * @param gpuAddresses addresses that Spark assigned to the executor; none if they are not known
+   * @param gpuAddresses addresses that Spark assigned to the executor; empty if unknown
    */
   DeviceRegistry(
       String executorId, SparkConf conf, boolean local, Optional<List<String>> gpuAddresses) {
@@ -66,15 +67,16 @@ final class DeviceRegistry implements AutoCloseable {
     this.gpuAddresses = gpuAddresses;
   }
 
-  /**
-   * The place of a device, once it is open. Opening takes long; other devices need not wait for it.
-   */
+  /** Holds a device once it is open. Each device has its own lock, since opening one takes long. */
   private static final class Slot {
     private volatile Gpu gpu; // set under the lock of this, as is the other
     private Availability<DeviceFourier> fourier; // null until first asked for
     private Availability<DeviceFactorizer> factorizer; // likewise
 
-    /** Forgets what was opened, and closes it if {@code frees}; users before used. */
+    /**
+     * Drops the opened objects, and closes them if {@code frees}, users before the objects that
+     * they use.
+     */
     synchronized void close(boolean frees) {
       List<AutoCloseable> owned = new ArrayList<>();
       if (fourier != null) {
@@ -96,23 +98,23 @@ final class DeviceRegistry implements AutoCloseable {
   }
 
   /**
-   * The device a task is to use, or empty for the CPU.
+   * The device for a task, or empty for the CPU.
    *
-   * <p>It is the one of {@link #deviceNumber}.
+   * <p>It is the one with {@link #deviceNumber}.
    *
    * @param task the task, or null outside one
-   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; says
-   *     why, and what helps
+   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; the
+   *     message says why, and what helps
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task) {
     return gpu(backend, task, devices -> OptionalInt.empty());
   }
 
   /**
-   * As {@link #gpu(Backend, TaskContext)} for a task that does better on one of several devices.
+   * As {@link #gpu(Backend, TaskContext)} for a task with a preferred device.
    *
-   * @param wish the one, from 0, of as many as it is given; empty if it is all the same. Where
-   *     Spark assigned a device, that is taken
+   * @param wish gives the preferred device, from 0, for a number of devices; empty for no
+   *     preference. A device that Spark assigned takes precedence
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task, IntFunction<OptionalInt> wish) {
     Availability<TaskDevices> usable = usable(backend);
@@ -162,9 +164,9 @@ final class DeviceRegistry implements AutoCloseable {
   }
 
   /**
-   * The number of the device that a task is to use if it uses one: the address that Spark's
-   * scheduler assigned to the task; else, of those that it assigned to the executor, or in local
-   * mode of all, the one that fewest tasks use; else 0. It stays the same for a task attempt.
+   * The number of the device for a task: the address that Spark's scheduler assigned to the task;
+   * otherwise the least used of the executor's devices, or in local mode of all devices; otherwise
+   * 0. It stays the same for a task attempt.
    *
    * @param task the task, or null outside one
    * @throws IllegalArgumentException if Spark's address is no number
@@ -196,12 +198,15 @@ final class DeviceRegistry implements AutoCloseable {
     return devices.of(attempt, List.of(), wish);
   }
 
-  /** How many devices this executor can use now, its own to choose from; or why none. */
+  /** The number of devices among which this executor can choose now, or why there are none. */
   Availability<Integer> usableDevices() {
     return usable(Backend.AUTO).map(TaskDevices::count);
   }
 
-  /** Bytes that tasks may hold of the first device together; 0 without one. Opens none. */
+  /**
+   * Bytes of the first device that all tasks together may hold; 0 without a device. Opens no
+   * device.
+   */
   long limitBytes() {
     UnaryOperator<String> settings = TileSparkConf.application(conf);
     return usable(Backend.AUTO)
@@ -211,7 +216,7 @@ final class DeviceRegistry implements AutoCloseable {
   }
 
   /**
-   * Notes that the device is lost to this process: from now on {@link #gpu} does not give it.
+   * Records that this process lost the device: from now on {@link #gpu} does not return it.
    *
    * @param failure the CUDA error of a task; {@link CudaFailure#isSticky() sticky}
    */
@@ -221,14 +226,12 @@ final class DeviceRegistry implements AutoCloseable {
     }
   }
 
-  /** The CUDA error that cost this process its device, if it lost it. */
+  /** The CUDA error by which this process lost its device, if it did. */
   public Optional<CudaFailure> lostDevice() {
     return Optional.ofNullable(lost.get());
   }
 
-  /**
-   * The reason why tasks that asked for no particular place computed on the CPU; empty if none did.
-   */
+  /** The reason why tasks without a configured backend computed on the CPU; empty if none did. */
   Optional<String> whyCpu(Backend backend) {
     return whyCpu
         .get()
@@ -275,10 +278,10 @@ final class DeviceRegistry implements AutoCloseable {
     Gpu known = slot.gpu;
     if (known != null) {
       requireOpen();
-      return known; // though another thread may look for cuFFT under the lock
+      return known; // without the lock, since another thread may hold it while it loads cuFFT
     }
     synchronized (slot) {
-      requireOpen(); // close sets its mark before it looks at the slots
+      requireOpen(); // close sets its flag before it visits the slots
       if (slot.gpu == null) {
         slot.gpu = opened(number);
       }
@@ -299,7 +302,7 @@ final class DeviceRegistry implements AutoCloseable {
     return gpu;
   }
 
-  /** Closes all; nothing of a lost device can be freed but by the end of the process. */
+  /** Closes all devices; a lost device's resources are only freed when the process ends. */
   @Override
   public void close() {
     closed = true;

@@ -8,9 +8,9 @@ import java.io.Serializable;
  * @param ordinal number of the device, in the executor's numbering
  * @param description name, architecture and driver
  * @param totalBytes all memory of the device
- * @param inUseBytes bytes that all processes and the driver use of it; -1 if that cannot be asked,
- *     as after the device was lost
- * @param limitBytes bytes that tasks of this executor may hold together
+ * @param inUseBytes bytes in use by all processes and the driver; -1 if unknown, for example after
+ *     the device was lost
+ * @param limitBytes most bytes that this executor's tasks may hold together
  * @param heldBytes bytes that they hold now
  * @param peakBytes the most they ever held
  * @param work work of the tasks on it

@@ -7,10 +7,10 @@ import java.util.function.Supplier;
 import org.tilespark.kernels.device.CudaFailure;
 
 /**
- * Results of a task, watched: tells the executor when the device is lost.
+ * The results of a task, watched for a lost device, which is reported to the executor.
  *
  * @param results results of the task
- * @param handedOut receives each result before it leaves
+ * @param handedOut called with each result before it is given out
  */
 record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> handedOut)
     implements Iterator<T> {

@@ -20,7 +20,7 @@ public final class ExchangeTotals {
     inPlace.add(inPlaceBytes);
   }
 
-  /** An output was written to files: at once, or when memory was needed for others. */
+  /** An output was written to files: immediately, or when other outputs needed memory. */
   public void wroteFiles(long bytes) {
     inFiles.add(bytes);
   }
@@ -35,7 +35,7 @@ public final class ExchangeTotals {
     readRemotely.add(bytes);
   }
 
-  /** The totals now, with the memory that {@code budget} has given. */
+  /** The totals now, with the memory in use by {@code budget}. */
   ExchangeStatus status(StoreBudget budget) {
     return new ExchangeStatus(
         budget.usedBytes(),

@@ -8,7 +8,7 @@ import java.io.Serializable;
  * @param executorId Spark's id of the executor
  * @param devices GPUs that it can use
  * @param description the first device and the driver, or why there is none
- * @param deviceBytes memory that its tasks may hold of one device together; 0 without one
+ * @param deviceBytes memory of one device that all its tasks together may hold; 0 without a device
  */
 public record ExecutorReport(String executorId, int devices, String description, long deviceBytes)
     implements Serializable {

@@ -45,7 +45,10 @@ public final class ExecutorReports {
     return byExecutor.values().stream().mapToInt(ExecutorReport::devices).sum();
   }
 
-  /** The least that the tasks of an executor may hold of one device together; 0 without any. */
+  /**
+   * The least memory of a device that all tasks of an executor together may hold; 0 without
+   * devices.
+   */
   public long deviceBytes() {
     return byExecutor.values().stream()
         .mapToLong(ExecutorReport::deviceBytes)

@@ -43,13 +43,14 @@ import org.tilespark.spark.error.StoppedException;
 
 /**
  * The resources of one executor outside the heap: its Arrow memory, its devices with pinned memory
- * and turns, and what is {@link #kept} between tasks. Made at first use (or by the plugin when the
- * executor starts), belonging to the executor's {@link SparkEnv}, closed with it. Thread-safe.
+ * and turns, and resources {@link #kept} between tasks. It is created at first use (or by the
+ * plugin when the executor starts), belongs to the executor's {@link SparkEnv}, and is closed with
+ * it. Thread-safe.
  *
- * <p>Tasks of Spark reach nothing but statics, so one reference is static. An executor that has
- * stopped gets no runtime again: tasks that still run then fail with a {@link StoppedException} as
- * soon as they ask for more, and what they use stays until the last of them has ended. A new {@code
- * SparkContext} in the same process has a new {@link SparkEnv}, and a runtime of its own.
+ * <p>Spark's tasks can reach only static references, so one is static. A stopped executor gets no
+ * new runtime: tasks that still run fail with a {@link StoppedException} at their next request, and
+ * their resources stay until the last of them has ended. A new {@code SparkContext} in the same
+ * process has a new {@link SparkEnv} and a separate runtime.
  */
 public final class ExecutorRuntime implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
@@ -60,8 +61,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   /** Injected faults fall in the same places in every run. */
   static final long FAULT_SEED = 20260101;
 
-  private static final Object LOCK = new Object(); // nothing is closed while it is held
-  // Guarded by LOCK.
+  private static final Object LOCK =
+      new Object(); // no resource is closed while this lock is held. Below: guarded by LOCK.
   private static ExecutorRuntime current; // null before the first use and after a stop
   private static WeakReference<SparkEnv> stopped = new WeakReference<>(null);
 
@@ -73,10 +74,10 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final HostProducts hostProducts;
   private final TaskFactorizers factorizers;
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
-  private final Uses uses; // by this runtime until it is closed, by tasks and by allocations
+  private final Uses uses; // users: this runtime until it is closed, tasks, and allocations
   private final Object memoryLock = new Object();
-  private HostMemoryPools hostMemory; // null until asked for; guarded by memoryLock
-  // Guarded by this.
+  private HostMemoryPools
+      hostMemory; // null until requested; guarded by memoryLock. Below: guarded by this.
   private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by what it belongs to
   private boolean closed; // guarded by kept
 
@@ -96,7 +97,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * The runtime of the executor this thread runs in; made at first use.
+   * The runtime of this thread's executor; created at first use.
    *
    * @throws StoppedException if the application has stopped
    */
@@ -105,10 +106,10 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * As {@link #current}, and if that makes it, with these device addresses, which Spark assigned to
-   * the executor.
+   * As {@link #current}, with the device addresses that Spark assigned to the executor, used if
+   * this call creates the runtime.
    *
-   * @param gpuAddresses none if they are not known, an empty list if Spark assigned none
+   * @param gpuAddresses empty optional if unknown, an empty list if Spark assigned none
    * @throws StoppedException if the application has stopped
    */
   public static ExecutorRuntime start(Optional<List<String>> gpuAddresses) {
@@ -139,8 +140,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Closes the runtime of this process, if there is one. Its application gets none from now on; the
-   * next application of this process does.
+   * Closes the runtime of this process, if there is one. Its application gets no new one; the next
+   * application in this process does.
    */
   public static void stop() {
     ExecutorRuntime ended;
@@ -163,24 +164,24 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * The device a task is to use, or empty for the CPU.
+   * The device for a task, or empty for the CPU.
    *
    * @param task the task, or null outside one
-   * @param wish the one, from 0, of as many as it is given, on which the task does better; empty if
-   *     it is all the same. Where Spark assigned a device, that is taken
-   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; says
-   *     why, and what helps
+   * @param wish gives the preferred device, from 0, for a number of devices; empty for no
+   *     preference. A device that Spark assigned takes precedence
+   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; the
+   *     message says why, and what helps
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task, IntFunction<OptionalInt> wish) {
     return devices.gpu(backend, task, wish);
   }
 
-  /** The number of the device that a task is to use if it uses one. */
+  /** The number of the device that a task uses if it uses one. */
   public int deviceNumber(TaskContext task) {
     return devices.deviceNumber(task);
   }
 
-  /** How many devices this executor can use now, its own to choose from; or why none. */
+  /** The number of devices among which this executor can choose now, or why there are none. */
   public Availability<Integer> usableDevices() {
     return devices.usableDevices();
   }
@@ -198,16 +199,19 @@ public final class ExecutorRuntime implements AutoCloseable {
         + ")";
   }
 
-  /** The bytes that tasks may hold of the first device together; 0 without one. Opens none. */
+  /**
+   * Bytes of the first device that all tasks together may hold; 0 without a device. Opens no
+   * device.
+   */
   public long deviceBytes() {
     return devices.limitBytes();
   }
 
   /**
-   * Begins to open what the first tasks would wait for, on a thread of its own: the first device,
-   * pinned memory, cuBLAS and cuFFT; on the CPU it only looks for a device. A task that needs one
-   * of them meanwhile waits until it is open, or opens it. What fails is left to tasks, and their
-   * job says why: an executor that failed would be started again without end.
+   * Starts opening, on a separate thread, the resources for which the first tasks would wait: the
+   * first device, pinned memory, cuBLAS and cuFFT; on the CPU it only looks for a device. A task
+   * that needs one meanwhile waits until it is open, or opens it. Failures are left to tasks, whose
+   * job reports them: an executor that failed would be restarted endlessly.
    *
    * @throws StoppedException if the application has stopped
    */
@@ -239,7 +243,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Notes that the device is lost to this process: from now on {@link #gpu} does not give it.
+   * Records that this process lost the device: from now on {@link #gpu} does not return it.
    *
    * @param failure the CUDA error of a task; {@link CudaFailure#isSticky() sticky}
    */
@@ -247,7 +251,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     devices.deviceLost(failure);
   }
 
-  /** The CUDA error that cost this process its device, if it lost it. */
+  /** The CUDA error by which this process lost its device, if it did. */
   public Optional<CudaFailure> lostDevice() {
     return devices.lostDevice();
   }
@@ -258,8 +262,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Host memory, shared out when it is first asked for: how depends on whether there is a device,
-   * and to look for one takes a while.
+   * Host memory, divided at the first request: the division depends on whether there is a device,
+   * and looking for one takes a while.
    */
   private HostMemoryPools hostMemory() {
     synchronized (memoryLock) {
@@ -296,7 +300,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return hostMemory().plain();
   }
 
-  /** Each task's part of the pool of pinned memory, when as many use a device as may. */
+  /** Each task's share of the pinned memory pool, if the maximum number of tasks use a device. */
   public long pinnedShareBytes() {
     return hostMemory().pinnedShareBytes();
   }
@@ -307,30 +311,30 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * The host twin of products.
+   * The multiplier on the CPU.
    *
-   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   * @throws UnsupportedRequestException if the requested engine is not available
    */
   public Multiplier hostMultiplier() {
     return hostProducts.multiplier();
   }
 
   /**
-   * The factorizer of the CPU: OpenBLAS's or plain Java's, as {@code multiply.cpuEngine} asks.
+   * The factorizer of the CPU: OpenBLAS's or plain Java's, as {@code multiply.cpuEngine} says.
    *
-   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   * @throws UnsupportedRequestException if the requested engine is not available
    */
   public Factorizer hostFactorizer() {
     return hostProducts.factorizer();
   }
 
   /**
-   * The result of work with a factorizer, which is not closed before the work ends, also if the
-   * application stops meanwhile. Large matrices are factorised on the task's device where it has
-   * one with cuSOLVER, others by {@link #hostFactorizer}.
+   * Runs work with a factorizer, which stays open until the work ends, even if the application
+   * stops meanwhile. Large matrices are factorised on the task's device if it has one with
+   * cuSOLVER, others by {@link #hostFactorizer}.
    *
-   * @param backend {@link Backend#CPU} for {@link #hostFactorizer} alone
-   * @param task null outside a task, which is the CPU's
+   * @param backend {@link Backend#CPU} to use only {@link #hostFactorizer}
+   * @param task null outside a task, where the CPU is used
    */
   public <T> T factorized(Backend backend, TaskContext task, Function<Factorizer, T> work) {
     try (TaskScope scope = new TaskScope()) {
@@ -340,17 +344,17 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * The backend of a task's programs on blocks.
+   * The place where a task's programs on blocks run.
    *
-   * @param gpu the device; empty on the CPU
-   * @param fourier transforms on it; empty on the CPU, and if nothing is to be transformed
+   * @param gpu the device; empty for the CPU
+   * @param fourier transforms on the device; empty for the CPU, and if no program transforms
    */
   public record BlockPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
     /**
      * A pipeline for a task that was started on {@link #gpu}.
      *
      * @param batchBytes bytes of values that make a batch
-     * @param batchesAhead most batches in pinned memory before they are asked for
+     * @param batchesAhead most batches that are downloaded to pinned memory ahead of need
      */
     public BlockPipeline open(
         TaskRun run, long batchBytes, int batchesAhead, PipelineListener listener) {
@@ -368,12 +372,12 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * The backend of a task's programs on blocks: the device that {@link #gpu} gives, if cuFFT is
-   * installed or nothing is transformed.
+   * The place where a task's programs on blocks run: the device that {@link #gpu} gives, if cuFFT
+   * is installed or nothing is transformed.
    *
    * @param transforms true if a program transforms
    * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is no device, or
-   *     no cuFFT that it needs; says why, and what helps
+   *     a needed cuFFT is missing; the message says why, and what helps
    */
   public BlockPlace place(Backend backend, boolean transforms, TaskContext task) {
     Optional<Gpu> gpu = gpu(backend, task);
@@ -405,7 +409,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return turns;
   }
 
-  /** Totals of this executor's tasks on {@code gpu}, or on the CPU; they report to it. */
+  /** The totals to which this executor's tasks on {@code gpu}, or on the CPU, report. */
   public PipelineTotals pipelineTotals(Optional<Gpu> gpu) {
     return telemetry.totals(gpu);
   }
@@ -420,7 +424,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return telemetry.hostWork();
   }
 
-  /** Totals of the tasks' exchanges in memory; they report to it. */
+  /** The totals to which exchanges in memory report. */
   public ExchangeTotals exchangeTotals() {
     return telemetry.exchange();
   }
@@ -480,9 +484,9 @@ public final class ExecutorRuntime implements AutoCloseable {
 
   /**
    * A resource that lives as long as this runtime and belongs to {@code owner}, for instance a
-   * store of blocks: made at first use, and closed before the memory that it uses.
+   * store of blocks: created at first use, and closed before the memory that it uses.
    *
-   * @param owner whose it is; a class if there is one for the executor
+   * @param owner key of the resource; a class if the executor has only one
    * @param making makes the resource, without effects on others; called while no lock is held
    * @throws StoppedException if the application has stopped
    */
@@ -509,9 +513,10 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Keeps memory and devices until the result is closed, also if the application stops meanwhile.
+   * Keeps memory and devices open until the result is closed, even if the application stops
+   * meanwhile.
    *
-   * @throws StoppedException if it has stopped
+   * @throws StoppedException if the application has stopped
    */
   AutoCloseable use() {
     synchronized (kept) {
@@ -524,7 +529,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Ends what is kept between tasks, and gives out no memory from now on. Memory that is in use,
+   * Closes resources kept between tasks, and provides no memory from now on. Memory that is in use,
    * and the devices, are freed by their last user: at once if no task runs. May be called twice.
    */
   @Override
@@ -550,7 +555,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
-  /** Closes what tasks and buffers used; nobody does any more. */
+  /** Closes resources of tasks and buffers, which are no longer in use. */
   private void free() {
     Closing.all(List.of(devices, hostTransposer, hostProducts));
   }

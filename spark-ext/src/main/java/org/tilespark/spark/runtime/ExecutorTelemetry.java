@@ -13,7 +13,7 @@ final class ExecutorTelemetry {
   private final ExchangeTotals exchange = new ExchangeTotals();
   private final Map<Integer, PipelineTotals> devices = new ConcurrentSkipListMap<>();
 
-  /** Totals of the tasks on {@code gpu}, or on the CPU; they report to it. */
+  /** The totals to which tasks on {@code gpu}, or on the CPU, report. */
   PipelineTotals totals(Optional<Gpu> gpu) {
     return gpu.map(this::totals).orElse(host);
   }
@@ -34,15 +34,15 @@ final class ExecutorTelemetry {
     return host.snapshot();
   }
 
-  /** Totals of the tasks' exchanges in memory; they report to it. */
+  /** The totals to which exchanges in memory report. */
   ExchangeTotals exchange() {
     return exchange;
   }
 
   /**
-   * A device now.
+   * The current status of a device.
    *
-   * @param lost true if it cannot be asked any more
+   * @param lost true if the device is lost and cannot be queried
    */
   DeviceStatus status(Gpu gpu, boolean lost) {
     return new DeviceStatus(

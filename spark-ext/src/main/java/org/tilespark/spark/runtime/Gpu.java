@@ -37,7 +37,7 @@ public record Gpu(
     long totalBytes)
     implements AutoCloseable {
   /**
-   * Opens a device; if a part of it cannot be had, nothing stays open.
+   * Opens a device; if one part fails, nothing stays open.
    *
    * @param number number of the device
    * @param conf the application's configuration
@@ -115,7 +115,7 @@ public record Gpu(
   }
 
   /**
-   * Bytes that tasks may hold together of a device with {@code totalBytes}; 0 if there are none.
+   * Bytes of a device with {@code totalBytes} that all tasks together may hold; 0 if none are left.
    */
   static long limitBytes(long totalBytes, UnaryOperator<String> conf) {
     long reserve = TileSparkConf.DEVICE_RESERVE.read(conf);

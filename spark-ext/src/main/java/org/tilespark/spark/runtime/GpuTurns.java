@@ -12,17 +12,17 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.pipeline.DeviceTask;
 
 /**
- * Bounds the number of tasks that use a device at a time. A task attempt takes one turn, however
- * many of its operators ask, and gives it back when it ends, whatever that end is. Thread-safe.
+ * Bounds the number of tasks that use a device at a time. A task attempt takes one turn for all of
+ * its operators, and gives it back when it ends in any way. Thread-safe.
  *
- * <p>A task that waits for its input loses its turn to a task that waits for one: the input may be
- * a cached partition that the other task computes. It takes another turn before it uses the device
- * again.
+ * <p>A task that waits for its input loses its turn to a task that waits for a turn: the input may
+ * be a cached partition that the other task computes. It takes another turn before it uses the
+ * device again.
  */
 public final class GpuTurns {
   private static final long POLL_MILLIS = 100;
 
-  /** Polls after which an input that has given nothing is one that the task waits for. */
+  /** Number of polls without input after which a task counts as waiting for its input. */
   private static final int PATIENT_POLLS = 10;
 
   private final int concurrentTasks;
@@ -43,10 +43,10 @@ public final class GpuTurns {
   /** One task attempt. */
   private final class Turn {
     private final DeviceTask task;
-    private Semaphore device; // the free turns of the one that it used last; null before
+    private Semaphore device; // free turns of the device that it used last; null before the first
     private boolean held; // guarded by turns, as is device
     private volatile boolean awaitsInput;
-    private volatile long inputs; // how often it asked for one; written by the task's thread
+    private volatile long inputs; // number of requests for input; written by the task's thread
 
     Turn(TaskContext context) {
       this.task = new DeviceTask(() -> take(context));
@@ -80,7 +80,7 @@ public final class GpuTurns {
     return turn(task).task;
   }
 
-  /** The input of one of the task's operators; while that waits, others may have its turn. */
+  /** The input of one of the task's operators; while it waits, other tasks may take its turn. */
   <T> Iterator<T> awaited(TaskContext task, Iterator<T> input) {
     Turn turn = turn(task);
     return new Iterator<>() {
@@ -113,13 +113,14 @@ public final class GpuTurns {
   }
 
   /**
-   * Waits until the task may use its device; at once if it holds a turn already.
+   * Waits until the task may use its device; returns immediately if it holds a turn already.
    *
    * @throws org.apache.spark.TaskKilledException if the task has been killed, or is while it waits
    */
   void take(TaskContext task) {
     Turn turn = turn(task);
-    turn.awaitsInput = false; // an operator works from which another one asks for input
+    turn.awaitsInput =
+        false; // an operator that holds the turn is asked for input by another operator
     boolean hadTurn;
     synchronized (turns) {
       if (turn.held) {
@@ -131,7 +132,7 @@ public final class GpuTurns {
           free.computeIfAbsent(
               deviceOf.applyAsInt(task), device -> new Semaphore(concurrentTasks, true));
     }
-    if (hadTurn) { // who has it now may need the memory of what is under way
+    if (hadTurn) { // the task that took the turn may need the memory of this task's batches
       turn.task.settle();
     }
     Map<Turn, Wait> waits = new HashMap<>();
@@ -157,10 +158,10 @@ public final class GpuTurns {
     giveBack(turn(task));
   }
 
-  /** How many polls have seen a task wait for the same input. */
+  /** The number of polls that found a task waiting for the same input. */
   private record Wait(long inputs, int polls) {}
 
-  /** Takes the turn of a task that has waited for its input for long; false if there is none. */
+  /** Takes the turn of a task that has waited long for its input; false if there is none. */
   private boolean takeFromWhoWaits(Turn taker, Map<Turn, Wait> waits) {
     synchronized (turns) {
       for (Turn each : turns.values()) {

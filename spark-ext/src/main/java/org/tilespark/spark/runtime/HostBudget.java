@@ -9,31 +9,33 @@ import org.tilespark.spark.conf.ConfigKey;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * How an executor's host memory outside the Java heap is shared out: pools, which keep memory for
- * the batches of tasks, and stores, which keep map outputs and cached blocks beyond their task.
- * Where the user sets nothing, all of them come out of one budget:
+ * Divides an executor's host memory outside the Java heap into pools, which keep memory for the
+ * batches of tasks, and stores, which keep map outputs and cached blocks beyond their task. Without
+ * user settings, all of them share one budget:
  *
  * <ul>
- *   <li>on YARN and Kubernetes the memory overhead less {@link #restBytes}, elsewhere a quarter of
- *       the machine, or of the container, by the executor's share of its cores, or half of the
- *       memory that the heap and the others below leave of that share, if that is more;
- *   <li>at most the memory of the container, or of that share, less the heap, Spark's off-heap
+ *   <li>on YARN and Kubernetes the memory overhead minus {@link #restBytes}. Elsewhere take the
+ *       executor's share of the machine or container, by its cores: the budget is a quarter of that
+ *       share, or half of what the heap and the items below leave of it, if that is more;
+ *   <li>at most the memory of the container, or of that share, minus the heap, Spark's off-heap
  *       memory, the memory of Python workers if it is stated, and {@link #restBytes}. So an
  *       executor of a resource profile with a smaller container has a smaller budget.
  * </ul>
  *
  * @param pinnedPoolBytes 0 without a device
- * @param storeBytes most bytes of stores; pools keep for them the memory that they have held and
- *     hold no more
+ * @param storeBytes most bytes of stores; pools keep memory that stores have released
  */
 record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
   /** Spark's own default of the overhead. */
   private static final long LEAST_OVERHEAD_BYTES = 384L << 20;
 
-  /** Bytes of a JVM in addition to heap and pools in soaks: 313 to 383 MiB. */
+  /** Bytes of a JVM in addition to heap and pools; soak tests measured 313 to 383 MiB. */
   private static final long JVM_BYTES = 384L << 20;
 
-  /** Bytes of a JVM with CUDA's libraries and the driver's memory: 731 to 934 MiB. */
+  /**
+   * Bytes of a JVM with CUDA's libraries and the driver's memory: soak tests measured 731 to 934
+   * MiB.
+   */
   private static final long JVM_AND_DRIVER_BYTES = 1L << 30;
 
   private static final double OVERHEAD_FACTOR = 0.1; // Spark's own default
@@ -45,7 +47,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
    * The machine or container of an executor.
    *
    * @param memoryBytes memory of the machine, or the limit of the container
-   * @param heapBytes the most that the Java heap takes
+   * @param heapBytes maximum size of the Java heap
    */
   record Machine(long memoryBytes, int cores, long heapBytes) {
     /**
@@ -69,7 +71,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
   }
 
   /**
-   * The shares of an executor. What the user sets is taken as it is.
+   * The division for an executor. User settings are taken unchanged.
    *
    * @param usesDevice true if the executor pins memory
    */

@@ -26,9 +26,9 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.StoppedException;
 
 /**
- * The host memory of one executor: plain, and pinned once a device is used. What is freed is kept
- * for reuse, as far as the {@link HostBudget} goes. Each allocation is a use of the executor's
- * runtime until it is freed. Thread-safe.
+ * The host memory of one executor: plain, and pinned once a device is used. Freed memory is kept
+ * for reuse within the {@link HostBudget}. Each allocation is a use of the executor's runtime until
+ * it is freed. Thread-safe.
  */
 final class HostMemoryPools {
   private static final Logger LOG = LoggerFactory.getLogger(HostMemoryPools.class);
@@ -50,11 +50,11 @@ final class HostMemoryPools {
   private volatile boolean isPinning; // stores take pinned memory; read under locks of pools
 
   /**
-   * Pools that keep what {@code budget} says.
+   * Pools that keep memory within {@code budget}.
    *
-   * @param uses uses of the runtime that this memory belongs to
-   * @param device opens the executor's device, if it has one, for stores that are used first: what
-   *     they keep is to be pinned
+   * @param uses uses of the runtime that owns this memory
+   * @param device opens the executor's device, if it has one, since stores should use pinned memory
+   *     even if they are used first
    */
   HostMemoryPools(
       UnaryOperator<String> conf,
@@ -67,7 +67,7 @@ final class HostMemoryPools {
     this.uses = uses;
     this.storeBudget = new StoreBudget(budget.storeBytes());
     this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
-    // What stores do not use now may be kept for them too.
+    // Memory that stores currently do not use may be kept for them too.
     this.plainSource.keepsMore(() -> isPinning ? 0 : storeBudget.spareBytes(), budget.storeBytes());
     this.plainMemory =
         FaultyMemorySource.of(
@@ -103,8 +103,8 @@ final class HostMemoryPools {
   }
 
   /**
-   * Pins a part of the memory that is kept for tasks on {@code device}: a second of work, or more,
-   * that the first tasks would wait for.
+   * Pins a part of the memory that is kept for tasks on {@code device}: which takes a second or
+   * more, for which the first tasks would wait.
    *
    * @return true if more is left to pin
    */
@@ -182,7 +182,9 @@ final class HostMemoryPools {
     }
   }
 
-  /** Memory that outlives tasks: pinned where a device is used and there is enough, else plain. */
+  /**
+   * Memory that outlives tasks: pinned if a device is used and there is enough, otherwise plain.
+   */
   HostMemorySource stores() {
     return new HostMemorySource() {
       @Override
@@ -225,7 +227,7 @@ final class HostMemoryPools {
     }
   }
 
-  /** Each task's part of the pool of pinned memory, when as many use a device as may. */
+  /** Each task's share of the pinned memory pool, if the maximum number of tasks use a device. */
   long pinnedShareBytes() {
     return budget.pinnedPoolBytes() / TileSparkConf.CONCURRENT_TASKS.read(conf);
   }
@@ -257,10 +259,10 @@ final class HostMemoryPools {
   }
 
   /**
-   * Frees what is kept for reuse, and gives out nothing from now on; what is in use is freed when
-   * it comes back. May be called twice.
+   * Frees memory kept for reuse, and provides none from now on; memory in use is freed when it is
+   * returned. May be called twice.
    *
-   * @param lostDevice true if the device is lost, and pinned memory with it
+   * @param lostDevice true if the device, and so its pinned memory, is lost
    */
   void shut(boolean lostDevice) {
     List<AutoCloseable> owned = new ArrayList<>(List.of(plainSource));

@@ -13,8 +13,8 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
- * The multiplier and the factorizer for the CPU of this process: each found when first asked for,
- * kept until this is closed. Thread-safe.
+ * The multiplier and the factorizer for the CPU of this process: each is loaded at its first use
+ * and kept until this is closed. Thread-safe.
  */
 final class HostProducts implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HostProducts.class);
@@ -34,7 +34,7 @@ final class HostProducts implements AutoCloseable {
   /**
    * The multiplier, which this owns.
    *
-   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   * @throws UnsupportedRequestException if the requested engine is not available
    */
   synchronized Multiplier multiplier() {
     if (multiplier == null) {
@@ -52,7 +52,7 @@ final class HostProducts implements AutoCloseable {
   /**
    * The factorizer, which this owns.
    *
-   * @throws UnsupportedRequestException if the engine that is asked for is not there
+   * @throws UnsupportedRequestException if the requested engine is not available
    */
   synchronized Factorizer factorizer() {
     if (factorizer == null) {

@@ -13,7 +13,7 @@ import java.util.Map;
  */
 public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     implements Serializable {
-  /** Bytes of Arrow buffers, but for those kept, which are free blocks of memory. */
+  /** Bytes of Arrow buffers; the {@code KEPT} ones are free memory kept for reuse. */
   public enum Memory {
     /** Pinned, alive now. */
     PINNED_HELD("pinnedHeldBytes"),
@@ -21,7 +21,7 @@ public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     PINNED_PEAK("pinnedPeakBytes"),
     /** Pinned, kept for reuse. */
     PINNED_KEPT("pinnedKeptBytes"),
-    /** {@code memory.pinnedPoolSize}; memory that stores held once is kept in addition. */
+    /** {@code memory.pinnedPoolSize}; memory that stores released is kept in addition. */
     PINNED_POOL("pinnedPoolBytes"),
     /** Plain memory, alive now. */
     PLAIN_HELD("plainHeldBytes"),
@@ -29,7 +29,7 @@ public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     PLAIN_PEAK("plainPeakBytes"),
     /** Plain memory, kept for reuse. */
     PLAIN_KEPT("plainKeptBytes"),
-    /** {@code memory.hostPoolSize}; without a device, what stores held once is kept too. */
+    /** {@code memory.hostPoolSize}; without a device, memory that stores released is kept too. */
     PLAIN_POOL("plainPoolBytes");
 
     private final String key;

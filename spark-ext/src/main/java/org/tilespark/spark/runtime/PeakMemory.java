@@ -5,15 +5,13 @@ import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.util.Utils;
 
 /**
- * A metric for the most memory in use at once, as each task saw it: Spark adds sizes over tasks,
- * which says nothing where all tasks look at the same memory. The UI shows the greatest.
+ * A metric for the most memory in use at once, as each task saw it: Spark's size metrics add values
+ * over tasks, which is meaningless if all tasks report the same memory. The UI shows the maximum.
  */
 public final class PeakMemory implements CustomMetric {
   private final String description;
 
-  /**
-   * A constructor for Spark, which calls it by the class's name to put the tasks' values together.
-   */
+  /** A constructor for Spark, which creates it by the class's name to combine the tasks' values. */
   public PeakMemory() {
     this("peak memory");
   }

@@ -11,8 +11,7 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 
 /**
  * Totals of all tasks of an executor on one device, or on the CPU, since the executor started;
- * {@link ExecutorRuntime#pipelineTotals} gives the one that they report to. Safe for several
- * threads.
+ * {@link ExecutorRuntime#pipelineTotals} gives the object for a task. Safe for several threads.
  */
 public final class PipelineTotals implements PipelineListener {
   private final Map<Measure, LongAccumulator> values = new EnumMap<>(Measure.class);
@@ -47,9 +46,7 @@ public final class PipelineTotals implements PipelineListener {
       return figures.get(measure);
     }
 
-    /**
-     * Totals of this and another device together; a peak of pinned memory is the larger of the two.
-     */
+    /** Totals of this and another device together; the peak of pinned memory is the larger one. */
     public Snapshot plus(Snapshot other) {
       return of(m -> m.overDevices().applyAsLong(get(m), other.get(m)));
     }

@@ -5,7 +5,7 @@ import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.tilespark.spark.conf.TileSparkConf;
 
-/** The line of the log that says what an application has of tilespark. Stateless. */
+/** The log line that summarises tilespark's settings and devices in an application. Stateless. */
 public final class SessionLine {
   /** The key by which Spark finds who caches. */
   private static final String CACHE_SERIALIZER = "spark.sql.cache.serializer";

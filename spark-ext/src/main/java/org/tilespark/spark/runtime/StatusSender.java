@@ -9,9 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the driver how the executor is: when it begins, within a second after a task ended, and
- * every ten seconds. Tasks wait for nothing, since a thread of its own looks and sends.
- * Thread-safe.
+ * Sends the executor's status to the driver: at the start, within a second after a task ended, and
+ * every ten seconds. A separate thread does this, so tasks do not wait. Thread-safe.
  */
 public final class StatusSender implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StatusSender.class);
@@ -48,7 +47,7 @@ public final class StatusSender implements AutoCloseable {
         thread.scheduleWithFixedDelay(this::now, 0, INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** A task ended: the next status goes within a second, one for all tasks that end until then. */
+  /** A task ended: sends a status within a second, one for all tasks that end until then. */
   public void soon() {
     if (pending.compareAndSet(false, true)) {
       var ignored =
@@ -78,7 +77,7 @@ public final class StatusSender implements AutoCloseable {
     }
   }
 
-  /** Ends it; waits a little for a status that is on its way. */
+  /** Stops the sender; waits briefly for a status that is being sent. */
   @Override
   public void close() {
     thread.shutdownNow();

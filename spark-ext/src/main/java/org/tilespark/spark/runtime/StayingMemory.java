@@ -7,20 +7,20 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Tells a task which of the memory that stays until its end, such as what an exchange gave it, a
- * device can copy from directly. For the task's thread; closed with the task's allocator.
+ * Tells a task whether a device can copy directly from memory that stays until the task's end, such
+ * as memory of an exchange. For the task's thread; closed with the task's allocator.
  */
 public final class StayingMemory implements AutoCloseable {
   private final ArrowMemory memory;
-  private ArrowBuf owner; // stands for all of it; null before it is needed
+  private ArrowBuf owner; // a buffer that represents all of this memory; null until needed
 
   StayingMemory(ArrowMemory memory) {
     this.memory = memory;
   }
 
   /**
-   * The owner by which a pipeline knows that values can be read in place until the task ends; empty
-   * if no device can.
+   * The owner that tells a pipeline that values can be read in place until the task ends; empty if
+   * a device cannot read them.
    */
   public Optional<ArrowBuf> owner(HostMemory values) {
     if (!memory.pins(values)) {

@@ -38,10 +38,10 @@ final class TaskDevices {
 
   /**
    * The devices that an executor may use: those that Spark assigned to it; in local mode, where
-   * Spark assigns none, all; and on a cluster without GPU scheduling the first, since the others
-   * may be meant for others.
+   * Spark assigns none, all; and on a cluster without GPU scheduling only the first, since other
+   * executors may use the others.
    *
-   * @param assigned addresses that Spark assigned to the executor; nothing if that is not known
+   * @param assigned addresses that Spark assigned to the executor; empty if unknown
    * @param scheduled true if the application asks Spark for GPUs
    * @param local true in local mode
    * @param visible devices that the driver shows to this process
@@ -70,7 +70,9 @@ final class TaskDevices {
     return addresses.size();
   }
 
-  /** True if there are devices that nobody assigned, and that the executor does not use. */
+  /**
+   * True if there are further devices that Spark did not assign and that the executor does not use.
+   */
   boolean leavesOthers() {
     return leavesOthers;
   }
@@ -83,7 +85,8 @@ final class TaskDevices {
   /**
    * The device of a task attempt; the same one until {@link #ended}.
    *
-   * @param assigned the addresses that Spark assigned to the task; of several, the first is used
+   * @param assigned the addresses that Spark assigned to the task; if there are several, the first
+   *     is used
    * @throws IllegalArgumentException if an address is no number
    */
   int of(long taskAttempt, List<String> assigned) {
@@ -91,10 +94,10 @@ final class TaskDevices {
   }
 
   /**
-   * As {@link #of(long, List)} for a task that does better on one of several devices.
+   * As {@link #of(long, List)} for a task with a preferred device.
    *
-   * @param wish the one, from 0, of as many as the function is given; empty if it is all the same.
-   *     It is met while that device has not far more tasks than another
+   * @param wish gives the preferred device, from 0, for a number of devices; empty for no
+   *     preference. It is used unless it has far more tasks than another
    */
   int of(long taskAttempt, List<String> assigned, IntFunction<OptionalInt> wish) {
     if (!assigned.isEmpty()) {
@@ -128,7 +131,7 @@ final class TaskDevices {
     return !chosen.containsKey(taskAttempt);
   }
 
-  /** The task attempt uses its device no more; nothing happens if it had none. */
+  /** Ends a task attempt's use of its device, if it had one. */
   synchronized void ended(long taskAttempt) {
     Integer device = chosen.remove(taskAttempt);
     if (device != null) {
@@ -136,7 +139,7 @@ final class TaskDevices {
     }
   }
 
-  /** Task attempts that have chosen a device, on all of them. */
+  /** The number of task attempts that have a device. */
   synchronized int choosers() {
     return Arrays.stream(tasks).sum();
   }

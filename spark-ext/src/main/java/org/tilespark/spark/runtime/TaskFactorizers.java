@@ -16,9 +16,9 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.conf.Backend;
 
 /**
- * The factorizers of an executor's tasks: large matrices on the task's device, where it has one
- * with cuSOLVER, and all others on the CPU, as what the device refuses. A device is opened for the
- * first large matrix. Thread-safe.
+ * The factorizers of an executor's tasks: large matrices use the task's device if it has one with
+ * cuSOLVER; other matrices, and those that the device refuses, use the CPU. A device is opened for
+ * the first large matrix. Thread-safe.
  */
 final class TaskFactorizers {
   private static final Logger LOG = LoggerFactory.getLogger(TaskFactorizers.class);
@@ -35,11 +35,11 @@ final class TaskFactorizers {
   }
 
   /**
-   * The factorizer of a task, which owns nothing.
+   * The factorizer of a task; it need not be closed.
    *
-   * @param backend {@link Backend#GPU} is no more than {@link Backend#AUTO} here, since small
-   *     matrices are the CPU's anyway
-   * @param task null outside a task, which is the CPU's
+   * @param backend {@link Backend#GPU} acts like {@link Backend#AUTO} here, since small matrices
+   *     use the CPU anyway
+   * @param task null outside a task, where the CPU is used
    */
   Factorizer of(Backend backend, TaskContext task) {
     Factorizer host = runtime.hostFactorizer();
@@ -92,7 +92,7 @@ final class TaskFactorizers {
     }
   }
 
-  /** Says once what is likely to be the same for other matrices. */
+  /** Logs a refusal once, since its reason is probably the same for other matrices. */
   private void tell(RefusedException refusal) {
     if (saidWhyRefused.compareAndSet(false, true)) {
       LOG.warn(

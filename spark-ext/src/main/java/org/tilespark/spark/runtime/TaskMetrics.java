@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.arrow.pipeline.Measure;
 import org.tilespark.arrow.pipeline.PipelineListener;
 
-/** Carries what tasks did into the SQL metrics of their node. */
+/** Reports the work of tasks in the SQL metrics of their node. */
 public final class TaskMetrics implements Serializable {
   public static final String STAGED = "bytesStaged";
   public static final String BLOCKS = "numBlocks";

@@ -18,13 +18,13 @@ import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.spark.rows.RetainedRows;
 
 /**
- * The common beginning of tasks that compute: the device or the CPU, an allocator there, and a
- * scope that the end of the task closes, whether it succeeds, fails or is killed.
+ * The resources of a task that computes: the device or the CPU, an allocator for it, and a scope
+ * that is closed at the task's end, whether it succeeds, fails or is killed.
  *
  * @param gpu the device; empty on the CPU
  * @param memory memory for it: pinned for a device, else plain
- * @param allocator allocator of {@code memory}, for this task alone; owned by {@code scope}
- * @param totals totals of this executor's work there
+ * @param allocator allocator of {@code memory}, for this task only; owned by {@code scope}
+ * @param totals totals of this executor's work on that device or on the CPU
  * @param retained rows that pipelines read in place; owned by {@code scope}, closed last
  */
 public record TaskRun(
@@ -36,13 +36,13 @@ public record TaskRun(
     PipelineTotals totals,
     RetainedRows retained,
     TaskScope scope) {
-  /** Device memory of all tasks from which tiles that are reduced are large. */
+  /** Least device memory of all tasks for large tiles in reductions. */
   private static final long ROOM_FOR_LARGE_TILES = 4L << 30;
 
   /**
    * Begins a task in the thread that runs it.
    *
-   * @param gpu the device that the task is to use; empty for the CPU
+   * @param gpu the task's device; empty for the CPU
    * @param name name of the task's work, for messages about memory; may be empty
    * @throws org.tilespark.spark.error.StoppedException if the application has stopped
    */
@@ -74,10 +74,11 @@ public record TaskRun(
   }
 
   /**
-   * The multiplier of this task: on its device, else on the CPU. Owned by the scope.
+   * The multiplier of this task: on its device if it has one, otherwise on the CPU. Owned by the
+   * scope.
    *
    * @param peers equal for tasks that may share panels on a device
-   * @param results memory that large tiles come down to; borrowed
+   * @param results allocator for large downloaded tiles; borrowed
    */
   public PanelMultiplier multiplier(
       Object peers, BufferAllocator results, PipelineListener listener) {
@@ -95,8 +96,8 @@ public record TaskRun(
   }
 
   /**
-   * True if tiles that are reduced are large: a device with room for them makes them, and each
-   * costs launches and waits there.
+   * True if tiles of reductions should be large: a device with enough memory computes them, where
+   * each tile costs launches and waits.
    */
   public boolean takesLargeTiles() {
     return gpu.filter(used -> used.governor().limitBytes() >= ROOM_FOR_LARGE_TILES).isPresent();
@@ -109,27 +110,30 @@ public record TaskRun(
         used.device(), memory, used.governor(), allocator, runtime.turns().of(task), listener);
   }
 
-  /** The listener of this task's place, which the executor's totals hear too. */
+  /** The listener for this task's device or the CPU; it also reports to the executor's totals. */
   public PipelineListener listener(PipelineListener onDevice, PipelineListener onHost) {
     return PipelineListener.both(gpu.isPresent() ? onDevice : onHost, totals);
   }
 
-  /** {@code input} of this task; while it waits for that, another task may have its turn. */
+  /**
+   * The task's {@code input}, wrapped so that another task may take the turn while this one waits
+   * for input.
+   */
   public <T> Iterator<T> awaited(Iterator<T> input) {
     return gpu.isEmpty() ? input : runtime.turns().awaited(task, input);
   }
 
-  /** {@code results}; a device that is lost meanwhile is reported to the executor. */
+  /** The {@code results}, wrapped so that a device lost meanwhile is reported to the executor. */
   public <T> Iterator<T> watched(Iterator<T> results) {
     return new DeviceWatch<>(results, runtime, result -> {});
   }
 
-  /** The result of {@code work}; a device that is lost meanwhile is reported to the executor. */
+  /** Runs {@code work}; reports a device lost meanwhile to the executor. */
   public <T> T watched(Supplier<T> work) {
     return DeviceWatch.during(work, runtime);
   }
 
-  /** Gives the turn of this task, which has nothing on its device now, to another one. */
+  /** Passes this task's turn to another one; the task must have no work on its device. */
   public void passTurn() {
     if (gpu.isPresent()) {
       runtime.turns().pass(task);
@@ -141,7 +145,10 @@ public record TaskRun(
     return scope.own(new StayingMemory(memory));
   }
 
-  /** {@code results}, counted; a device that is lost meanwhile is reported to the executor. */
+  /**
+   * The {@code results}, counted, and wrapped so that a device lost meanwhile is reported to the
+   * executor.
+   */
   public <R> Iterator<R> counted(Iterator<R> results, TaskMetrics metrics) {
     return new DeviceWatch<>(
         results,

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.spark.shuffle.TileShuffleReader.Block;
 
 /**
- * Asks Spark where the bytes of a partition were changed: it compares the checksum of what a reader
- * got with that of the file now and with that of when the file was written.
+ * Asks Spark where the bytes of a partition were corrupted: Spark compares the checksum of the
+ * received bytes with that of the current file and with that from when the file was written.
  */
 final class CorruptionDiagnosis {
   private static final Logger LOG = LoggerFactory.getLogger(CorruptionDiagnosis.class);

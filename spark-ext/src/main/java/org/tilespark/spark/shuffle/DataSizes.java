@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The metric {@code data size} of a shuffle, which Spark's serializer of rows counts and does not
- * show.
+ * The metric {@code data size} of a shuffle, which Spark's serializer of rows counts but does not
+ * expose.
  */
 final class DataSizes {
   private static final Logger LOG = LoggerFactory.getLogger(DataSizes.class);

@@ -23,19 +23,20 @@ import org.apache.spark.storage.RDDInfo;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Finds out on the driver which shuffles nobody will read any more, long before Spark does, whose
+ * Finds on the driver the shuffles that will not be read any more, long before Spark does, whose
  * cleaner waits for the driver's garbage collector. A shuffle ends with the SQL execution that made
- * it, if all of these hold:
+ * it, if all of these conditions hold:
  *
  * <ul>
- *   <li>A job of that execution has read it, or the execution failed. What an iterator over a
- *       result reads later stays.
- *   <li>No job outside that execution has used it: an RDD or a Dataset that is used again has them.
+ *   <li>A job of that execution has read it, or the execution failed. (A shuffle that an iterator
+ *       over a result reads later stays.)
+ *   <li>No job outside that execution has used it, as happens with an RDD or Dataset that is used
+ *       again.
  *   <li>No job uses it now.
- *   <li>No RDD that was computed from it is persisted, since lost partitions are computed anew.
- *       Jobs that read the RDD do not use the shuffle otherwise.
- *   <li>Its rows are not {@link DeterministicLevel#INDETERMINATE()}, since parts of those cannot be
- *       made again.
+ *   <li>No persisted RDD was computed from it, since lost partitions are computed again. Otherwise,
+ *       jobs that read the persisted RDD do not use the shuffle.
+ *   <li>Its rows are not {@link DeterministicLevel#INDETERMINATE()}, since parts of these cannot be
+ *       recomputed.
  * </ul>
  *
  * <p>Should a Dataset's plan run again after all, Spark runs the map stage again, once: the second
@@ -49,14 +50,14 @@ final class EndedShuffles extends SparkListener {
     /**
      * Called once for each shuffle that ended, and whenever Spark removes one.
      *
-     * @param lastMap no attempt at its map tasks up to now has a greater id
+     * @param lastMap greatest id of the attempts of its map tasks so far
      */
     void release(int shuffle, long lastMap);
   }
 
   /**
-   * Spark removes a shuffle. On the way through the listeners it follows the starts of all tasks
-   * before it.
+   * Spark removes a shuffle. As a listener event it arrives after the start events of all earlier
+   * tasks.
    */
   record Removed(int shuffle) implements SparkListenerEvent {
     @Override
@@ -80,7 +81,7 @@ final class EndedShuffles extends SparkListener {
     }
   }
 
-  /** Shuffles of ours that a job uses, and those of them that it reads. */
+  /** The shuffles of blocks that a job uses, and those among them that it reads. */
   private record Uses(Set<Integer> used, Set<Integer> read) {}
 
   private final Release release;
@@ -92,17 +93,19 @@ final class EndedShuffles extends SparkListener {
   private long lastTask = -1;
 
   /**
-   * Knows no shuffle yet.
+   * A listener without shuffles.
    *
-   * @param release lets a shuffle go that ended
-   * @param removed lets a shuffle go that Spark has removed
+   * @param release called for a shuffle that ended
+   * @param removed called for a shuffle that Spark has removed
    */
   EndedShuffles(Release release, Release removed) {
     this.release = release;
     this.removed = removed;
   }
 
-  /** A shuffle is made, on a thread of the execution that needs it, if there is one. */
+  /**
+   * Called when a shuffle is created, on a thread of the execution that needs it, if there is one.
+   */
   void made(int shuffle, ShuffleDependency<?, ?, ?> dependency) {
     String execution = dependency.rdd().context().getLocalProperty(EXECUTION_ID);
     boolean canRepeat =
@@ -166,7 +169,7 @@ final class EndedShuffles extends SparkListener {
     }
   }
 
-  /** The stages of a job that it needs even if all persisted RDDs are there. */
+  /** The stages that a job needs even if all persisted RDDs are available. */
   private static Collection<StageInfo> outside(Map<Integer, StageInfo> stages) {
     Map<Integer, StageInfo> found = new HashMap<>(stages);
     stages
@@ -192,7 +195,7 @@ final class EndedShuffles extends SparkListener {
         .toList();
   }
 
-  /** Adds the shuffle that a stage writes, if it is one that may end. */
+  /** Adds the shuffle that a stage writes, if that shuffle may end. */
   private void addLive(StageInfo stage, Set<Integer> to) {
     if (stage.shuffleDepId().isDefined()) {
       int shuffle = (Integer) stage.shuffleDepId().get();
@@ -291,7 +294,10 @@ final class EndedShuffles extends SparkListener {
     ended.forEach(shuffle -> release.release(shuffle, lastMap));
   }
 
-  /** Forgets a shuffle that no execution, job or persisted RDD needs; adds it if nobody will. */
+  /**
+   * Removes a shuffle that no execution, job or persisted RDD needs, and adds it to the ended ones
+   * if it can no longer be needed.
+   */
   private void addIfOver(int shuffle, Life life, List<Integer> ended) {
     if (life.hasEnded && life.jobs == 0 && (life.stays || life.keepers.isEmpty())) {
       lives.remove(shuffle);

@@ -8,11 +8,11 @@ import org.tilespark.spark.conf.ExchangeMode;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * The way blocks move between tasks, as far as the configuration decides it. EXPLAIN shows it, and
- * the shuffle manager keeps to it; a shuffle may have further reasons of its own.
+ * The exchange for blocks, as far as the configuration decides it. EXPLAIN shows it, and the
+ * shuffle manager follows it; a single shuffle may have further reasons to use Spark's.
  *
- * @param mode mode that the user asks for
- * @param whyNotInMemory why it is Spark's own shuffle; empty if blocks stay in memory
+ * @param mode mode that the user requested
+ * @param whyNotInMemory reason for Spark's own shuffle; empty if blocks stay in memory
  */
 public record ExchangeChoice(ExchangeMode mode, Optional<String> whyNotInMemory) {
   private static final String MANAGER = "spark.shuffle.manager";
@@ -20,7 +20,7 @@ public record ExchangeChoice(ExchangeMode mode, Optional<String> whyNotInMemory)
   /**
    * The choice.
    *
-   * @param application its configuration
+   * @param application configuration of the application
    * @param session the configuration of the session that plans
    */
   public static ExchangeChoice of(SparkConf application, UnaryOperator<String> session) {

@@ -7,8 +7,8 @@ import org.tilespark.spark.runtime.ExchangeTotals;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Counters of a task's exchange: of its node, for the SQL page, and of its executor. Made on the
- * task's thread when it begins to read or to write.
+ * Counters of a task's exchange: those of its node, for the SQL page, and those of its executor.
+ * Created on the task's thread when it begins to read or to write.
  */
 record ExchangeCounts(Optional<ExchangeMetrics> node, ExchangeTotals executor) {
   static ExchangeCounts ofReader() {
@@ -19,7 +19,7 @@ record ExchangeCounts(Optional<ExchangeMetrics> node, ExchangeTotals executor) {
     return new ExchangeCounts(ExchangeInput.writing(), ExecutorRuntime.current().exchangeTotals());
   }
 
-  /** The store counts what it writes to files itself, since it does so later too. */
+  /** Bytes in files are counted by the store, since it also writes files later. */
   void wrote(long bytes, boolean isInMemory, long inPlaceBytes) {
     node.ifPresent(metrics -> metrics.wrote(bytes, isInMemory, inPlaceBytes));
     if (isInMemory) {

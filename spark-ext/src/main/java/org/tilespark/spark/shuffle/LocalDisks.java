@@ -15,8 +15,8 @@ final class LocalDisks {
   private LocalDisks() {}
 
   /**
-   * Runs work that may write an output to files. The error of a failure says what is free, and
-   * where.
+   * Runs work that may write an output to files. The error message of a failure states the free
+   * space of each directory.
    *
    * @return what {@code body} returns
    */

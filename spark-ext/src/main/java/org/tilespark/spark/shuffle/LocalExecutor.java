@@ -14,11 +14,11 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * Answers for the executor of local mode that it is alive. After a failed fetch Spark forgets the
- * block manager of the executor that had the output. The block manager registers again, for which
- * Spark asks the scheduler of a cluster whether the executor lives, and in local mode there is
- * none: so the driver would never know the blocks of its own process again, and {@code unpersist}
- * would leave cached blocks in memory.
+ * Tells Spark that the executor of local mode is alive. After a failed fetch Spark forgets the
+ * block manager of the executor that had the output. The block manager then registers again; for
+ * that, Spark asks the cluster's scheduler whether the executor lives, but local mode has none. So
+ * without this class the driver would never again know the blocks of its own process, and {@code
+ * unpersist} would leave cached blocks in memory.
  */
 public final class LocalExecutor implements RpcEndpoint {
   private static final Logger LOG = LoggerFactory.getLogger(LocalExecutor.class);
@@ -29,7 +29,7 @@ public final class LocalExecutor implements RpcEndpoint {
     this.env = env;
   }
 
-  /** Starts it for an application in local mode; ends with it. */
+  /** Starts the endpoint for an application in local mode; it ends with the application. */
   public static void start() {
     try {
       RpcEnv env = SparkEnv.get().rpcEnv();

@@ -21,8 +21,8 @@ import scala.Product2;
 import scala.Tuple2;
 
 /**
- * The rows of one partition of a map output, wherever they are; a row is valid until the next is
- * asked for. Used by one thread.
+ * The rows of one partition of a map output, in memory or files; a row is valid until the next is
+ * requested. Used by one thread.
  */
 interface MapOutputRows extends AutoCloseable {
   /** Points {@code row} to the next row's bytes; false at the end. */
@@ -31,7 +31,10 @@ interface MapOutputRows extends AutoCloseable {
   @Override
   void close();
 
-  /** The row that goes to the consumer; a new one only where the count of fields changes. */
+  /**
+   * The row that goes to the consumer; a new row object is created only if the count of fields
+   * changes.
+   */
   final class Target {
     private final Consumer<UnsafeRow> given;
     private UnsafeRow row;
@@ -42,7 +45,7 @@ interface MapOutputRows extends AutoCloseable {
       this.given = given;
     }
 
-    /** The row that was pointed to last, as Spark's readers give it. */
+    /** The current row in the form of Spark's readers. */
     Product2<Object, Object> record() {
       return record;
     }
@@ -93,7 +96,10 @@ interface MapOutputRows extends AutoCloseable {
     }
   }
 
-  /** Rows whose bytes came back from a file or another executor: verified before they are given. */
+  /**
+   * Rows whose bytes were read from a file or another executor; they are verified before they are
+   * given.
+   */
   final class Verified implements MapOutputRows {
     private final PartitionFrames images;
     private final CorruptionDiagnosis.Bytes bytes;
@@ -156,7 +162,7 @@ interface MapOutputRows extends AutoCloseable {
       }
     }
 
-    /** Checks that bytes are those of the partition that was asked for. */
+    /** Checks that bytes belong to the requested partition. */
     static void checkPlace(int found, int expected) throws CorruptDataException {
       if (found != expected) {
         throw new CorruptDataException("These are the bytes of another partition");

@@ -20,9 +20,10 @@ import org.tilespark.arrow.store.MapOutput;
 
 /**
  * Some partitions of an output as Spark's network sends them: the rows themselves, without a copy.
- * It looks for the output when the bytes are asked for, and holds nothing before: Spark makes the
- * buffers of all blocks of a request first, and drops them unreleased if one block is missing. What
- * is sent holds a use of the output until {@link #release}; a stream holds one until it is closed.
+ * It looks up the output when the bytes are requested, and holds no resource before: Spark first
+ * creates the buffers of all blocks of a request, and drops them without release if one block is
+ * missing. Sent bytes hold a use of the output until {@link #release}; a stream holds one until it
+ * is closed.
  *
  * <p>A Netty buffer holds less than 2 GiB. Longer partitions are sent as several consecutive
  * buffers ({@link OutputRegion}); the receiver sees one stream of bytes. Thread-safe.
@@ -52,14 +53,14 @@ final class OutputBuffer extends ManagedBuffer {
   private final int maxBufferBytes;
   // Guarded by this.
   private int uses = 1;
-  private MapOutput sent; // retained; null before it is sent, and if it is sent from files
+  private MapOutput sent; // retained output; null before sending, and if it is sent from files
 
   /**
    * Partitions {@code from} to {@code to}, exclusive.
    *
-   * @param output borrowed; it may move to files, or go, from now on
-   * @param memory finds it again, and retains it; empty if it is not in memory
-   * @param files finds the partitions otherwise
+   * @param output borrowed; it may be moved to files, or removed, from now on
+   * @param memory looks up the output again and retains it; empty if it is not in memory
+   * @param files finds the partitions in files
    * @param maxBufferBytes bytes of one Netty buffer: {@link #MAX_BUFFER_BYTES}, or less in tests.
    *     Consecutive images are one range of memory, which is not divided
    */
@@ -88,7 +89,7 @@ final class OutputBuffer extends ManagedBuffer {
     return bytes;
   }
 
-  /** All bytes, in one buffer or more; valid while the output is. */
+  /** All bytes, in one buffer or more; valid as long as the output. */
   private List<CompositeByteBuf> bytes(MapOutput output) {
     List<CompositeByteBuf> all = new ArrayList<>(List.of(newBuffer()));
     for (int partition = from; partition < to; partition++) {
@@ -209,7 +210,7 @@ final class OutputBuffer extends ManagedBuffer {
    * Spark releases this buffer when the bytes are sent.
    *
    * @throws IOException if they are neither in memory nor in files: Spark's encoder answers this
-   *     fetch with the failure, and the connection goes on
+   *     fetch with the failure, and the connection stays open
    */
   @Override
   public synchronized Object convertToNetty() throws IOException {
@@ -228,7 +229,7 @@ final class OutputBuffer extends ManagedBuffer {
     }
   }
 
-  /** Gives no {@link ByteBuf}, for which Spark would not release this buffer when it is sent. */
+  /** Gives no {@link ByteBuf}, since for it Spark would not release this buffer after sending. */
   @Override
   public Object convertToNettyForSsl() throws IOException {
     return new ChunkedStream(createInputStream(), TLS_CHUNK_BYTES);

@@ -14,8 +14,8 @@ import org.apache.spark.network.util.AbstractFileRegion;
  */
 final class OutputRegion extends AbstractFileRegion {
   /**
-   * The most bytes of one call, as Spark's {@code MessageWithHeader} has it for buffers: the other
-   * connections of the network thread get their turn.
+   * The most bytes of one call, as Spark's {@code MessageWithHeader} has it for buffers: so that
+   * other connections of the network thread get their turn.
    */
   private static final int STEP_BYTES = 256 << 10;
 
@@ -48,8 +48,8 @@ final class OutputRegion extends AbstractFileRegion {
    * Sends the next bytes, at most {@link #STEP_BYTES}.
    *
    * @param position result of {@link #transferred}
-   * @return how many the channel took: 0 if it is full, and at the end
-   * @throws IllegalArgumentException if {@code position} is another one
+   * @return number of bytes that the channel took; 0 if it is full, and at the end
+   * @throws IllegalArgumentException if {@code position} is different
    */
   @Override
   public long transferTo(WritableByteChannel target, long position) throws IOException {

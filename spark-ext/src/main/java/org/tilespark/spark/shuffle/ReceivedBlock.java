@@ -15,12 +15,12 @@ import org.tilespark.arrow.store.CorruptDataException;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * A partition that comes from another executor: Spark's network writes each part to where it will
- * be read. Its {@link CheckedHeader} says how long it is; memory is taken once the header is
- * verified. A network thread writes, then the task reads; either may free it.
+ * A partition that comes from another executor: Spark's network writes its bytes directly to their
+ * final memory. The {@link CheckedHeader} states the length; memory is allocated after the header
+ * is verified. A network thread writes, then the task reads; either may free it.
  *
- * <p>It takes every frame, also once it has failed or is freed. An exception would end the
- * connection, over which other tasks fetch too.
+ * <p>It accepts every frame, even after it failed or was freed: an exception would close the
+ * connection, which other tasks use too.
  */
 final class ReceivedBlock extends ManagedBuffer
     implements DownloadFile, DownloadFileWritableChannel {
@@ -84,7 +84,9 @@ final class ReceivedBlock extends ManagedBuffer
     }
   }
 
-  /** Ends the block: all that was sent has come; {@link #failure} says whether it can be read. */
+  /**
+   * Ends the block after all of its bytes arrived; {@link #failure} says whether it can be read.
+   */
   @Override
   public synchronized ManagedBuffer closeAndRead() {
     if (failure == null && !freed && (memory == null || filled != total)) {
@@ -108,7 +110,7 @@ final class ReceivedBlock extends ManagedBuffer
     return place;
   }
 
-  /** All bytes that came, header included, in their order: for a diagnosis. */
+  /** Adds all received bytes, including the header, for a diagnosis. */
   synchronized void addTo(Checksum checksum) {
     checksum.update(head.array(), 0, head.position());
     for (long at = 0; memory != null && at < filled; at += MOST_BYTES) {

@@ -13,10 +13,10 @@ import org.tilespark.spark.shuffle.Releases.Question;
 import org.tilespark.spark.shuffle.Releases.Release;
 
 /**
- * News that an executor has from the driver's {@link Releases}. It asks from time to time, and when
- * memory is short, so that no output is written to files that nobody will read. One question is
- * under way at a time, on a thread that no task needs: a driver that does not answer costs tasks
- * {@link #PATIENCE_NANOS} once, however many there are. Thread-safe.
+ * An executor's connection to the driver's {@link Releases}. It asks for released outputs from time
+ * to time, and when memory is short, so that unneeded outputs are not written to files. One request
+ * is in progress at a time, on a separate thread: a driver that does not answer delays all tasks
+ * together by {@link #PATIENCE_NANOS} at most. Thread-safe.
  */
 final class ReleaseNews {
   private static final Logger LOG = LoggerFactory.getLogger(ReleaseNews.class);
@@ -29,18 +29,18 @@ final class ReleaseNews {
 
   private final Consumer<Release> release;
   private final ReentrantLock asking = new ReentrantLock(); // while a question is under way
-  private long known; // guarded by asking: how much of the driver's list
-  // Guarded by this.
+  private long
+      known; // how much of the driver's list is known; guarded by asking. Below: guarded by this.
   private TileShuffleManager.Asks driver; // null until it was heard once
   private CompletableFuture<Boolean> askedByTasks = CompletableFuture.completedFuture(false);
   private long askedNanos; // when the last question of tasks began, or an answer came
 
-  /** No news yet; {@code release} releases the outputs of a shuffle. */
+  /** A connection without news; {@code release} releases the outputs of a shuffle. */
   ReleaseNews(Consumer<Release> release) {
     this.release = release;
   }
 
-  /** Hears what is new, unless another thread does so now; waits for the driver. */
+  /** Asks for new releases, unless another thread is asking; waits for the driver. */
   void hear(TileShuffleManager.Asks theDriver) throws Exception {
     synchronized (this) {
       driver = theDriver;
@@ -49,10 +49,9 @@ final class ReleaseNews {
   }
 
   /**
-   * Hears what is new, unless that was asked just now; waits no longer than {@link
-   * #PATIENCE_NANOS}.
+   * Asks for new releases, unless that was done just now; waits at most {@link #PATIENCE_NANOS}.
    *
-   * @return true if something went
+   * @return true if an output was released
    */
   boolean hearAgain() {
     CompletableFuture<Boolean> answer;
@@ -97,7 +96,7 @@ final class ReleaseNews {
     return answer;
   }
 
-  /** True if something went; false too if another thread is asking. */
+  /** Asks the driver; true if an output was released, false also if another thread is asking. */
   private boolean ask(TileShuffleManager.Asks theDriver) throws Exception {
     if (!asking.tryLock()) {
       return false;
@@ -106,7 +105,10 @@ final class ReleaseNews {
       Object said = theDriver.ask(new Question(known));
       if (said instanceof long[] numbers) {
         Answer answer = Answer.of(numbers);
-        known = answer.next(); // it is not said again, so that each is tried
+        known =
+            answer
+                .next(); // the driver does not repeat a release, so failures of one must not skip
+                         // the others
         answer.releases().forEach(this::letGo);
         return !answer.releases().isEmpty();
       }

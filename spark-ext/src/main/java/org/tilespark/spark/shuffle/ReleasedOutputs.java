@@ -6,11 +6,11 @@ import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.spark.shuffle.Releases.Release;
 
 /**
- * Outputs that nobody will read, by their shuffles: an attempt at a map task may complete one of
- * them later. As many shuffles are kept as the driver keeps. Thread-safe.
+ * Released outputs, by their shuffles: an attempt of a map task may still complete one of them
+ * later. It remembers as many shuffles as the driver. Thread-safe.
  */
 final class ReleasedOutputs {
-  // Guarded by this: the last maps by shuffle; the shuffle that was named last stands at the end.
+  // Guarded by this: the last maps by shuffle; the shuffle that was released last is at the end.
   private final Map<Integer, Long> lastMaps = new LinkedHashMap<>();
 
   /** Adds outputs, and forgets those of the oldest shuffle if there are too many. */

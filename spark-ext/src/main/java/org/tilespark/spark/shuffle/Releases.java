@@ -6,27 +6,28 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The driver's list of shuffles whose outputs can go, for executors that ask. Those that have not
- * asked for long miss the oldest, which stay with them until Spark's own cleaner names them.
- * Thread-safe.
+ * The driver's list of shuffles whose outputs can be released, for executors that ask. Executors
+ * that have not asked for long miss the oldest shuffles, and keep them until Spark's own cleaner
+ * removes them. Thread-safe.
  */
 final class Releases {
   /** Shuffles that are kept. */
   static final int MOST_KEPT = 4096;
 
   /**
-   * The outputs of a shuffle can go.
+   * A shuffle whose outputs can be released.
    *
-   * @param lastMap greatest id of the attempts at map tasks; later ones make the shuffle anew
+   * @param lastMap greatest id of the attempts of map tasks; later attempts compute the shuffle
+   *     again
    */
   record Release(int shuffle, long lastMap) {}
 
-  /** An executor asks for what came since it asked last; 0 at first. */
+  /** An executor's request for releases since its last request; 0 at first. */
   record Question(long since) implements Serializable {}
 
   /**
-   * The answer. It travels as numbers: where the jar comes by {@code spark.jars}, the thread of an
-   * executor that receives it cannot load our classes, and Spark then ends the executor.
+   * The answer. It is sent as numbers: if the jar was added by {@code spark.jars}, the executor's
+   * receiving thread cannot load our classes, and Spark would then end the executor.
    *
    * @param next question for the next time
    */

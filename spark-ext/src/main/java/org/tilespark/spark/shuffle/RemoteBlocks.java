@@ -23,8 +23,8 @@ import org.apache.spark.storage.BlockManagerId;
 import org.tilespark.spark.shuffle.TileShuffleReader.Block;
 
 /**
- * Partitions that a task fetches from other executors: asked for in groups, in a random order so
- * that not all tasks ask one executor first, with a limit to what is under way. One thread uses it;
+ * Partitions that a task fetches from other executors: requested in groups, in random order so that
+ * not all tasks start with the same executor, with a limit of bytes in flight. One thread uses it;
  * network threads fill it; another thread may close it.
  */
 final class RemoteBlocks implements AutoCloseable {
@@ -42,12 +42,13 @@ final class RemoteBlocks implements AutoCloseable {
   private final ArrayDeque<List<Block>> requests;
   private final LinkedBlockingQueue<Result> results = new LinkedBlockingQueue<>();
   private long underWayBytes;
-  private int outstanding; // blocks that were asked for and have not come
-  // Guarded by this.
+  private int
+      outstanding; // blocks that were requested and have not arrived. Below: guarded by this.
   private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
   private boolean kept; // blocks stay until this is closed
-  private long keptBytes; // taken from the budget for what had not been asked for then
-  // Guarded by alive, for which network threads wait no longer than a moment.
+  private long
+      keptBytes; // bytes reserved for blocks not requested yet. Below: guarded by alive, a lock
+                 // that is only held briefly, since network threads take it.
   private final Set<ReceivedBlock> alive = new HashSet<>();
   private boolean closed;
 
@@ -93,7 +94,7 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /**
-   * The next block that comes; waits for it. The caller frees it by {@link #free}.
+   * Waits for the next block that arrives, and returns it. The caller frees it by {@link #free}.
    *
    * @throws IllegalStateException if this is closed
    */
@@ -114,7 +115,7 @@ final class RemoteBlocks implements AutoCloseable {
     return result;
   }
 
-  /** Counts what came, rather than the estimate by which it was asked for. */
+  /** Replaces a block's estimated bytes in the count by its real ones. */
   private synchronized void settle(Result result) {
     Long estimate = budgeted.get(result.block);
     if (result.failure == null && estimate != null && (estimate > 0 || kept)) {
@@ -125,9 +126,9 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /**
-   * Keeps the blocks from now on until this is closed.
+   * Keeps all blocks from now on until this is closed.
    *
-   * @return false if the budget has no room for all of them; all is as before then
+   * @return false if the budget has no room for all of them; then no state has changed
    */
   synchronized boolean keep() {
     long bytes = requests.stream().flatMap(List::stream).mapToLong(Block::bytes).sum();
@@ -151,7 +152,7 @@ final class RemoteBlocks implements AutoCloseable {
     giveBack(result.block);
   }
 
-  /** Asks for what has room: always for something, so that the task goes on. */
+  /** Requests blocks within the limit, but always at least one, so that the task makes progress. */
   private synchronized void ask() {
     while (!requests.isEmpty() && !isClosed()) {
       long bytes = requests.peek().stream().mapToLong(Block::bytes).sum();
@@ -185,8 +186,8 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /**
-   * The client that fetches from there. The client of an external shuffle service tries a dead
-   * executor for long; the other one asks the driver whether it lives.
+   * The client to fetch with. The client for an external shuffle service retries a dead executor
+   * for long; the other one asks the driver whether the executor lives.
    */
   static BlockStoreClient client(BlockManager manager, BlockManagerId at) {
     boolean service =
@@ -245,14 +246,17 @@ final class RemoteBlocks implements AutoCloseable {
     return block;
   }
 
-  /** Ends fetching: what comes later is not kept. What came stays until {@link #close}. */
+  /**
+   * Ends fetching: blocks that arrive later are not kept. Received blocks stay until {@link
+   * #close}.
+   */
   void end() {
     synchronized (alive) {
       closed = true;
     }
   }
 
-  /** Frees all that came; what comes later is not kept. */
+  /** Frees all received blocks; blocks that arrive later are not kept. */
   @Override
   public synchronized void close() {
     end();

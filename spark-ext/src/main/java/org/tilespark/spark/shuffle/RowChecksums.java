@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 /**
  * Spark's checksums of the rows of one map output. From them the scheduler learns that a repeated
  * map task gave other rows than its first attempt, and repeats the stages that read it. Spark 4.0
- * has none, 4.1 has them where they are switched on, and 4.3 by default. For the task's thread.
+ * has none; in 4.1 they can be switched on; in 4.3 they are on by default. For the task's thread.
  */
 final class RowChecksums {
   private static final Optional<Api> API = Api.find();
@@ -52,7 +52,7 @@ final class RowChecksums {
     }
   }
 
-  /** The checksums that {@code shuffle} asks for, of no rows yet. */
+  /** The checksums that {@code shuffle} requires, initially without rows. */
   static RowChecksums of(ShuffleDependency<?, ?, ?> shuffle) {
     if (API.isPresent()) {
       Object checksums = invoked(() -> API.get().ofShuffle.invoke(shuffle));
@@ -63,7 +63,7 @@ final class RowChecksums {
     return new RowChecksums(null, null);
   }
 
-  /** Takes a row into account. Each byte of it is read, where checksums are wanted. */
+  /** Adds a row; reads each byte of it if checksums are required. */
   void update(int partition, UnsafeRow row) {
     if (api != null) {
       Object checksum = Array.get(checksums, partition);
@@ -75,7 +75,10 @@ final class RowChecksums {
     }
   }
 
-  /** One value for all partitions, whatever the order of their rows; 0 if none is wanted. */
+  /**
+   * One value for all partitions, independent of the order of their rows; 0 if no checksum is
+   * required.
+   */
   long value() {
     return api == null ? 0 : (long) invoked(() -> api.aggregate.invoke(checksums));
   }

@@ -8,12 +8,12 @@ import java.util.Optional;
 final class ServedShuffles {
   private static final int MOST_KEPT = 100;
 
-  // Guarded by this: a ring, without an object for each shuffle.
+  // Guarded by this. Ring buffers, without an object for each shuffle.
   private final int[] ids = new int[MOST_KEPT];
   private final String[] reasons = new String[MOST_KEPT]; // null where memory serves
   private long count; // of all up to now
 
-  /** Adds one, and forgets the oldest if there are too many. */
+  /** Adds a shuffle, and drops the oldest if there are too many. */
   synchronized void add(int shuffleId, Optional<String> whySpark) {
     int at = (int) (count++ % MOST_KEPT);
     ids[at] = shuffleId;

@@ -15,13 +15,16 @@ final class ShuffleFit {
   private static final String LOCAL_FILES =
       "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
 
-  /** Reads files that a lost executor left on its volume: of outputs in memory it has none. */
+  /**
+   * Spark's plugin that recovers files that a lost executor left on its volume; outputs in memory
+   * have no files.
+   */
   private static final String RECOVERED_FILES =
       "org.apache.spark.shuffle.KubernetesLocalDiskShuffleDataIO";
 
   private ShuffleFit() {}
 
-  /** True if all rows that are shuffled come from nodes of ours, without a step between. */
+  /** True if all shuffled rows come directly from our nodes. */
   static boolean isOfBlocks(ShuffleDependency<?, ?, ?> dependency) {
     RDD<?> keyed = dependency.rdd(); // Spark's step that finds each row's partition
     return dependency.getClass() == ShuffleDependency.class // Spark 4.3 has pipelined ones
@@ -30,7 +33,7 @@ final class ShuffleFit {
         && dependency.serializer() instanceof UnsafeRowSerializer;
   }
 
-  /** True of a marked RDD, and of a union of marked ones. */
+  /** True for a marked RDD, and for a union of marked ones. */
   private static boolean isMarked(Dependency<?> dependency) {
     if (dependency instanceof ShuffleDependency) {
       return false;
@@ -39,14 +42,14 @@ final class ShuffleFit {
     if (rows instanceof ExchangeInput<?>) {
       return true;
     }
-    // Spark has several unions, of which some versions lack some.
+    // Checked by name, since Spark has several union classes and some versions lack some.
     return rows.getClass().getSimpleName().endsWith("UnionRDD")
         && rows.dependencies().nonEmpty()
         && ScalaInterop.<Dependency<?>>list(rows.dependencies()).stream()
             .allMatch(ShuffleFit::isMarked);
   }
 
-  /** The reason why Spark's own shuffle has to serve this one; empty if memory can. */
+  /** The reason why Spark's own shuffle must be used; empty if blocks can stay in memory. */
   static Optional<String> whyNotInMemory(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
     if (dependency.aggregator().isDefined() || dependency.mapSideCombine()) {
       return Optional.of("it aggregates");
@@ -57,7 +60,7 @@ final class ShuffleFit {
     return whyNotInMemory(conf);
   }
 
-  /** The reason as far as the application's configuration decides it for all shuffles. */
+  /** The reason that follows from the application's configuration, for all shuffles. */
   static Optional<String> whyNotInMemory(SparkConf conf) {
     for (String key :
         new String[] {
@@ -76,8 +79,8 @@ final class ShuffleFit {
   }
 
   /**
-   * True if each output goes to files when it is committed: executors go at any time and the
-   * external shuffle service serves what they leave, or another executor recovers it.
+   * True if each output goes to files when it is committed: executors may end at any time, and the
+   * external shuffle service serves their files, or another executor recovers them.
    */
   static boolean filesOnly(SparkConf conf) {
     return (conf.getBoolean("spark.shuffle.service.enabled", false)

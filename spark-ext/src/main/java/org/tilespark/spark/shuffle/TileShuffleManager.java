@@ -27,21 +27,21 @@ import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
  * Keeps the shuffles of blocks in memory outside the heap; every other shuffle is Spark's own. The
- * plugin names it as {@code spark.shuffle.manager} where the user has named none.
+ * plugin sets {@code spark.shuffle.manager} to it unless the user has set another.
  *
- * <p>It extends Spark's manager, rather than to hold one: Spark copies each row of every shuffle
- * where the manager is no {@link SortShuffleManager}, and casts the resolver.
+ * <p>It extends Spark's manager instead of delegating to one: Spark copies each row of every
+ * shuffle if the manager is no {@link SortShuffleManager}, and casts the resolver.
  */
 public final class TileShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(TileShuffleManager.class);
 
   private final SparkConf conf;
-  private final TileShuffleResolver resolver; // null while Spark's constructor runs
-  // On the driver: which shuffles have ended.
+  private final TileShuffleResolver
+      resolver; // null while Spark's constructor runs. Below, on the driver: finds ended shuffles.
   private final EndedShuffles ended = new EndedShuffles(this::release, this::letGo);
-  // On the driver: where shuffles of ours were made; null before the first.
+  // On the driver: the context in which our shuffles were made; null before the first.
   private final AtomicReference<SparkContext> driver = new AtomicReference<>();
-  private final BitSet ours = new BitSet(); // their ids, of all up to now; guarded by this
+  private final BitSet ours = new BitSet(); // ids of all shuffles so far; guarded by this
   private final Releases releases = new Releases();
   private final ServedShuffles served = new ServedShuffles();
 
@@ -73,9 +73,10 @@ public final class TileShuffleManager extends SortShuffleManager {
   }
 
   /**
-   * Decides on the driver who serves a shuffle.
+   * Decides on the driver whether Spark or tilespark serves a shuffle.
    *
-   * @throws UnsupportedRequestException if blocks are to be exchanged in memory and cannot be
+   * @throws UnsupportedRequestException if the user requires the exchange in memory and it is
+   *     impossible
    */
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(
@@ -142,8 +143,8 @@ public final class TileShuffleManager extends SortShuffleManager {
   // ---- shuffles that have ended
 
   /**
-   * Releases the outputs of a shuffle. Spark still knows the shuffle, without outputs: should a
-   * plan run again, so do its map tasks.
+   * Releases the outputs of a shuffle. Spark still knows the shuffle, without outputs: if a plan
+   * runs again, so do its map tasks.
    */
   private void release(int shuffle, long lastMap) {
     MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
@@ -162,7 +163,7 @@ public final class TileShuffleManager extends SortShuffleManager {
     }
   }
 
-  /** The manager of this process; empty if Spark has another one, or none yet. */
+  /** This process's manager; empty if Spark uses another one, or has none yet. */
   private static Optional<TileShuffleManager> current() {
     return SparkEnv.get() != null
             && SparkEnv.get().shuffleManager() instanceof TileShuffleManager ours
@@ -175,13 +176,13 @@ public final class TileShuffleManager extends SortShuffleManager {
     return current().map(manager -> manager.served.last()).orElse(List.of());
   }
 
-  /** The way from an executor to the driver and back. */
+  /** Sends a request from an executor to the driver, and returns its answer. */
   public interface Asks {
     /** The driver's {@link #answer}. */
     Object ask(Object question) throws Exception;
   }
 
-  /** Releases the outputs that the driver says nobody will read; on an executor. */
+  /** Releases on an executor the outputs that the driver has released. */
   public static void letGo(Asks driver) throws Exception {
     Optional<TileShuffleManager> manager = current();
     if (manager.isPresent()) {
@@ -189,7 +190,7 @@ public final class TileShuffleManager extends SortShuffleManager {
     }
   }
 
-  /** The driver's answer to an executor's question; empty if it was none of ours. */
+  /** The driver's answer to an executor's question; empty if it is not our question. */
   public static Optional<Object> answer(Object question) {
     return question instanceof Releases.Question asked
         ? current().map(manager -> manager.releases.answer(asked).encoded())
@@ -197,9 +198,9 @@ public final class TileShuffleManager extends SortShuffleManager {
   }
 
   /**
-   * Spark tells the executors that its driver knows. An executor that lives, and from which a fetch
-   * has failed, is unknown there until its next heartbeat; so our list says it to all. Later
-   * outputs stay: a plan may run again under the same id.
+   * Spark informs only executors that its driver knows. A live executor from which a fetch failed
+   * is unknown until its next heartbeat, so our list informs all. Later outputs stay, since a plan
+   * may run again with the same shuffle id.
    */
   @Override
   public boolean unregisterShuffle(int shuffleId) {

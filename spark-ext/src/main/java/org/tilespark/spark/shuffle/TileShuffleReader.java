@@ -33,9 +33,9 @@ import scala.Tuple2;
 import scala.Tuple3;
 
 /**
- * The rows of a range of partitions. Each is valid until the next one is asked for: of this
- * executor's outputs in place, of others' where the network put it. For the task's thread, or one
- * that it starts; requests of the thread after the task has ended are refused.
+ * The rows of a range of partitions. Each row is valid until the next one is requested: rows of
+ * this executor's outputs are read in place, rows of others where the network wrote them. For the
+ * task's thread, or one that it starts; requests after the task's end are refused.
  */
 final class TileShuffleReader implements ShuffleReader<Object, Object> {
   /** Map tasks and partitions of a shuffle; ends are exclusive. */
@@ -44,7 +44,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
   /**
    * One partition of one map task.
    *
-   * @param bytes bytes, about
+   * @param bytes approximate bytes
    * @param mapIndex index of the task in the map stage
    */
   record Block(BlockManagerId at, ShuffleBlockId id, long bytes, int mapIndex) {
@@ -57,7 +57,9 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return output().place(id.reduceId());
     }
 
-    /** True if a decommissioned executor left it where no executor serves it. */
+    /**
+     * True if a decommissioned executor moved it to fallback storage, where no executor serves it.
+     */
     boolean isInFallbackStorage() {
       return at.equals(FallbackStorage$.MODULE$.FALLBACK_BLOCK_MANAGER_ID());
     }
@@ -128,11 +130,12 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         new MapOutputRows.Target(row -> RetainableRows.given(row, this, context));
     private final PartitionFrames.Buffer frames = new PartitionFrames.Buffer(); // of files
     private Block block; // that is read; null before the first
-    private boolean ready; // target has the row that comes next
-    // Guarded by this, since the task's thread closes what another one may read.
+    private boolean
+        ready; // true if target has the next row. Below: guarded by this, since the task's thread
+               // may close resources that another thread reads.
     private MapOutputRows rows; // of the block; null between blocks
     private boolean fromFile; // they are: the next frame overwrites them
-    private boolean kept; // what was read stays until this and every use are closed
+    private boolean kept; // the read blocks stay until this reader and every use are closed
     private final List<MapOutputRows> keptRows = new ArrayList<>();
     private final ArrayDeque<MapOutputRows.OfOutput> reserved =
         new ArrayDeque<>(); // of local, once kept
@@ -177,7 +180,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return target.record();
     }
 
-    /** The rows of the block that is read; null between blocks. */
+    /** The rows of the current block; null between blocks. */
     private synchronized MapOutputRows current() {
       if (closed) {
         throw new IllegalStateException(
@@ -220,7 +223,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         kept = !fromFile && findLocal(found) && remote.keep();
       } finally {
         if (kept) {
-          reserved.addAll(found); // else they might move to files before it is their turn
+          reserved.addAll(found); // otherwise they might be moved to files before they are read
         } else {
           found.forEach(MapOutputRows::close);
         }
@@ -228,7 +231,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return kept;
     }
 
-    /** Finds the outputs of all local blocks that come; false if one is not in memory. */
+    /** Finds the outputs of all remaining local blocks; false if one is not in memory. */
     private boolean findLocal(List<MapOutputRows.OfOutput> found) {
       for (Block each : local) {
         Optional<MapOutput> output = resolver.find(each.output());
@@ -302,8 +305,8 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       }
       block = result.block();
       if (result.failure() instanceof ResourceException noMemory) {
-        // This executor has none. The other one still has the block, and need not run its task
-        // again.
+        // This executor is out of memory. The other one still has the block, so its map task need
+        // not run again.
         throw sneaky(ErrorBoundary.BLOCKS.replaced(noMemory));
       }
       if (result.failure() != null) {
@@ -321,7 +324,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return MapOutputRows.Verified.received(result, remote);
     }
 
-    /** A failure to read rows, with Spark's diagnosis where bytes were changed. */
+    /** A failure to read rows, with Spark's diagnosis of where bytes were corrupted. */
     private RuntimeException failed(Exception cause, MapOutputRows read) {
       boolean isCorrupt = cause instanceof CorruptDataException;
       return failed(
@@ -348,7 +351,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
               cause));
     }
 
-    /** Ends reading. What is retained stays until its uses end. */
+    /** Ends reading. Retained blocks stay until their uses end. */
     private void close() {
       synchronized (this) {
         closed = true;

@@ -41,23 +41,26 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
- * Finds the outputs of map tasks of this process: in memory, else in Spark's own files, which have
- * the same bytes. So an output may go to files at any time, and from then on Spark's ways hold for
- * it. Thread-safe.
+ * Finds the outputs of map tasks of this process: in memory, or in Spark's own files, which have
+ * the same bytes. So an output may be moved to files at any time, and is then handled by Spark.
+ * Thread-safe.
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
-  private final boolean filesOnly; // executors may go at any time, and only files outlive them
+  private final boolean
+      filesOnly; // true if executors may end at any time, since only files outlive them
   private final IndexShuffleBlockResolver ofSpark;
   private final CorruptionDiagnosis.Settings checksums; // of files
   private final Map<Integer, Set<Long>> mapsWithFiles = new ConcurrentHashMap<>(); // by shuffle
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
-  private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // less in tests
-  // Guarded by this: of the executor that this serves, for as long as that lives; null until used.
+  private volatile int maxBufferBytes =
+      OutputBuffer
+          .MAX_BUFFER_BYTES; // smaller in tests. Below: guarded by this; the runtime of this
+                             // resolver's executor, null until used.
   private ExecutorRuntime runtime;
   private StoredOutputs store;
 
-  /** A resolver in addition to Spark's own one, which keeps the record of Spark's files. */
+  /** A resolver that works together with Spark's own one, which keeps track of Spark's files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
     super(conf);
     this.ofSpark = ofSpark;
@@ -114,26 +117,25 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /**
    * An output that tasks can read.
    *
-   * @param by server of the output: this executor, or the external shuffle service if it is in
-   *     files
+   * @param by the output's server: this executor, or the external shuffle service if it is in files
    */
   record Committed(BlockManagerId by, boolean isInMemory) {}
 
   /**
    * Takes a complete output.
    *
-   * @throws IOException if it could not be kept anywhere; it is released
+   * @throws IOException if it could be kept neither in memory nor in files; the output is released
    */
   Committed commit(MapOutput output) throws IOException {
     MapOutput.Id id = output.id();
     BlockManager manager = SparkEnv.get().blockManager();
     Committed gone = new Committed(manager.blockManagerId(), false);
     if (released.has(id)) {
-      output.release(); // of an attempt that lost, and ended after its shuffle
+      output.release(); // output of an attempt that was too late: its shuffle has ended
       return gone;
     }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
-    if (released.has(id)) { // its shuffle ended meanwhile, when this output could not be found yet
+    if (released.has(id)) { // the shuffle ended meanwhile, before this output could be found
       withStore(each -> each.remove(id::equals));
       delete(id);
       return gone;
@@ -147,8 +149,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Releases the outputs of a shuffle, and their files. What {@link #release} has named stays
-   * known: attempts at map tasks may end later.
+   * Releases the outputs of a shuffle, and their files. Shuffles named by {@link #release} stay
+   * known, since attempts of map tasks may end later.
    */
   void forget(int shuffleId) {
     letGo(shuffleId, Long.MAX_VALUE);
@@ -156,8 +158,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Releases the outputs of a shuffle that nobody will read, and their files: all of them, also
-   * when some cannot be released, as {@link Closing#all}.
+   * Releases the outputs of a released shuffle, and their files: all of them, even if some cannot
+   * be released, as {@link Closing#all}.
    */
   void release(Releases.Release release) {
     released.add(release);
@@ -191,7 +193,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return store().size();
   }
 
-  /** Count of outputs that were put there, up to now. */
+  /** Count of outputs that were committed to memory so far. */
   long committed() {
     return store().committed();
   }
@@ -229,7 +231,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     }
   }
 
-  /** Records that files of an output are here, so that they go with its shuffle. */
+  /** Records that files of an output are here, so that they are deleted with its shuffle. */
   void hasFiles(int shuffle, long map) {
     mapsWithFiles.computeIfAbsent(shuffle, first -> ConcurrentHashMap.newKeySet()).add(map);
   }
@@ -279,9 +281,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
 
   // ---- what Spark asks
 
-  /**
-   * Spark gives this executor files of one that is decommissioned; its own resolver records them.
-   */
+  /** Receives files of a decommissioned executor; Spark's own resolver records them. */
   @Override
   public StreamCallbackWithID putShuffleBlockAsStream(
       BlockId blockId, SerializerManager serializer) {

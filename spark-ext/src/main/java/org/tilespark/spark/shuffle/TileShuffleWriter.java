@@ -18,7 +18,8 @@ import scala.Product2;
 import scala.collection.Iterator;
 
 /**
- * Writes the rows of one attempt of a map task, each with at most one copy. For the task's thread.
+ * Writes the rows of one attempt of a map task, with at most one copy of each. For the task's
+ * thread.
  */
 final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final TileShuffleResolver resolver;
@@ -44,7 +45,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     this.partitions = handle.dependency().partitioner().numPartitions();
     this.dataSize = DataSizes.find(handle.dependency().serializer());
     this.checksums = RowChecksums.of(handle.dependency());
-    // Spark calls stop(false) after an exception, and not after an error.
+    // Spark calls stop(false) only after an exception, not after an error.
     context.addTaskCompletionListener((TaskCompletionListener) ended -> discard());
   }
 

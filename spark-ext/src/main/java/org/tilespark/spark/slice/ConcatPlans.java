@@ -30,8 +30,8 @@ import org.tilespark.spark.reblock.SameArrays;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * Makes the logical plans of arrays that are put together: a union of the frames, whose blocks get
- * their places in the result first.
+ * Makes the logical plans of concatenated arrays: a union of the frames, after their blocks got
+ * their places in the result.
  */
 public final class ConcatPlans {
   private static final List<String> ORDINALS = List.of("first", "second");
@@ -50,10 +50,10 @@ public final class ConcatPlans {
   /**
    * Concatenates arrays along an axis.
    *
-   * @param inputs two
+   * @param inputs the arrays
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
-   * @throws IllegalArgumentException if the arrays do not fit each other; says in what
+   * @throws IllegalArgumentException if the arrays do not fit each other; the message says why
    */
   public static LogicalPlan concat(
       List<LogicalPlan> inputs,
@@ -72,9 +72,9 @@ public final class ConcatPlans {
   /**
    * Stacks matrices as the planes of a volume along its first axis.
    *
-   * @param inputs one or two
+   * @param inputs the matrices
    * @param asDataset as for {@link #concat}
-   * @throws IllegalArgumentException if the matrices do not fit each other; says in what
+   * @throws IllegalArgumentException if the matrices do not fit each other; the message says why
    */
   public static LogicalPlan stack(
       List<LogicalPlan> inputs, Function<LogicalPlan, Dataset<Row>> asDataset, String operator) {

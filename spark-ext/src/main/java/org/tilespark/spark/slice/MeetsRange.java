@@ -13,18 +13,20 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * True if a block holds an element of a range along an axis. Also true of a block whose offset or
- * size is null or bad: whoever reads the block says what is wrong with it.
+ * True if a block holds an element of a range along an axis. Also true for a block whose offset or
+ * size is null or invalid, so that the block's reader reports the defect.
  *
- * <p>It stands in a filter below a slice, so that blocks which the slice drops are not even read.
- * The slice drops them too, so it may be left out; but not on one side only of an operator that
- * takes several arrays, whose blocks must meet.
+ * <p>It is used in a filter below a slice, so that blocks which the slice drops are not even read.
+ * The filter may be left out, since the slice drops them too; but not on only one side of an
+ * operator that combines blocks of several arrays.
  */
 public final class MeetsRange extends BlockExpression {
   private final AxisRange range;
   private final boolean isOfSeveral;
 
-  /** A constructor for Catalyst, which copies expressions through it; others call {@link #of}. */
+  /**
+   * A constructor for Catalyst, which uses it to copy expressions; other code calls {@link #of}.
+   */
   public MeetsRange(AxisRange range, boolean isOfSeveral, Seq<Expression> children) {
     super(children);
     this.range = range;
@@ -46,7 +48,7 @@ public final class MeetsRange extends BlockExpression {
     return new MeetsRange(others, isOfSeveral, ScalaInterop.<Expression>seq(offset, size));
   }
 
-  /** This condition on the blocks of one of several arrays that meet: it must not be left out. */
+  /** This condition for one of several combined arrays, where it must not be left out. */
   MeetsRange ofSeveral() {
     return new MeetsRange(
         range, true, ScalaInterop.<Expression>seq(childList().get(0), childList().get(1)));

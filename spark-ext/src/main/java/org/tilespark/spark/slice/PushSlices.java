@@ -21,8 +21,8 @@ import org.tilespark.spark.stage.StageSpec;
 
 /**
  * Moves the conditions of slices below programs that treat each block separately, in terms of their
- * input: below a slice as those of both slices, below a transform as those of the axes that are not
- * transformed, below a program of several arrays for all of them.
+ * input: below another slice they are combined with its conditions; below a transform only those of
+ * untransformed axes move; below a program of several arrays they apply to all of them.
  */
 public final class PushSlices extends Rule<LogicalPlan> {
   @Override
@@ -45,7 +45,10 @@ public final class PushSlices extends Rule<LogicalPlan> {
     return program.spec().takesBlocksThatMeet() ? pushedToAll(filter, program) : Optional.empty();
   }
 
-  /** Below all inputs of a program alike: their blocks are cut alike, and must meet. */
+  /**
+   * The filter moved below all inputs of a program, whose blocks have the same cuts and must stay
+   * together.
+   */
   private static Optional<LogicalPlan> pushedToAll(Filter filter, ProgramBlocks program) {
     List<Expression> conditions = PushedConditions.conjuncts(filter.condition());
     List<Expression> above = new ArrayList<>();

@@ -30,23 +30,24 @@ import org.tilespark.spark.catalyst.PushedConditions;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Turns the conditions of slices into what a source can use, where they have reached one:
+ * Turns the conditions of slices that have reached a source into conditions that the source can
+ * use:
  *
- * <table>
- * <caption>What becomes of a condition</caption>
+ * <table> <caption>Treatment of a condition</caption>
  * <tr><td>over an array that one of our sources reads
- *   <td>offsets of the blocks that hold something of the slice; the filter itself is gone then
+ *   <td>offsets of the blocks with elements of the slice; the filter itself is removed
  * <tr><td>over another source
- *   <td>the condition, and that a block begins before the slice ends, which files can be skipped by
+ *   <td>the condition, and the condition that a block begins before the slice ends, by which files can be skipped
  * <tr><td>over one of our own nodes
- *   <td>nothing: the slice drops the blocks, in one stage with the node. But the condition stays
- *       where it is of one of several arrays that meet
+ *   <td>removed: the slice drops the blocks, in one stage with the node. But the condition of one of several combined arrays stays
  * </table>
  *
  * <p>This rule runs once, before Spark hands filters to sources.
  */
 public final class ReadSlices extends Rule<LogicalPlan> {
-  /** Offsets that a source is given one by one; of more, the first and the last. */
+  /**
+   * Most offsets that are passed to a source one by one; beyond that, only the first and the last.
+   */
   private static final int MOST_OFFSETS = 1000;
 
   @Override
@@ -108,7 +109,7 @@ public final class ReadSlices extends Rule<LogicalPlan> {
         .findFirst();
   }
 
-  /** The offsets of blocks that hold something of a range, if one begins at every multiple. */
+  /** The offsets of blocks with elements of a range, if blocks begin at every multiple. */
   private static List<Expression> offsets(AxisRange range, Attribute offset, long block) {
     long first = range.low() / block * block;
     long last = range.high() / block * block;

@@ -34,20 +34,20 @@ import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * Makes the logical plans of slices: a program of one step ({@link ProgramBlocks}) over a filter
- * ({@link MeetsRange}) of the blocks that it needs, which Spark and our rules move down to where
- * the blocks are read. Blocks are taken one by one: a hole and a doubled block are so in the
- * result, where who combines blocks finds them. No result is a spectrum.
+ * ({@link MeetsRange}) of the needed blocks, which Spark and our rules move down to the source.
+ * Blocks are processed one by one: holes and doubled blocks remain in the result, where later
+ * operators find them. The result is never a spectrum.
  */
 public final class SlicePlans {
   private SlicePlans() {}
 
   /**
-   * Some elements along each axis.
+   * Selects elements along each axis.
    *
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, its arrays have
-   *     different extents, or nothing is left
+   *     different extents, or no element is left
    */
   public static LogicalPlan slice(
       LogicalPlan input,
@@ -88,7 +88,7 @@ public final class SlicePlans {
   }
 
   /**
-   * The elements along some axes in reverse order.
+   * Reverses the order of elements along some axes.
    *
    * @param axes empty for all
    */
@@ -103,12 +103,12 @@ public final class SlicePlans {
   }
 
   /**
-   * The part of an array that the blocks cover, with an origin of its own: the lowest offset along
-   * each axis becomes 0. One small aggregate over the coordinates finds it, which runs now.
+   * The part of an array that the blocks cover, with a new origin: the lowest offset along each
+   * axis becomes 0. A small aggregate over the coordinates finds the part, and runs now.
    *
    * @param asDataset as for {@link #slice}
-   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or none at all,
-   *     or those of several arrays cover different parts
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, no blocks at all,
+   *     or blocks of several arrays that cover different parts
    */
   public static LogicalPlan withOrigin(
       LogicalPlan input,
@@ -176,7 +176,7 @@ public final class SlicePlans {
   }
 
   /**
-   * The blocks of a plan that states their extents. Holes stay holes: nobody here looks at them.
+   * The blocks of a plan that states their extents. Holes are not checked here.
    *
    * @param asDataset as for {@link #slice}
    * @throws IllegalArgumentException if it has no blocks of this kind, or its arrays have different

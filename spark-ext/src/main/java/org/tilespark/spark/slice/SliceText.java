@@ -36,7 +36,7 @@ public record SliceText(String text, List<Entry> entries) {
    * @param text as it was written
    * @param start empty if it is left out
    * @param stop empty if it is left out
-   * @param isIndex true if it is one number, {@code start}
+   * @param isIndex true if it is a single number, {@code start}
    */
   public record Entry(
       String text, OptionalLong start, OptionalLong stop, long step, boolean isIndex) {
@@ -59,7 +59,7 @@ public record SliceText(String text, List<Entry> entries) {
       if (distance <= 0) {
         return Optional.empty();
       }
-      // A step of 2^63 backwards has no absolute value; with it there is one element.
+      // A step of -2^63 has no absolute value; it selects one element.
       long count = step == Long.MIN_VALUE ? 1 : (distance - 1) / Math.abs(step) + 1;
       return Optional.of(new AxisRange(from, step, count));
     }
@@ -77,8 +77,9 @@ public record SliceText(String text, List<Entry> entries) {
   /**
    * Reads a slice.
    *
-   * @param what the place where the user states it, for messages: {@code "matrix_slice: slices"}
-   * @throws IllegalArgumentException if it is none, or has more entries than there are axes
+   * @param what the parameter, for messages: {@code "matrix_slice: slices"}
+   * @throws IllegalArgumentException if the text is not valid, or has more entries than there are
+   *     axes
    */
   public static SliceText parse(String what, String text, BlockKind kind) {
     String plain = text.replaceAll("\\s*([,:])\\s*", "$1").strip();
@@ -139,7 +140,7 @@ public record SliceText(String text, List<Entry> entries) {
     return text == null ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(text));
   }
 
-  /** Every element of some axes backwards, and of the others as they are. */
+  /** A slice that reverses some axes and keeps the others. */
   static SliceText flip(BlockKind kind, List<Integer> axes) {
     List<String> entries = new ArrayList<>(Collections.nCopies(kind.rank(), ":"));
     axes.forEach(axis -> entries.set(axis, "::-1"));
@@ -161,7 +162,8 @@ public record SliceText(String text, List<Entry> entries) {
    * The slice of an array.
    *
    * @param operator operator's name, for messages
-   * @throws IllegalArgumentException if nothing is left along an axis; says the extents
+   * @throws IllegalArgumentException if no element is left along an axis; the message states the
+   *     extents
    */
   Slice of(Shape extents, BlockKind kind, String operator) {
     List<AxisRange> ranges = new ArrayList<>();

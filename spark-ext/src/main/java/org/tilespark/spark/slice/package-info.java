@@ -1,5 +1,5 @@
 /**
- * Slices of arrays, and arrays put together of others without an exchange. Start from {@link
+ * Slices of arrays, and concatenation of arrays without an exchange. Start from {@link
  * org.tilespark.spark.slice.SlicePlans}.
  */
 package org.tilespark.spark.slice;

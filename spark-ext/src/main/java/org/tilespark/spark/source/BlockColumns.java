@@ -11,8 +11,8 @@ import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.rows.BlockCursor;
 
 /**
- * The blocks that a sink's tasks get: the columns of a row that have them, and the array of which
- * they must be. Immutable.
+ * The block columns of the rows that a sink's tasks get, and the array to which the blocks must
+ * belong. Immutable.
  */
 public final class BlockColumns implements Serializable {
   private final NpyEncoder encoder;
@@ -40,7 +40,7 @@ public final class BlockColumns implements Serializable {
    * A block of the array, with values of its length and without nulls.
    *
    * @param values the columns {@code values} and, of complex blocks, {@code imag}; valid until the
-   *     walk goes on
+   *     cursor advances
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Block(long[] offset, long[] size, HostMemory[] values) {
@@ -67,9 +67,9 @@ public final class BlockColumns implements Serializable {
   }
 
   /**
-   * The block that a walk has come to.
+   * The cursor's current block.
    *
-   * @throws IllegalArgumentException if it is no block of the array; names the block
+   * @throws IllegalArgumentException if it is no block of the array; the message names the block
    */
   public Block block(BlockCursor blocks) {
     int rank = kind.rank();
@@ -97,7 +97,7 @@ public final class BlockColumns implements Serializable {
    * Checks that a block is inside an array.
    *
    * @param extentsSource source of the extents, for messages
-   * @throws IllegalArgumentException if not; names the block
+   * @throws IllegalArgumentException if not; the message names the block
    */
   static void requireInside(
       BlockKind kind, long[] offset, long[] size, long[] extents, String extentsSource) {

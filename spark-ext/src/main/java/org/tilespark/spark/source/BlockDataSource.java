@@ -35,7 +35,8 @@ public abstract class BlockDataSource
   private static final String PARTITION_COLUMNS = "__partition_columns";
 
   /**
-   * The format with a user's options, or the properties of a catalog's table, which hold them too.
+   * The format with a user's options, or with the properties of a catalog's table, which include
+   * them.
    *
    * @throws IllegalArgumentException if an option is unknown or wrong, or there is no path
    */
@@ -45,7 +46,7 @@ public abstract class BlockDataSource
    * The columns of the array's blocks.
    *
    * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the options are wrong,
-   * or nothing is stored there, or blocks cannot hold it.
+   * if nothing is stored there, or if blocks cannot hold the array.
    */
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
@@ -62,7 +63,7 @@ public abstract class BlockDataSource
         });
   }
 
-  /** A schema that is given is checked against the stored array's, when there is one. */
+  /** A given schema is checked against that of the stored array, if there is one. */
   @Override
   public boolean supportsExternalMetadata() {
     return true;
@@ -82,7 +83,7 @@ public abstract class BlockDataSource
   }
 
   /**
-   * Writes a DataFrame: the way of {@code df.write().format(...).save(path)}.
+   * Writes a DataFrame: as {@code df.write().format(...).save(path)} does.
    *
    * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the mode is append, or
    * the data are not the blocks of one array.

@@ -8,12 +8,12 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * A format with the options of one use of it: it is implemented by a package of a format, with its
- * {@link BlockSource}, its {@link BlockSink} and a {@link BlockDataSource} that names it.
- * Immutable; equal for equal options.
+ * A format with the options of one use. Each format's package implements it, with a {@link
+ * BlockSource}, a {@link BlockSink} and a {@link BlockDataSource} that registers it. Immutable;
+ * equal for equal options.
  */
 public interface BlockFormat {
-  /** The option that says how a stored array is cut into blocks. */
+  /** The option for the shape of the blocks into which a stored array is cut. */
   String BLOCK_SHAPE = BlockGrid.BLOCK_SHAPE;
 
   /** The option that converts values while reading. */
@@ -34,12 +34,12 @@ public interface BlockFormat {
   /** These options, where a single query says nothing else. */
   BlockFormat overriddenBy(CaseInsensitiveStringMap query);
 
-  /** The options that the columns depend on, with their values as users see them. */
+  /** The options that the columns depend on, with their values in the form that users write. */
   Map<String, Object> readOptions();
 
   /**
-   * The stored array; empty if nothing is stored there yet. Runs at planning: a format looks at
-   * what is stored inside {@link org.tilespark.spark.error.ErrorBoundary#FILES}, and at its options
+   * The stored array; empty if nothing is stored there yet. Runs at planning: a format must examine
+   * stored data inside {@link org.tilespark.spark.error.ErrorBoundary#FILES}, and at its options
    * outside of it, so that users can tell a wrong file from a wrong option.
    *
    * @throws IllegalArgumentException if something else is there, or the options do not fit it
@@ -50,15 +50,15 @@ public interface BlockFormat {
   /**
    * The sink of these options.
    *
-   * @throws IllegalArgumentException if nothing can be written there
+   * @throws IllegalArgumentException if the target cannot be written
    */
   BlockSink sink(Configuration conf);
 
   /**
-   * Checks that what is written reads back with the columns that it has.
+   * Checks that written data will be read with the same columns.
    *
    * @param metadata metadata of the column {@code values}
-   * @throws IllegalArgumentException if it does not; says which option is in the way
+   * @throws IllegalArgumentException if not; the message names the option that prevents it
    */
   void requireReadBack(BlockSchema blocks, ArrayMetadata metadata);
 }

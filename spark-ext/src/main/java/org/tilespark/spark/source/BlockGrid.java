@@ -18,16 +18,18 @@ public final class BlockGrid implements Serializable {
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 
-  /** The default's size of a block at most, in bytes of its columns... */
+  /** Most bytes of a block by default, counted in its columns... */
   private static final long BLOCK_BYTES = 8L << 20;
 
-  /** ...and of a large volume, whose blocks would have short rows... */
+  /**
+   * ...and most bytes of a block of a large volume, whose blocks would otherwise have short rows...
+   */
   private static final long VOLUME_BLOCK_BYTES = 32L << 20;
 
-  /** ...as long as it has at least this number of blocks. */
+  /** ...as long as the volume has at least this number of blocks. */
   private static final int LEAST_BLOCKS = 32;
 
-  /** Spark's limit for a row, less room for its fixed part. */
+  /** Spark's limit for a row, minus room for its fixed part. */
   private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
 
   /** Blocks that the driver can list. */
@@ -52,7 +54,7 @@ public final class BlockGrid implements Serializable {
   }
 
   /**
-   * The tiling of {@code shape} that the option {@code blockShape} asks for.
+   * The tiling of {@code shape} for a value of the option {@code blockShape}.
    *
    * @param text elements per axis, {@code "2048,2048"}, clipped to the extents; empty for blocks of
    *     some MiB
@@ -79,8 +81,8 @@ public final class BlockGrid implements Serializable {
   }
 
   /**
-   * The tiling of an array that is stored in chunks, as {@link #of}; where the option is not given,
-   * by whole chunks.
+   * The tiling of an array that is stored in chunks, as {@link #of}; if the option is not given,
+   * blocks are whole chunks.
    *
    * @param group chunks that are stored together, in elements, or the shape of a chunk
    */
@@ -119,7 +121,9 @@ public final class BlockGrid implements Serializable {
     return Optional.of(grid).filter(made -> made.approximateCount() <= MAX_BLOCKS);
   }
 
-  /** Count of contiguous elements of the stored array of which a full block is read. */
+  /**
+   * Length of the contiguous runs in the stored array that a full block consists of, in elements.
+   */
   public long runElements() {
     long[] whole = slowestFirst().stream().mapToLong(axis -> extents[axis]).toArray();
     long[] block = slowestFirst().stream().mapToLong(axis -> blockShape[axis]).toArray();
@@ -193,10 +197,10 @@ public final class BlockGrid implements Serializable {
   }
 
   /**
-   * Blocks near a square or a cube; axes too short for that are taken whole. Blocks of a large
-   * volume are larger, and usually shortest along the middle axis: bytes that are read or written
-   * of a file are contiguous along its last axis, and most permutations have that last or first.
-   * Where they have it in the middle, pieces of the result are shorter than those of a cube.
+   * Blocks near a square or a cube; axes too short for that are not cut. Blocks of a large volume
+   * are larger, and usually shortest along the middle axis: a file is contiguous along its last
+   * axis, and most permutations have that axis last or first. If a permutation has it in the
+   * middle, runs of the result are shorter than with cubes.
    */
   private static long[] defaultShape(long[] extents, int bytes) {
     long[] block = new long[extents.length];

@@ -12,7 +12,7 @@ public final class BlockRanges implements InputPartition {
    * A partition.
    *
    * @param ranges pairs of first block and end, ascending
-   * @param hosts hosts of most of their bytes, best first; may be empty
+   * @param hosts hosts that store most of their bytes, best first; may be empty
    */
   public BlockRanges(long[] ranges, String[] hosts) {
     this.ranges = ranges.clone();

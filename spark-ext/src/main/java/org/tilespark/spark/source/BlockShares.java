@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /**
- * How the blocks of a tiling are shared out to tasks: each takes those from its first one up to the
- * next task's. Immutable.
+ * The assignment of a tiling's blocks to tasks: each takes the blocks from its first one up to the
+ * next task's first. Immutable.
  *
  * @param firsts number in the tiling of each task's first block, ascending
  */
@@ -28,10 +28,10 @@ record BlockShares(List<Long> firsts) {
   }
 
   /**
-   * As few tasks as a limit allows, which get about equal shares.
+   * The fewest tasks that a limit allows, with about equal shares.
    *
-   * @param read ranges of blocks that one or the other scan reads, as {@link BlockRanges} has them
-   * @param limit limit of a task's bytes, given those of all
+   * @param read ranges of blocks that any of the scans reads, as in {@link BlockRanges}
+   * @param limit gives the limit of a task's bytes from the bytes of all tasks
    */
   static BlockShares of(BlockGrid grid, List<long[]> read, Cost cost, LongUnaryOperator limit) {
     long[] ranges = union(read);
@@ -83,7 +83,7 @@ record BlockShares(List<Long> firsts) {
     return union.stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** The parts of ranges that the tasks get, in their order; some may be empty. */
+  /** The parts of ranges for each task, in order; some may be empty. */
   List<long[]> of(long[] ranges) {
     List<long[]> parts = new ArrayList<>();
     int next = 0;

@@ -13,8 +13,8 @@ import org.tilespark.spark.rows.BlockCursor;
 
 /**
  * The target of one array, in any format. {@link BlockWrite} runs it: the driver begins, tasks
- * write blocks at their places, the driver checks that they tile the array and commits. Until then
- * readers see nothing of it.
+ * write blocks at their places, the driver checks that they tile the array and commits. The array
+ * is invisible to readers until then.
  */
 public interface BlockSink {
   /** The format, with the user's options. */
@@ -26,7 +26,7 @@ public interface BlockSink {
   /** True if something is there already. */
   boolean exists();
 
-  /** The extents that the user stated; empty if he left them open. */
+  /** The extents that the user stated; empty if they are not stated. */
   Optional<Shape> statedExtents(int rank);
 
   /**
@@ -39,7 +39,7 @@ public interface BlockSink {
 
   /**
    * The shape of the parts that one task must write as a whole: blocks then begin at multiples of
-   * it, and end there or at the array's end. Empty if blocks may be any.
+   * it, and end there or at the array's end. Empty if any blocks are accepted.
    *
    * @param extents extents of the array
    */
@@ -48,19 +48,19 @@ public interface BlockSink {
   }
 
   /**
-   * True if {@link #begin} removes an array that is to be replaced: what is wrong with the blocks
-   * is then looked for before, as far as their places tell.
+   * True if {@link #begin} removes an array that is to be replaced: then defects of the blocks'
+   * places are checked before.
    */
   default boolean removesFirst() {
     return false;
   }
 
   /**
-   * Prepares a place for the array that nobody sees.
+   * Prepares a hidden place for the array.
    *
    * @param array extents and their source
-   * @param replace true if the array may take the place of what is there
-   * @return the pending array, to be closed whatever happens
+   * @param replace true if the array may replace an existing one
+   * @return the pending array, which the caller must close in any case
    */
   Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException;
@@ -80,12 +80,13 @@ public interface BlockSink {
     /**
      * Gives the array its name in one step.
      *
-     * @param replace true to put it in place of what is there
-     * @throws java.nio.file.FileAlreadyExistsException if not, and something is there by now
+     * @param replace true to replace an existing array
+     * @throws java.nio.file.FileAlreadyExistsException if {@code replace} is false and something
+     *     exists there now
      */
     void commit(boolean replace) throws IOException;
 
-    /** True if what was there before is removed already, so that a failure leaves nothing. */
+    /** True if the previous array was removed already, so that a failure leaves no array. */
     default boolean hasRemoved() {
       return false;
     }
@@ -110,15 +111,16 @@ public interface BlockSink {
   /** Writes the blocks of one task. Used by one thread. */
   interface Writer extends Closeable {
     /**
-     * Writes the block that a walk has come to.
+     * Writes the cursor's current block.
      *
      * @param box receives the block's offset, then its size
      * @param at index in {@code box}
-     * @throws IllegalArgumentException if that is no block of the target's array; names the block
+     * @throws IllegalArgumentException if it is no block of the target's array; the message names
+     *     the block
      */
     void write(BlockCursor blocks, long[] box, int at) throws IOException;
 
-    /** Hands all that was written to storage; the driver may commit after that. */
+    /** Flushes all written data to storage; after that the driver may commit. */
     void finish() throws IOException;
   }
 }

@@ -20,11 +20,7 @@ import org.tilespark.spark.block.BlockSchema;
 
 /**
  * One stored array as the driver found it, in any format: its blocks, the places of their bytes,
- * and their reader. The scan, its pruning, its filters and its sharing out to tasks are the same
- * for all formats ({@link SourceScan}).
- *
- * <p>Immutable and serializable. Two of the same array, unchanged, read in the same way, are equal:
- * Spark then finds cached DataFrames again and reads shared parts of a query once.
+ * and their reader. Scan, pruning, filters and assignment to tasks are common to all formats ({@link SourceScan}). <p>Immutable and serializable. Two sources of the same unchanged array that read in the same way are equal: so Spark recognises cached DataFrames and reads shared parts of a query once.
  */
 public interface BlockSource extends Serializable {
   /** The name that users give to {@code format(...)}. */
@@ -43,7 +39,7 @@ public interface BlockSource extends Serializable {
    * A source of this array in other blocks.
    *
    * @param shape elements along each axis of a block, clipped to the extents
-   * @return empty if that is slower to read, as where blocks would cut stored chunks
+   * @return empty if that is slower to read, for example because blocks would cut stored chunks
    */
   default Optional<BlockSource> inBlocks(Shape shape) {
     return Optional.empty();
@@ -63,7 +59,7 @@ public interface BlockSource extends Serializable {
   /** True if the columns are {@code values} and {@code imag}. */
   boolean isComplex();
 
-  /** Metadata of the column {@code values}: what is known of the whole array. */
+  /** Metadata of the column {@code values}: known facts of the whole array. */
   ArrayMetadata metadata();
 
   /** The blocks' columns. */
@@ -84,8 +80,8 @@ public interface BlockSource extends Serializable {
   }
 
   /**
-   * The stored bytes of a box of the array, in their order, or the first and the last of them.
-   * Tells Spark which machines have them; empty where nobody knows.
+   * The stored bytes of a box of the array, in order, or only the first and last of them, so that
+   * Spark can find the machines that store them; empty if unknown.
    *
    * @param offset place of the box's first element
    * @param size extents of the box, none of them 0
@@ -96,8 +92,9 @@ public interface BlockSource extends Serializable {
    * Opens the array for the blocks of one task. Runs on an executor.
    *
    * @param allocator borrowed for scratch memory
-   * @param transposer borrowed; turns blocks round that are stored in another order
-   * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if it is not there
+   * @param transposer borrowed; transposes blocks that are stored in another order
+   * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if the array does
+   *     not exist
    */
   BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer)
       throws IOException;

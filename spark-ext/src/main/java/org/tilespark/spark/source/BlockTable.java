@@ -36,11 +36,7 @@ import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
 /**
- * One stored array as a table. It looks for the array when its columns are asked for, so that it
- * also stands for one that a write is about to make.
- *
- * <p>Tables of the same array, unchanged, with the same options are equal: Spark then finds cached
- * DataFrames again.
+ * One stored array as a table. It looks up the array when its columns are requested, so that it can also represent an array that a write is about to create. <p>Tables of the same unchanged array with the same options are equal, so that Spark recognises cached DataFrames.
  */
 final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   private final BlockFormat format;
@@ -52,7 +48,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   /**
    * A table.
    *
-   * @param given the columns that the user, the catalog or the query to be written states
+   * @param given columns stated by the user, the catalog or the query to be written
    */
   BlockTable(BlockFormat format, StructType given, Configuration conf) {
     this.format = format;
@@ -68,7 +64,8 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   @Override
   public Set<TableCapability> capabilities() {
     // No BATCH_WRITE: with it DataFrameWriter.save would refuse the modes errorIfExists and ignore.
-    // ACCEPT_ANY_SCHEMA: else Spark would replace the written columns' metadata by the table's.
+    // ACCEPT_ANY_SCHEMA: otherwise Spark would replace the written columns' metadata by the
+    // table's.
     return EnumSet.of(
         TableCapability.BATCH_READ,
         TableCapability.V1_BATCH_WRITE,
@@ -203,7 +200,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
         () -> new Builder(info.schema(), format.overriddenBy(info.options())));
   }
 
-  /** Checks that what is written reads back with the columns that the catalog keeps. */
+  /** Checks that written data will be read with the columns in the catalog. */
   private void requireWritable(StructType written, BlockFormat chosen) {
     BlockSchema schema = BlockWrite.requireBlocks(written, chosen);
     StructType table = given;
@@ -243,7 +240,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   }
 
   /**
-   * CREATE TABLE AS SELECT and INSERT append in Spark's words; both are right if no file is there.
+   * Spark expresses CREATE TABLE AS SELECT and INSERT as appends; both are valid if no file exists.
    */
   private final class Builder implements WriteBuilder, SupportsTruncate {
     private final StructType written;

@@ -43,18 +43,18 @@ import scala.Option;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Writes a DataFrame of blocks into one stored array: tasks put blocks at their places where nobody
- * sees them, the driver checks that they tile the array and then gives it its name. Runs on the
- * driver.
+ * Writes a DataFrame of blocks into one stored array: tasks write blocks at their places in a
+ * hidden array, and the driver checks that they tile the array and then gives it its name. Runs on
+ * the driver.
  */
 public final class BlockWrite {
-  /** Elements of an array for each that some block holds, at most, to look for holes in it... */
+  /** Most elements of an array per element in blocks for which holes are searched... */
   private static final double LARGEST_HOLE = 4;
 
-  /** ...unless it has no more than this: those are looked for in any case. */
+  /** ...but arrays of at most this many elements are always searched. */
   private static final double SMALL_ARRAY = 1 << 24;
 
-  /** Whose bytes, of the widest type, and a header's can still be counted. */
+  /** Most elements whose bytes, in the widest type and with a header, can be counted in a long. */
   private static final double MOST_ELEMENTS = 0x1p58;
 
   private final Dataset<Row> data;
@@ -71,13 +71,13 @@ public final class BlockWrite {
   }
 
   /**
-   * Writes the array; returns when it has its name, or removes it.
+   * Writes the array; returns when it has its name; after a failure it is removed.
    *
-   * @param data blocks of one array, and no further columns; ids of rows are left out
+   * @param data blocks of one array, without further columns; ids of rows are dropped
    * @param sink target of the array
-   * @param replace true to put it in place of one that is there
+   * @param replace true to replace an existing array
    * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
-   *     stored type does not; names the block
+   *     stored type cannot represent; the message names the block
    * @throws UncheckedIOException if it cannot be written
    */
   public static void write(Dataset<Row> data, BlockSink sink, boolean replace) {
@@ -184,7 +184,7 @@ public final class BlockWrite {
     }
   }
 
-  /** Checks all places before anything is removed, where they are known without the values. */
+  /** Checks all places before anything is removed, if they can be read without the values. */
   private void requireTiling(BlockSink.Extents array) {
     var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
     BlockFrame frame = BlockFrame.of(classic.logicalPlan(), schema.kind(), who(sink.format()));
@@ -234,7 +234,7 @@ public final class BlockWrite {
 
   /** Runs the tasks; returns the boxes that they wrote. */
   private static long[] run(BlockSink.Target target, QueryExecution query) {
-    // Under an execution of its own, so that the Spark UI shows the query's plan and metrics.
+    // Under a separate SQL execution, so that the Spark UI shows the query's plan and metrics.
     Object results =
         SQLExecution.withNewExecutionId(
             query,
@@ -305,8 +305,8 @@ public final class BlockWrite {
   }
 
   /**
-   * Refuses extents to which a single block far out stretches the array, before a file of that
-   * length is made: names the block.
+   * Refuses implausible extents, caused by a single block at a wrong place, before a file of that
+   * length is created; the message names the block.
    *
    * @param held elements of all blocks
    */

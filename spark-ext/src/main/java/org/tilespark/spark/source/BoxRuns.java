@@ -1,8 +1,8 @@
 package org.tilespark.spark.source;
 
 /**
- * The contiguous runs of a box in a dense row-major array: inner axes that the box spans whole are
- * fused, so that a run is as long as it can be. Places are in elements. Immutable.
+ * The contiguous runs of a box in a dense row-major array: inner axes that the box spans completely
+ * are fused, so that runs are as long as possible. Places are in elements. Immutable.
  */
 public final class BoxRuns {
   private final long[] strides; // of the axes outside a run, in elements
@@ -57,7 +57,7 @@ public final class BoxRuns {
     return elements;
   }
 
-  /** The start of run {@code index} in the array; runs follow in the box's row-major order. */
+  /** The start of run {@code index} in the array; runs are in the box's row-major order. */
   public long start(long index) {
     long start = first;
     long rest = index;

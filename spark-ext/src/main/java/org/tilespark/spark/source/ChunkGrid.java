@@ -4,10 +4,10 @@ import java.io.Serializable;
 import org.tilespark.layout.Shape;
 
 /**
- * The regular chunks that a stored array is cut into. Immutable.
+ * The regular chunks into which a stored array is cut. Immutable.
  *
  * @param extents extents of the array
- * @param chunk elements along each axis of a chunk; those at the far edges reach over the array
+ * @param chunk elements along each axis of a chunk; chunks at the far edges extend beyond the array
  */
 public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
   /** Takes the chunk at a place of the grid. */
@@ -24,8 +24,8 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
   /**
    * The usual shape of a block: whole chunks, as many as make a block of some MiB.
    *
-   * @param group chunks that are stored together, in elements: blocks then divide a group or hold
-   *     whole ones; the chunk itself where each is stored alone
+   * @param group chunks that are stored together, in elements: blocks then divide a group or
+   *     consist of whole groups; the chunk's shape if each is stored separately
    * @param bytes bytes of an element in the columns
    */
   Shape usualBlock(Shape group, int bytes) {
@@ -60,7 +60,7 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
     }
   }
 
-  /** The next length along an axis: it divides a group, or is twice as many groups. */
+  /** The next length along an axis: it divides a group, or has twice as many groups. */
   private long longer(long block, int axis, Shape group) {
     long chunks = block / chunk.extent(axis);
     long inGroup = group.extent(axis) / chunk.extent(axis);

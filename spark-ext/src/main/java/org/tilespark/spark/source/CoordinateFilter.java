@@ -25,7 +25,7 @@ import org.tilespark.spark.block.BlockKind;
 public final class CoordinateFilter {
   private CoordinateFilter() {}
 
-  /** True if the filter speaks of nothing but places and sizes, in terms understood here. */
+  /** True if the filter only uses places and sizes, with supported comparisons. */
   public static boolean supports(Filter filter, BlockKind kind) {
     if (filter instanceof And and) {
       return supports(and.left(), kind) && supports(and.right(), kind);
@@ -51,7 +51,7 @@ public final class CoordinateFilter {
   /**
    * The filter's answer for one block.
    *
-   * @param filter a supported one
+   * @param filter a supported filter
    * @param offset place of the block's first element
    * @param size the block's extents
    */

@@ -18,18 +18,20 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Reserves the space of one file part by part, before anybody stores into a mapping of it: a full
- * disk is an error then, where a store would end the process. All tasks of a process share what is
- * reserved, so that each part is asked for once. A thread reserves the parts in order while the
- * tasks still compute. Thread-safe.
+ * Reserves the space of one file part by part, before data is stored through a memory mapping: a
+ * full disk is then an error, while a store to a mapping would end the process. All tasks of a
+ * process share the reservations, so that each part is reserved once. A thread reserves the parts
+ * in order while the tasks still compute. Thread-safe.
  *
- * <p>This is {@code fallocate} of Linux and not {@code posix_fallocate}, which writes zeros where
- * the file system reserves nothing, over what other tasks write meanwhile.
+ * <p>This is {@code fallocate} of Linux and not {@code posix_fallocate}, which writes zeros if the
+ * file system cannot reserve, and so may overwrite data of other tasks.
  */
 final class FileSpace implements Closeable {
   private static final Logger LOG = LoggerFactory.getLogger(FileSpace.class);
 
-  /** Large enough for few calls and long extents, short enough for those who wait. */
+  /**
+   * Bytes of a part: large enough for few calls and long extents, small enough for waiting tasks.
+   */
   private static final long PART_BYTES = 16L << 20;
 
   private static final long MOST_PARTS = 1 << 16;
@@ -60,8 +62,8 @@ final class FileSpace implements Closeable {
   /**
    * The space of a file.
    *
-   * @param fileBytes its length, 1 or more
-   * @return to be closed; or why none can be reserved
+   * @param fileBytes length of the file, 1 or more
+   * @return the space, which the caller closes, or why none can be reserved
    */
   static Availability<FileSpace> open(Path file, long fileBytes) {
     synchronized (OPEN) {
@@ -120,7 +122,9 @@ final class FileSpace implements Closeable {
     thread.start();
   }
 
-  /** One at a time: the system has a lock for each file, and burns time at it. */
+  /**
+   * One call at a time: the system has a lock for each file, on which concurrent calls would spin.
+   */
   private synchronized void reserve(int part) throws IOException {
     long start = part * partBytes;
     while (parts.get(part) == 0) {
@@ -142,7 +146,7 @@ final class FileSpace implements Closeable {
   }
 
   /**
-   * Takes the pages of a shared mapping away from this process; the file keeps what they have.
+   * Removes the pages of a shared mapping from this process; the file keeps their content.
    *
    * @param mapped a whole mapping
    * @return false if the system refuses

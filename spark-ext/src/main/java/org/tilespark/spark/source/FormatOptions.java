@@ -51,7 +51,7 @@ public final class FormatOptions {
   /**
    * The options of a single query, of the same path.
    *
-   * @param path the path, whatever the query's options say
+   * @param path the path, which overrides the query's options
    */
   public static CaseInsensitiveStringMap ofQuery(CaseInsensitiveStringMap query, String path) {
     Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
@@ -61,8 +61,7 @@ public final class FormatOptions {
   }
 
   private void requireKnown(String format, List<String> names) {
-    // Among a table's properties, those that came as options have a prefix; others are no concern
-    // of ours.
+    // Among a table's properties, our options have a prefix; others are ignored.
     boolean properties = options.containsKey(TableCatalog.PROP_PROVIDER);
     for (String key : options.asCaseSensitiveMap().keySet()) {
       boolean prefixed = key.startsWith(TableCatalog.OPTION_PREFIX);

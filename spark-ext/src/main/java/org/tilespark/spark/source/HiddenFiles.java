@@ -19,16 +19,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The hidden files next to a target, each being written by some driver or left by one that was
- * killed. The first kind is told from the second by its time of modification, which a driver renews
- * as long as it lives: that needs no locks, which shared file systems may lack, and no process
- * numbers, which mean nothing on another machine.
+ * The hidden files next to a target; a driver is writing each of them, or was killed and left it.
+ * The modification time distinguishes these cases, since a live driver renews it: that needs no
+ * locks, which shared file systems may lack, and no process ids, which are meaningless on another
+ * machine.
  */
 public final class HiddenFiles {
   /** How often a driver renews its file's time. */
   public static final Duration BEAT = Duration.ofSeconds(10);
 
-  /** A file whose time was not renewed for so long has no driver any more. */
+  /** A file whose time was not renewed for this long has no live driver. */
   static final Duration ABANDONED_AFTER = Duration.ofMinutes(2);
 
   private static final Logger LOG = LoggerFactory.getLogger(HiddenFiles.class);
@@ -37,7 +37,7 @@ public final class HiddenFiles {
 
   private HiddenFiles() {}
 
-  /** A new name next to {@code target}; nobody else has it. */
+  /** A new name next to {@code target}; unique among all processes. */
   public static Path newName(Path target) {
     return directory(target).resolve("." + target.getFileName() + "." + UUID.randomUUID() + ".tmp");
   }
@@ -46,7 +46,7 @@ public final class HiddenFiles {
    * Removes the files that killed drivers left next to a target, and logs those that it removed and
    * those that it left; never fails.
    *
-   * @param own a hidden file that was just made: the file system's own clock
+   * @param own a hidden file that was just created, whose time shows the file system's clock
    */
   public static void removeAbandoned(Path target, Path own) {
     Pattern names =
@@ -91,8 +91,8 @@ public final class HiddenFiles {
   }
 
   /**
-   * Renews the time of a hidden file until it is closed, or the application has ended: a job may
-   * wait for ever for a context that was stopped.
+   * Renews the time of a hidden file until it is closed, or the application has ended, since a job
+   * may wait forever for a stopped context.
    */
   public static final class Heartbeat implements Closeable {
     private final FileChannel channel;
@@ -108,12 +108,12 @@ public final class HiddenFiles {
             });
 
     /**
-     * Begins.
+     * Starts the heartbeat.
      *
      * @param channel channel of the file, for writing; borrowed
      * @param firstByte the first byte of the file: writing it anew makes the file system set the
      *     time by its own clock
-     * @param hasEnded true when the application has ended, and for ever after
+     * @param hasEnded true once the application has ended
      */
     public Heartbeat(
         FileChannel channel, byte firstByte, Duration interval, BooleanSupplier hasEnded) {
@@ -137,7 +137,9 @@ public final class HiddenFiles {
       }
     }
 
-    /** Ends it; a beat under way is waited for, since an interrupt would close the channel. */
+    /**
+     * Stops the heartbeat; waits for a running beat, since an interrupt would close the channel.
+     */
     @Override
     public void close() {
       thread.shutdown();

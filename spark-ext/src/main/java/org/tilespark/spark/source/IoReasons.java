@@ -11,8 +11,8 @@ public final class IoReasons {
   private IoReasons() {}
 
   /**
-   * The reason of an exception, in words: of many of these exceptions the message is the path
-   * alone.
+   * The reason of an exception, in words, since the message of many of these exceptions is only the
+   * path.
    */
   public static String reason(IOException failure) {
     if (failure instanceof FileSystemException named && named.getReason() == null) {

@@ -11,30 +11,33 @@ import java.util.Map;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Stores into mappings of the file, in windows that stay until the writer is done: while one is
- * made or removed, other threads' stores wait. Their space is reserved before. The pages of all
- * windows are given up as soon as as many bytes were stored as may stay resident: accounts of a
- * container's memory count mapped pages too.
+ * Writes through memory mappings of the file, in windows that stay until the writer is done, since
+ * other threads' stores wait while a window is mapped or unmapped. The file's space is reserved
+ * before. The pages of all windows are released whenever the limit of resident bytes is reached,
+ * since a container's memory accounting includes mapped pages.
  */
 final class MappedWriter extends PosixWriter {
   static final long WINDOW_BYTES = 1L << 30;
   private static final long RESIDENT_BYTES = 64L << 20;
   private static final long PAGE_BYTES = 4096;
 
-  /** Linux allows 65,530 mappings in a process by default ({@code vm.max_map_count}). */
+  /**
+   * Most windows of a writer; Linux allows 65,530 mappings in a process by default ({@code
+   * vm.max_map_count}).
+   */
   private static final int MOST_WINDOWS = 256;
 
   private final FileSpace space; // owned
   private final Map<Long, MappedByteBuffer> windows = new HashMap<>(); // owned; by their numbers
-  private HostMemory memory; // of the window that was stored to last; null if there is none
+  private HostMemory memory; // memory of the current window; null if there is none
   private long start; // of that window in the file
-  private long touched; // bytes of the windows' pages that were stored to, counted each time
+  private long touched; // bytes stored to windows since pages were last released
 
   /**
    * A writer.
    *
-   * @param channel taken, for reading and writing
-   * @param space taken
+   * @param channel channel for reading and writing; this writer closes it
+   * @param space space of the file; this writer closes it
    */
   MappedWriter(Path file, long fileBytes, FileChannel channel, FileSpace space) {
     super(file, fileBytes, channel);
@@ -72,7 +75,7 @@ final class MappedWriter extends PosixWriter {
     touched = 0;
   }
 
-  /** Makes the window of a position the one that is stored to. */
+  /** Makes the window of a position the current one. */
   private void select(long position) throws IOException {
     long number = position / WINDOW_BYTES;
     MappedByteBuffer window = windows.get(number);
@@ -93,7 +96,7 @@ final class MappedWriter extends PosixWriter {
     start = number * WINDOW_BYTES;
   }
 
-  /** Unmaps the windows: the system has what was stored at once, also before that. */
+  /** Unmaps the windows; stored data is visible to the system even before that. */
   @Override
   protected void flush() {
     List<MappedByteBuffer> last = List.copyOf(windows.values());

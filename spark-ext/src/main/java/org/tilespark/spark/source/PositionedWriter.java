@@ -13,15 +13,16 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Collects bytes in a buffer and writes them by calls with a position. Long pieces go one by one
- * while the processor has them in its cache; short ones, such as rows of narrow blocks, wait until
- * the buffer is full, and go with their neighbours in the file in one call.
+ * Collects bytes in a buffer and writes them by calls with a position. Long pieces are written one
+ * by one while they are in the CPU's cache; short ones, such as rows of narrow blocks, wait until
+ * the buffer is full, and adjacent pieces of the file are then written in one call.
  */
 final class PositionedWriter extends PosixWriter {
   private static final int BUFFER_BYTES = 4 << 20;
 
   /**
-   * Length from which a call costs less than the cache loses while a piece waits for neighbours.
+   * Least bytes of a piece that is written at once: for longer pieces a call is cheaper than
+   * reading them into the cache again later.
    */
   private static final int LONG_BYTES = 8 << 10;
 
@@ -41,7 +42,7 @@ final class PositionedWriter extends PosixWriter {
   /**
    * A writer.
    *
-   * @param channel taken, but not if this constructor fails
+   * @param channel closed by this writer, except if this constructor fails
    * @param allocator borrowed for the buffer
    */
   PositionedWriter(Path file, long fileBytes, FileChannel channel, BufferAllocator allocator) {

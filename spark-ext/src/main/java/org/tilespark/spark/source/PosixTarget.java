@@ -22,23 +22,23 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.launch.Availability;
 
 /**
- * A place for one file on a POSIX file system, on which it appears whole or not at all: it is made
- * under a hidden name in the same directory and renamed. Immutable.
+ * The target of one file on a POSIX file system, where it appears complete or not at all: it is
+ * written under a hidden name in the same directory and then renamed. Immutable.
  *
  * @param path path that the file will have
  */
 public record PosixTarget(Path path) {
   private static final Logger LOG = LoggerFactory.getLogger(PosixTarget.class);
 
-  /** Links that Linux follows before it takes a chain for a circle. */
+  /** Most links of a chain that Linux follows before it reports a loop. */
   private static final int MAX_LINKS = 40;
 
   /**
-   * The place that a user named. If that is a symbolic link, the place is the one it leads to,
-   * whether a file is there yet or not: the link stays, and the file appears whole at its end.
+   * The target for a path from a user. If the path is a symbolic link, the target is the link's
+   * end, even if no file exists there yet: the link stays, and the file appears at its end.
    *
-   * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, a
-   *     directory is in its place, or no directory can be where it must be
+   * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, if a
+   *     directory has its name, or if its directory cannot be created
    */
   public static PosixTarget of(String text, String format, Configuration conf) {
     org.apache.hadoop.fs.Path qualified;
@@ -80,8 +80,8 @@ public record PosixTarget(Path path) {
       end = end.resolveSibling(Files.readSymbolicLink(end));
     }
     if (!end.equals(path) && !Files.isDirectory(end.getParent())) {
-      // Directories are made on the way to a name that a user gave, not at the end of a link: it
-      // may lead to a disk that is not mounted.
+      // Missing directories are created for a user's path, but not at the end of a link, which may
+      // lead to a disk that is not mounted.
       throw new IllegalArgumentException(
           ("Cannot write %s: it is a link to %s, and the directory %s does not exist;"
                   + " make it, or remove the link")
@@ -90,7 +90,7 @@ public record PosixTarget(Path path) {
     return end;
   }
 
-  /** Checks that nothing else stands where the file's directory is or will be made. */
+  /** Checks that no other file has the name of the file's directory. */
   private static void requireDirectory(Path path) throws IOException {
     Path directory = path.getParent();
     while (directory != null && !Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
@@ -116,13 +116,13 @@ public record PosixTarget(Path path) {
   }
 
   /**
-   * Makes the hidden file, with its header and its whole length, and removes those that killed
-   * drivers left.
+   * Creates the hidden file, with its header and full length, and removes hidden files of killed
+   * drivers.
    *
    * @param head first bytes of the file, 1 or more
-   * @param fileBytes its whole length
-   * @param heartbeat how often its time is renewed, see {@link HiddenFiles#BEAT}
-   * @return the file, to be closed whatever happens
+   * @param fileBytes full length of the file
+   * @param heartbeat interval at which its time is renewed, see {@link HiddenFiles#BEAT}
+   * @return the file, which the caller must close in any case
    */
   public Pending begin(byte[] head, long fileBytes, Duration heartbeat) throws IOException {
     Files.createDirectories(path.toAbsolutePath().getParent());
@@ -159,7 +159,7 @@ public record PosixTarget(Path path) {
     }
   }
 
-  /** The space of a file that tasks will store into, which is reserved from now on. */
+  /** The space of a file that tasks write through mappings; reserving starts now. */
   private static Optional<FileSpace> space(Path file, long fileBytes) {
     if (fileBytes == 0 || PosixWriter.way(file) != WriteWay.MAPPED) {
       return Optional.empty();
@@ -168,13 +168,13 @@ public record PosixTarget(Path path) {
     return space.isPresent() ? Optional.of(space.get()) : Optional.empty();
   }
 
-  /** The hidden file, until it has its name; owns it. */
+  /** Owns the hidden file until it gets its name. */
   public static final class Pending implements Closeable {
     private final Path target;
     private final Path file;
     private final FileChannel channel;
     private final HiddenFiles.Heartbeat heartbeat;
-    private Optional<FileSpace> space; // empty once it is closed, or where none is reserved
+    private Optional<FileSpace> space; // empty after it is closed, or if none is reserved
 
     private Pending(
         Path target,
@@ -197,9 +197,9 @@ public record PosixTarget(Path path) {
     /**
      * Gives the file its name in one step.
      *
-     * @param replace true to put it in place of one that is there
+     * @param replace true to replace an existing file
      * @param durable true if the file and its name must be on the disk when this returns
-     * @throws FileAlreadyExistsException if not, and one is there by now
+     * @throws FileAlreadyExistsException if {@code replace} is false and a file exists now
      */
     public void commit(boolean replace, boolean durable) throws IOException {
       heartbeat.close();
@@ -207,8 +207,8 @@ public record PosixTarget(Path path) {
       if (durable) {
         channel.force(true);
       }
-      // Hadoop's checksums of what was there; its readers would refuse the new file. If this ends
-      // here, they read the old file without.
+      // Removes Hadoop's checksums of the old file, by which its readers would refuse the new one.
+      // If the process ends here, they read the old file without checksums.
       Files.deleteIfExists(target.resolveSibling("." + target.getFileName() + ".crc"));
       FileChannel replaced = replace ? opened(target) : null;
       try {
@@ -232,7 +232,7 @@ public record PosixTarget(Path path) {
       if (!durable) {
         return;
       }
-      // The name is in the directory, which has its own way to the disk.
+      // The file's name is stored in the directory, which must be forced to the disk separately.
       try (FileChannel directory = FileChannel.open(target.toAbsolutePath().getParent())) {
         directory.force(true);
       } catch (IOException e) {
@@ -248,8 +248,7 @@ public record PosixTarget(Path path) {
 
     /**
      * The file that is to be replaced, open: its space is freed when the last channel to it closes,
-     * which takes 0.1 s for each GiB in memory, and nobody need wait for that. Null if it cannot be
-     * opened.
+     * which takes 0.1 s for each cached GiB, so that is done later. Null if it cannot be opened.
      */
     private static FileChannel opened(Path file) {
       try {
@@ -289,7 +288,7 @@ public record PosixTarget(Path path) {
       }
     }
 
-    /** Removes the hidden name, if it is still there; may be called twice. */
+    /** Removes the hidden file, if it still exists; may be called twice. */
     @Override
     public void close() throws IOException {
       heartbeat.close();

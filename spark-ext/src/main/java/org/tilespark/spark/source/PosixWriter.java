@@ -19,8 +19,8 @@ import org.tilespark.kernels.memory.HostMemory;
  * Writes a task attempt's bytes at places inside the hidden file of a {@link PosixTarget}, in the
  * {@link WriteWay} that suits the file.
  *
- * <p>It never makes the file: an attempt that comes after the job was committed or aborted finds
- * none and fails, and attempts that run twice write the same bytes to the same places. Used by one
+ * <p>It never creates the file: an attempt that starts after the job was committed or aborted finds
+ * no file and fails, and repeated attempts write the same bytes to the same places. Used by one
  * thread. Owns the open file until {@link #close()}.
  */
 public abstract sealed class PosixWriter implements Closeable
@@ -45,10 +45,10 @@ public abstract sealed class PosixWriter implements Closeable
   /**
    * Opens the hidden file.
    *
-   * @param fileBytes its whole length
+   * @param fileBytes full length of the file
    * @param allocator borrowed for buffers
-   * @throws IOException if the file is not there: this machine does not share the target's storage,
-   *     or the job is over
+   * @throws IOException if the file does not exist: this machine does not share the target's
+   *     storage, or the job is over
    */
   public static PosixWriter open(Path file, long fileBytes, BufferAllocator allocator)
       throws IOException {
@@ -68,16 +68,16 @@ public abstract sealed class PosixWriter implements Closeable
     return WriteWay.of(fileSystem(file), Runtime.getRuntime().availableProcessors());
   }
 
-  /** The type of its file system; a word of ours where the system's table does not have it. */
+  /** The type of the file system; "unknown" if the system's mount table does not list it. */
   private static String fileSystem(Path file) {
     try {
       return Files.getFileStore(file).type();
-    } catch (IOException e) { // as in containers that hide mounts; opening names a missing file
+    } catch (IOException e) { // as in containers that hide mounts; a missing file is reported when it is opened
       return "unknown";
     }
   }
 
-  /** Opens it in one way, or by positions where no space can be reserved. */
+  /** Opens the file for one way of writing; if no space can be reserved, for positioned writes. */
   static PosixWriter open(Path file, long fileBytes, BufferAllocator allocator, WriteWay way)
       throws IOException {
     FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
@@ -104,13 +104,14 @@ public abstract sealed class PosixWriter implements Closeable
   }
 
   /**
-   * Memory for bytes of the file, to be stored by {@link HostMemory#unsafe()} alone: should a page
-   * of the file be lost, HotSpot makes an error of that there, and any other code ends the process.
+   * Memory for bytes of the file, which must be written only through {@link HostMemory#unsafe()}:
+   * if a page of the file is lost, HotSpot turns that into an error there, while in other code it
+   * ends the process.
    *
-   * @param position position of the first of them in the file
-   * @return room for all of them or for a part, 1 or more, which cuts no element at a multiple of
-   *     its length; valid until the next call
-   * @throws IOException if they cannot be written; says what there is room for
+   * @param position position of the first byte in the file
+   * @return memory for all bytes or the first ones, at least 1, without dividing an aligned
+   *     element; valid until the next call
+   * @throws IOException if they cannot be written; the message states the free space
    */
   public abstract HostMemory room(long position, long bytes) throws IOException;
 
@@ -118,7 +119,7 @@ public abstract sealed class PosixWriter implements Closeable
   protected abstract void flush() throws IOException;
 
   /**
-   * Runs {@code body}, which stores where there is room.
+   * Runs {@code body}, which stores to memory from {@link #room}.
    *
    * @throws IOException also if a page of the file was lost
    */
@@ -132,20 +133,20 @@ public abstract sealed class PosixWriter implements Closeable
   }
 
   /**
-   * Waits until the failure of a store before is thrown: HotSpot 17 throws it at the thread's next
-   * call into HotSpot itself, newer ones at its next safepoint poll. The creation of arrays of
-   * arrays of a length that the compiler does not know is a call of this kind.
+   * Makes HotSpot throw the failure of an earlier store: HotSpot 17 throws it at the thread's next
+   * call into the VM, newer versions at the next safepoint poll. Creating an array of arrays of
+   * unknown length is such a call.
    */
   private void awaitFailure() {
-    // No call of the channel: one that the failure ends in the middle is never over for it, and
-    // close() would wait for it.
+    // Does not call the channel: if the failure interrupted such a call, the channel would consider
+    // it unfinished, and close() would wait forever.
     int length = (int) Math.min(1, fileBytes);
     Object made = new byte[length][length];
     Objects.requireNonNull(made);
   }
 
   /**
-   * Hands all that was stored to the operating system.
+   * Flushes all stored data to the operating system.
    *
    * @param durable true to wait until it is on the disk
    */
@@ -155,15 +156,15 @@ public abstract sealed class PosixWriter implements Closeable
       return;
     }
     try {
-      channel.force(false); // some file systems find out here that they are full
+      channel.force(false); // some file systems report only here that they are full
     } catch (IOException e) {
       throw notWritten(0, 0, e);
     }
   }
 
   /**
-   * The failure to write these bytes, or the file where they are none, with the figures that
-   * matter.
+   * The failure to write these bytes, or of the whole file if {@code bytes} is 0, with the relevant
+   * figures.
    */
   protected final IOException notWritten(long bytes, long position, IOException why) {
     if (why instanceof ClosedByInterruptException) {

@@ -18,11 +18,7 @@ import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.BlockKind;
 
 /**
- * A task's reading of its blocks: batches of whole blocks, places and sizes on the heap, values in
- * Arrow list vectors over memory that the array is read into.
- *
- * <p>Owns the batch it handed out last, until the next call of {@link #next()} or {@link #close()}.
- * A query that wants neither {@code values} nor {@code imag} does not open the array.
+ * Reads a task's blocks as batches of whole blocks: places and sizes on the heap, values in Arrow list vectors over the memory into which the array is read. <p>Owns the last batch until the next call of {@link #next()} or {@link #close()}. A query that reads neither {@code values} nor {@code imag} does not open the array.
  */
 public final class SourcePartitionReader implements PartitionReader<ColumnarBatch> {
   /** Blocks of a batch that holds few bytes or none. */
@@ -48,7 +44,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
    * A reader of one partition.
    *
    * @param batchBytes bytes of values in a batch; one block if that is larger
-   * @param allocator taken, also if this constructor fails: closed with this reader
+   * @param allocator closed with this reader, also if this constructor fails
    * @param transposer borrowed
    * @throws IOException if the array cannot be opened
    */
@@ -96,7 +92,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
     return true;
   }
 
-  /** Takes the next blocks that fit a batch; returns how many. */
+  /** Takes the next blocks that fit a batch; returns their number. */
   private int collect(long[][] offsets, long[][] sizes) {
     int count = 0;
     long bytes = 0;
@@ -164,7 +160,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
     return vector;
   }
 
-  /** The columns values and imag, each null if not wanted. */
+  /** The columns values and imag, each null if not needed. */
   private ColumnVector[] read(long[][] offsets, long[][] sizes, int count) throws IOException {
     int[] lengths = new int[count];
     long elements = 0;

@@ -57,8 +57,8 @@ final class SourceReaderFactory implements PartitionReaderFactory {
 
   private PartitionReader<ColumnarBatch> reader(InputPartition partition) {
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    // Where a device may compute, it takes the values from where they are read to. Whether it must
-    // is for the operators to say: reading alone works without.
+    // If a device may compute, values are read into memory that it can access. Reading itself does
+    // not require a device; operators check that.
     ArrowMemory memory =
         runtime.memory(
             runtime.gpu(backend == Backend.CPU ? Backend.CPU : Backend.AUTO, TaskContext.get()));

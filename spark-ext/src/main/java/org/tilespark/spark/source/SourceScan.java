@@ -34,13 +34,15 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.rows.BlockScan;
 
 /**
- * One query's reading of one array: which columns, which blocks, and how they are shared out to
- * tasks. Two scans of the same columns and blocks of the same array are equal, so that Spark can
- * reuse what it has.
+ * One query's scan of one array: its columns, its blocks, and their assignment to tasks. Two scans
+ * of the same columns and blocks of the same array are equal, so that Spark can reuse results.
  */
 final class SourceScan
     implements BlockScan, Batch, SupportsReportStatistics, SupportsReportOrdering {
-  /** Cost of a block for a task that reads no values; so a task gets about a million of those. */
+  /**
+   * Cost of a block for a task that reads no values; with it, a task gets about a million such
+   * blocks.
+   */
   private static final long COORDINATES_BYTES = 128;
 
   private final BlockSource source;
@@ -50,7 +52,7 @@ final class SourceScan
   private final Map<String, BlockLocation[]> locations = new HashMap<>(); // by object
   private final Optional<BlockShares> shares; // empty if they are this scan's to choose
   private final long valueColumns; // count of those that are read
-  private long[] ranges; // [start, end) pairs of the numbers of the blocks to read; made at need
+  private long[] ranges; // [start, end) pairs of the numbers of the blocks to read; computed on demand
 
   SourceScan(
       BlockSource source,
@@ -166,7 +168,7 @@ final class SourceScan
         SourceScan::maxPartitionBytes);
   }
 
-  /** Blocks are read in the order of their places, as far as these are read. */
+  /** Blocks are ordered by their places, as far as the place columns are read. */
   @Override
   public SortOrder[] outputOrdering() {
     List<String> read = List.of(columns.fieldNames());
@@ -189,7 +191,10 @@ final class SourceScan
     return COORDINATES_BYTES + (reads ? elements(size) * source.storedBytes() : 0);
   }
 
-  /** As Spark's file sources choose it: full partitions, but enough of them for all cores. */
+  /**
+   * The size of partitions, chosen as by Spark's file sources: large, but enough partitions for all
+   * cores.
+   */
   private static long maxPartitionBytes(long total) {
     SparkSession session = SparkSession.active();
     long max =
@@ -209,8 +214,8 @@ final class SourceScan
   }
 
   /**
-   * The hosts that hold most of what is stored from the first block to the last; none where the
-   * first or the last has no chunks.
+   * The hosts that store most bytes from the first block to the last; none if the first or the last
+   * has no chunks.
    */
   private String[] hosts(long[] blocks) {
     List<BlockSource.Chunk> ofFirst = chunks(blocks[0]);

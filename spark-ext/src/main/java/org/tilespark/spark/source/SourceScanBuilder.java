@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
-/** Takes a query's columns and its filters on places and sizes; the rest of its filters remain. */
+/** Accepts a query's columns and its filters on places and sizes; Spark evaluates other filters. */
 final class SourceScanBuilder
     implements ScanBuilder, SupportsPushDownRequiredColumns, SupportsPushDownFilters {
   private final BlockSource source;

@@ -43,7 +43,7 @@ public final class StorePaths {
 
   /**
    * The file system of a path. Local files are read without Hadoop's checksums: numpy overwrites a
-   * file and leaves its hidden checksum file as it is, and names with colons have none.
+   * file without updating the hidden checksum file, and Hadoop cannot represent names with colons.
    */
   public static FileSystem fileSystem(Path path, Configuration conf) throws IOException {
     FileSystem fileSystem = path.getFileSystem(conf);
@@ -52,7 +52,7 @@ public final class StorePaths {
         : fileSystem;
   }
 
-  /** True if there is a file or directory of that name. */
+  /** True if a file or directory of that name exists. */
   public static boolean exists(String text, Configuration conf) {
     try {
       Path path = qualify(text, conf);

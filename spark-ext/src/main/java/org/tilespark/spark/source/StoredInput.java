@@ -23,12 +23,12 @@ import org.apache.hadoop.util.functional.FutureIO;
 
 /** An open object of a store, read by position into memory outside the heap. Used by one thread. */
 public interface StoredInput extends Closeable {
-  /** Bytes that travel through the heap at a time where a file system offers no other way. */
+  /** Bytes that are copied through the heap at a time, if a file system offers no other way. */
   int HEAP_BYTES = 1 << 20;
 
-  /** The way in which an object will be read: file systems choose their requests by it. */
+  /** The access pattern of an object, by which file systems choose their requests. */
   enum Use {
-    /** All of it, from the first byte to the last. */
+    /** The whole object, from the first byte to the last. */
     WHOLE("whole-file"),
     /** Parts of it, of which each is read forward. */
     PARTS("adaptive"),
@@ -43,7 +43,7 @@ public interface StoredInput extends Closeable {
   }
 
   /**
-   * A range of the object, and where its bytes go.
+   * A range of the object, and the place of its bytes in the target.
    *
    * @param position first byte in the object
    * @param bytes length, 1 or more
@@ -65,9 +65,9 @@ public interface StoredInput extends Closeable {
   void read(long position, ArrowBuf target, long offset, long bytes) throws IOException;
 
   /**
-   * Reads several ranges, at once where the file system can.
+   * Reads several ranges, in parallel if the file system supports it.
    *
-   * @param target borrowed; has room for all of them
+   * @param target borrowed; has room for all ranges
    * @throws EOFException if the object ends before one of them
    */
   default void read(List<Range> ranges, ArrowBuf target) throws IOException {
@@ -77,9 +77,9 @@ public interface StoredInput extends Closeable {
   }
 
   /**
-   * Opens an object: local ones directly, all others through Hadoop.
+   * Opens an object: local ones directly, others through Hadoop.
    *
-   * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if it is not there
+   * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if it does not exist
    */
   static StoredInput open(Path path, Configuration conf, Use use) throws IOException {
     return StorePaths.isLocal(path) ? new LocalInput(path) : new HadoopInput(path, conf, use);
@@ -130,7 +130,7 @@ public interface StoredInput extends Closeable {
     }
   }
 
-  /** Seeks and reads forward, which remote streams serve from one request where they can. */
+  /** Seeks and reads forward, which remote streams can serve from one request. */
   final class HadoopInput implements StoredInput {
     private final Path path;
     private final long length;

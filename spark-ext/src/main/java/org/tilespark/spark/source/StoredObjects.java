@@ -19,12 +19,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
 
 /**
- * Writes whole objects of a store of many. An object appears under its name when all of it is
- * there, in place of an older one, so a second attempt that writes the same bytes changes nothing
- * for readers.
- *
- * <p>File systems with an atomic rename get a hidden file that is renamed; it stays where a process
- * is killed. To all others an object is one create and one close, after which it is visible.
+ * Writes complete objects to a store. An object appears under its name only when it is complete, and replaces an older one, so a second attempt that writes the same bytes does not affect readers. <p>On file systems with an atomic rename, a hidden file is written and renamed; it remains if the process is killed. On others an object is created and closed, after which it is visible.
  * Nothing is forced to a disk. Used by one thread.
  */
 public final class StoredObjects {
@@ -42,7 +37,7 @@ public final class StoredObjects {
   /**
    * Writes an object, or replaces it.
    *
-   * @param bytes all from its position to its limit
+   * @param bytes the content, from position to limit
    */
   public void put(Path object, ByteBuffer bytes) throws IOException {
     if (StorePaths.isLocal(object)) {
@@ -63,9 +58,9 @@ public final class StoredObjects {
   }
 
   /**
-   * Writes an object where none is.
+   * Writes an object that must not exist yet.
    *
-   * @throws FileAlreadyExistsException if one is there, as far as the file system can tell
+   * @throws FileAlreadyExistsException if it exists, as far as the file system can tell
    */
   public void putNew(Path object, ByteBuffer bytes) throws IOException {
     if (StorePaths.isLocal(object)) {
@@ -146,7 +141,10 @@ public final class StoredObjects {
     }
   }
 
-  /** One create and one close; what fails between is dropped where the store can do so. */
+  /**
+   * Creates and closes an object; after a failure in between it is dropped if the store supports
+   * that.
+   */
   private void create(Path object, ByteBuffer bytes, boolean replace) throws IOException {
     FileSystem store = StorePaths.fileSystem(object, conf);
     FSDataOutputStream stream = store.create(object, replace);

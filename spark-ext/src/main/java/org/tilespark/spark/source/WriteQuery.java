@@ -21,15 +21,10 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
- * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end
- * where the blocks below the re-block can be written as they are.
- *
- * <p>The re-block stays where a cache has its result, and where it fills missing blocks with zeros.
- * It also stays where it makes contiguous runs in the file longer, and they are shorter than
- * {@value #LEAST_RUN_BYTES} bytes without it.
+ * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end if the blocks below it can be written directly. <p>The re-block stays if a cache has its result, or if it fills missing blocks with zeros. It also stays if it makes contiguous runs in the file longer, and they would be shorter than {@value #LEAST_RUN_BYTES} bytes without it.
  */
 final class WriteQuery {
-  /** Contiguous bytes in the file from which on longer runs are hardly written faster. */
+  /** Contiguous bytes in the file beyond which longer runs are hardly faster to write. */
   private static final long LEAST_RUN_BYTES = 64 << 10;
 
   private final BlockSchema schema;
@@ -60,10 +55,10 @@ final class WriteQuery {
   }
 
   /**
-   * The query in blocks that begin and end at the boundaries of parts: those of the DataFrame where
-   * they are known to do so, else several parts each.
+   * The query in blocks that begin and end at the boundaries of parts: the blocks of the DataFrame
+   * if they are known to do so, otherwise blocks of several parts each.
    *
-   * @param extents extents of the array that is stored, whatever the metadata states
+   * @param extents extents of the array that is stored, which override those in the metadata
    * @param part elements of a part along each axis
    */
   static QueryExecution inParts(
@@ -129,7 +124,7 @@ final class WriteQuery {
         .isPresent();
   }
 
-  /** Bytes of columns that a full block holds for a contiguous run in the file. */
+  /** Bytes of a full block's columns for one contiguous run in the file. */
   private long runBytes(Shape blocks) {
     long[] size = blocks.toArray();
     Arrays.setAll(size, axis -> Math.min(size[axis], extents.extent(axis)));

@@ -2,9 +2,9 @@ package org.tilespark.spark.source;
 
 import java.util.Set;
 
-/** How the tasks of one machine write at places inside one file. */
+/** The ways in which the tasks of one machine write at places inside one file. */
 enum WriteWay {
-  /** Stores into mappings of the file, whose space is reserved before. */
+  /** Stores through memory mappings of the file, whose space is reserved before. */
   MAPPED,
 
   /** Calls of the system with a position for each piece. */
@@ -18,15 +18,15 @@ enum WriteWay {
   private static final Set<String> RESERVING = Set.of("ext4", "overlay", "tmpfs", "xfs");
 
   /**
-   * Fewer writers rarely wait for the file's lock, which calls take and stores do not, and a call
-   * for 4 KiB or more costs less than the page faults that it saves.
+   * Least processors for mappings. Fewer writers rarely wait for the file's lock, which calls take
+   * and stores do not; and a call for 4 KiB or more is cheaper than the page faults of stores.
    */
   private static final int MANY_WRITERS = 4;
 
   /**
    * The way for a file.
    *
-   * @param fileSystem its type, as the system's table of mounts has it
+   * @param fileSystem type of the file system, from the system's mount table
    * @param processors processors of this machine that tasks may run on
    */
   static WriteWay of(String fileSystem, int processors) {

@@ -37,8 +37,8 @@ import org.tilespark.spark.runtime.StayingMemory;
 import org.tilespark.spark.stage.StageInput.Beside;
 
 /**
- * The arrays that a partition's rows make for a {@link BlockPipeline}, one after another: a block
- * each, or the pieces of a block, or all blocks of a volume. Used by one thread.
+ * The arrays of a partition's rows for a {@link BlockPipeline}, one after another: each is a block,
+ * or the pieces of a block, or all blocks of a volume. Used by one thread.
  */
 abstract class ArraySource implements AutoCloseable {
   private final BufferAllocator allocator;
@@ -58,7 +58,7 @@ abstract class ArraySource implements AutoCloseable {
   /** The box of the array in the whole array. */
   abstract Box box();
 
-  /** The box of the array, and then those of the arrays that are joined to it. */
+  /** The box of the array, and those of the arrays joined to it. */
   List<Box> boxes() {
     return List.of(box());
   }
@@ -73,16 +73,16 @@ abstract class ArraySource implements AutoCloseable {
   @FunctionalInterface
   interface Taker {
     /**
-     * One part.
+     * Takes one part.
      *
-     * @param part its elements in the array
-     * @param held the elements that the planes have: those of the part, or of a block that it is in
+     * @param part box of the part in the array
+     * @param held box of the planes' elements: the part, or a block that contains it
      */
     void take(Box part, Box held, List<Plane> planes);
   }
 
   /**
-   * Walks over the array's parts.
+   * Passes the array's parts to {@code parts}.
    *
    * @throws IllegalArgumentException that names the place, if a part is bad, doubled or missing
    */
@@ -93,7 +93,7 @@ abstract class ArraySource implements AutoCloseable {
    * {@link BlockPipeline#begin}.
    *
    * @param number number of the array among the pipeline's inputs
-   * @param isComplex true if the pipeline's array is
+   * @param isComplex true if the pipeline's array is complex
    * @throws IllegalArgumentException as {@link #walk}
    */
   final void put(BlockPipeline pipeline, int number, boolean isComplex) {
@@ -104,13 +104,13 @@ abstract class ArraySource implements AutoCloseable {
     }
   }
 
-  /** The arrays that are joined to the array; valid as long as it is. */
+  /** The arrays that are joined to the array; valid as long as the array. */
   List<List<Plane>> beside() {
     return List.of();
   }
 
   /**
-   * Looks at the array's parts in place of putting them.
+   * Checks the array's parts without putting them.
    *
    * @throws IllegalArgumentException as {@link #walk}
    */
@@ -118,7 +118,7 @@ abstract class ArraySource implements AutoCloseable {
     walk((part, held, planes) -> {});
   }
 
-  /** True if an array is one part, which stays valid until the next array is asked for. */
+  /** True if an array is one part, which stays valid until the next array is requested. */
   boolean staysUntilRun() {
     return false;
   }
@@ -156,7 +156,7 @@ abstract class ArraySource implements AutoCloseable {
     }
   }
 
-  /** The part of a plane: in place if it is one range of memory, else a copy. */
+  /** The part of a plane: in place if it is one range of memory, otherwise a copy. */
   private Plane taken(Plane plane, Box part, Box held, TaskScope copies) {
     int width = Math.toIntExact(plane.values().bytes() / held.volume());
     long bytes = part.volume() * width;
@@ -175,9 +175,12 @@ abstract class ArraySource implements AutoCloseable {
     return new Plane(values, Optional.of(copy));
   }
 
-  /** The position of a part's first element among those of {@code held}, if they follow it. */
+  /**
+   * The position of a part's first element among those of {@code held}, if the part is contiguous
+   * there.
+   */
   private static OptionalLong contiguous(Box part, Box held) {
-    boolean isInside = false; // an axis along which the part is not one element thick
+    boolean isInside = false; // an outer axis has a part of more than one element
     long first = 0;
     for (int axis = 0; axis < part.rank(); axis++) {
       if (isInside && part.size(axis) < held.size(axis)) {
@@ -193,7 +196,8 @@ abstract class ArraySource implements AutoCloseable {
     if (zeros == null || zeros.capacity() < bytes) {
       close();
       zeros = allocator.buffer(bytes);
-      // All of it: a buffer may be larger than was asked for, and another part be as large.
+      // Clears the whole buffer, which may be larger than requested and be used for a larger part
+      // later.
       HostMemory.ofAddress(zeros.memoryAddress(), zeros.capacity()).fill((byte) 0);
     }
     return new Plane(HostMemory.ofAddress(zeros.memoryAddress(), bytes), Optional.of(zeros));
@@ -331,7 +335,7 @@ abstract class ArraySource implements AutoCloseable {
     return new BlockCheck(columns.blocks(), columns.operator(), extents);
   }
 
-  /** All blocks that agree in their further columns are one array; they come one after another. */
+  /** All consecutive blocks with equal further columns form one array. */
   static final class Volumes extends ArraySource {
     private final ArrayProgram program;
     private final StageInput columns; // by the child's ordinals
@@ -341,8 +345,8 @@ abstract class ArraySource implements AutoCloseable {
     private final RowKeys groups;
     private final BoxList boxes;
     private final InternalRow noBlock; // the row of a volume without blocks
-    private final boolean isOneVolume; // there is one volume, even if it has no blocks
-    private boolean pending; // the cursor stands on the first block of the array that comes next
+    private final boolean isOneVolume; // true if there is one volume even without blocks
+    private boolean pending; // the cursor is at the first block of the next array
     private boolean started; // next() was called before
 
     /**
@@ -374,7 +378,7 @@ abstract class ArraySource implements AutoCloseable {
       boolean isWithoutBlocks = isOneVolume && !started && !pending;
       started = true;
       if (isWithoutBlocks) {
-        check(); // before anybody asks for its trend, or for room for it
+        check(); // before its trend or its memory is requested
       }
       return pending || isWithoutBlocks;
     }
@@ -420,7 +424,7 @@ abstract class ArraySource implements AutoCloseable {
     private final RetainedRows retained;
     private final StayingMemory staying;
 
-    /** Borrows the owner of the rows in place: it outlives the pipeline. */
+    /** Borrows the owner of retained rows, which outlives the pipeline. */
     Pieces(
         BlockSchema in,
         PieceGroups groups,

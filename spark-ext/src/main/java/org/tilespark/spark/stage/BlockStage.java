@@ -32,12 +32,12 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Programs on blocks that follow each other, with the assembling of blocks below them, so that one
- * physical stage can run them all: arrays stay on the device from the pieces of one exchange to
- * those of the next. Projections between them that only choose, reorder or rename columns do not
- * part them. Where a program takes several arrays, what makes each of them is a branch.
+ * Consecutive programs on blocks, with the assembling of blocks below them, which one physical
+ * stage can run: arrays stay on the device from one exchange to the next. Projections between the
+ * programs that only choose, reorder or rename columns are skipped. If a program takes several
+ * arrays, each comes from a branch.
  *
- * @param program the steps of all
+ * @param program all steps
  * @param gathered as {@link StageSpec#gathered}
  * @param branches inputs of the stage, in the order of the program's inputs
  */
@@ -117,7 +117,7 @@ public record BlockStage(
         List.of(new StageBranch(input, columns, child)));
   }
 
-  /** True if blocks stay what they are, but for what they are put together of. */
+  /** True if blocks are only assembled and not changed. */
   public boolean computesNothing() {
     return spec(branches.get(0).input().blocks()).computesNothing();
   }
@@ -128,7 +128,8 @@ public record BlockStage(
   }
 
   /**
-   * One node in place of {@code last} and the program right below it, if one can do what both do.
+   * One node that replaces {@code last} and the program directly below it, if one program can do
+   * both.
    */
   public static Optional<LogicalPlan> composed(ProgramBlocks last) {
     return of(last)
@@ -144,8 +145,8 @@ public record BlockStage(
   }
 
   /**
-   * Bytes of an array of the first input at most, as far as the plan tells: of the whole array, or
-   * of a block where each block is taken alone.
+   * Most bytes of an array of the first input, if the plan states it: of the whole array, or of a
+   * block if blocks are processed one by one.
    */
   public OptionalLong arrayBytes() {
     StageBranch first = branches.get(0);
@@ -166,7 +167,7 @@ public record BlockStage(
     return branches.stream().map(StageBranch::child).toList();
   }
 
-  /** How a branch's blocks are put together; empty if its child gives blocks. */
+  /** How a branch's blocks are assembled; empty if its child gives blocks. */
   public Optional<AssembleSpec> assembled(int branch) {
     return Optional.ofNullable(branches.get(branch).input().assembled().getOrElse(() -> null));
   }
@@ -188,8 +189,8 @@ public record BlockStage(
   }
 
   /**
-   * How blocks that meet come together without an exchange; empty if they do not, or an exchange
-   * must bring them.
+   * The way in which corresponding blocks of several branches come to one task without an exchange;
+   * empty for a single branch, or if an exchange is needed.
    *
    * @param out as in {@link #exec}
    */
@@ -209,10 +210,10 @@ public record BlockStage(
   }
 
   /**
-   * The pieces that the stage puts together, of cached blocks that its tasks read where they are;
-   * empty if an exchange must bring them.
+   * The pieces that the stage assembles, if its tasks can read them in place from cached blocks;
+   * empty if an exchange is needed.
    *
-   * @param planLater plans what gives the blocks
+   * @param planLater plans the blocks
    */
   public Optional<SparkPlan> piecesInPlace(
       SparkContext context, Function<LogicalPlan, SparkPlan> planLater) {
@@ -230,11 +231,11 @@ public record BlockStage(
    * The physical stage.
    *
    * @param out positions of the block columns in {@code produced}
-   * @param produced the output, but for the keys of pieces
+   * @param produced the output without the keys of pieces
    * @param cut cut of the results into pieces; empty if they stay blocks
    * @param batchBytes bytes of values that make a batch
-   * @param met as {@link Meeting#reason}, if blocks come together without an exchange
-   * @param plannedChildren one for each branch
+   * @param met as {@link Meeting#reason}, if corresponding blocks come together without an exchange
+   * @param plannedChildren physical plan of each branch
    */
   public SparkPlan exec(
       BlockSchema out,
@@ -379,14 +380,14 @@ public record BlockStage(
     return new BlockStage(newProgram, newGathered, all);
   }
 
-  /** True if a program can stand in front of what a branch makes. */
+  /** True if a program can be joined in front of a branch's input. */
   private boolean fits(ArrayProgram first, int at) {
     ArrayProgram taken = program.inputs().get(number(at));
     boolean meets = program.inputs().size() > 1 || first.inputs().size() > 1;
-    // Arrays that meet have extents that are known of all, or of none.
+    // The extents of combined arrays must be known for all or for none.
     boolean areKnownAlike =
         isKnown(first) == isKnown(taken) || (isKnown(taken) && first.inputs().size() == 1);
-    // They meet by the places that they have before their programs.
+    // Blocks correspond by their places before their programs.
     boolean keepsPlaces = program.inputs().size() == 1 || first.cutAxes().sliced().isEmpty();
     return first.fits(taken) && (!meets || (areKnownAlike && keepsPlaces));
   }
@@ -395,7 +396,7 @@ public record BlockStage(
     return of.extents().known().isPresent();
   }
 
-  /** True if one way to take arrays serves both: block by block, or each array as a whole. */
+  /** True if both process arrays in the same way: block by block, or each array as a whole. */
   private boolean isGatheredAlike(StageSpec below, int at) {
     if (gathered.isPresent() == below.gathered().isDefined()) {
       return true;
@@ -423,7 +424,7 @@ public record BlockStage(
     return first.equals(then) ? first : first + ", then " + then;
   }
 
-  /** Columns that are read, then those that distinguish arrays and that nobody reads. */
+  /** Columns that are read, then unused columns that distinguish arrays. */
   private static List<Attribute> withKeys(List<Attribute> read, List<Attribute> keys) {
     List<Attribute> all = new ArrayList<>(read);
     keys.stream().filter(key -> Attributes.indexOf(read, key) < 0).forEach(all::add);

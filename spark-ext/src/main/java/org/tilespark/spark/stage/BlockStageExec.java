@@ -44,12 +44,12 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs the programs of one or more operators on blocks that follow each other: each block goes to
- * the device once, through all steps there, and back once. With the assembling of blocks below them
- * and the cutting of blocks above: pieces from one exchange are put into the array straight from
- * their rows, and pieces for the next are taken straight from the result. Where programs take
- * several arrays, it asks Spark to bring blocks that meet into one partition. Takes rows or
- * batches, gives rows, or batches whose value columns are Arrow lists.
+ * Runs the programs of one or more consecutive operators on blocks: each block is uploaded once,
+ * goes through all steps on the device, and is downloaded once. The stage includes the assembling
+ * of blocks below and the cutting above: pieces from one exchange are copied directly from their
+ * rows into the array, and pieces for the next are copied directly from the result. If programs
+ * take several arrays, it requires corresponding blocks in one partition. Takes rows or batches;
+ * gives rows, or batches whose value columns are Arrow lists.
  */
 public final class BlockStageExec extends MadeAnewExec<StageSpec>
     implements ReadsBlocks, GivesBlockBatches {
@@ -71,14 +71,14 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
    * A stage over its children.
    *
    * @param cut how results are cut into pieces; empty if they stay blocks
-   * @param inputs columns of the children that are read, in the positions that {@code spec} has
-   * @param keys columns of keys in front of pieces; empty if results stay blocks
-   * @param produced further output, in the positions that {@code spec} has
+   * @param inputs columns of the children that are read, in the positions of {@code spec}
+   * @param keys key columns in front of pieces; empty if results stay blocks
+   * @param produced other output columns, in the positions of {@code spec}
    * @param backend backend that computes
-   * @param batchBytes bytes of results in a batch; twice as many may be in pinned memory before
-   *     they are asked for
-   * @param met why rows that belong together are in the partition of the same number of each child;
-   *     empty if an exchange must bring them
+   * @param batchBytes bytes of results in a batch; twice as many may be downloaded to pinned memory
+   *     ahead of need
+   * @param met reason why corresponding rows are already in partitions of the same number of each
+   *     child; empty if an exchange is needed
    * @param child plan that gives the first input
    * @param others plans that give the other inputs
    */
@@ -140,13 +140,17 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         ScalaInterop.seq(taken.subList(1, taken.size())));
   }
 
-  /** Blocks that only move are written where their rows go. */
+  /**
+   * No batches if blocks only move, since these are written directly to their rows' destination.
+   */
   @Override
   public boolean supportsColumnar() {
     return !onlyMoves();
   }
 
-  /** Rows are made where they go: nobody turns batches into rows. */
+  /**
+   * True, since rows are written directly to their destination, without a conversion from batches.
+   */
   @Override
   public boolean supportsRowBased() {
     return true;
@@ -163,12 +167,12 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 .toList()));
   }
 
-  /** True if nothing is computed: blocks are put together, or cut. */
+  /** True if nothing is computed: blocks are only assembled or cut. */
   public boolean onlyMoves() {
     return spec.computesNothing() && (cut.isDefined() || assembled().isDefined());
   }
 
-  /** How the first input's blocks are put together from pieces, if they are. */
+  /** How the first input's blocks are assembled from pieces, if they are. */
   public Option<AssembleSpec> assembled() {
     return spec.first().assembled();
   }
@@ -210,7 +214,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         : Exchange.together(children, meeting, partitions);
   }
 
-  /** Blocks of an array together. Others are sorted by the task. */
+  /** Requires that the blocks of an array are consecutive. Other inputs are sorted by the task. */
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
     boolean isOnlyGathered = others.isEmpty() && assembled().isEmpty();
@@ -229,7 +233,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return spec.order(input, ScalaInterop.list(inputs));
   }
 
-  /** Columns of an input in which rows agree that belong together. */
+  /** The columns of an input whose values are equal in corresponding rows. */
   private List<Attribute> keys(int input) {
     return spec.keys(input).stream().map(position -> (Attribute) inputs.apply(position)).toList();
   }
@@ -239,8 +243,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   }
 
   /**
-   * The child's, in terms of the output, where blocks stay blocks. That of pieces is known if their
-   * keys were chosen by it.
+   * The child's partitioning in terms of the output, if results are blocks. The partitioning of
+   * pieces is known if their keys were chosen by it.
    */
   @Override
   public Partitioning outputPartitioning() {
@@ -310,7 +314,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     if (spec.gathered().isDefined() || !areInCells) {
       return Optional.empty();
     }
-    // A block's place is that of its cell. Along axes that grow or shrink blocks are whole, at 0.
+    // A block's place is that of its cell. Along axes whose extent changes, blocks are whole and at
+    // 0.
     int axis = columns.places().indexOf(position);
     if (axis < 0 || spec.program().cutAxes().sliced().contains(axis)) {
       return Optional.empty();
@@ -400,7 +405,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return isExchanged() ? SharedPartitions.asWorkAsks(rows, onlyMoves()) : rows;
   }
 
-  /** True if an exchange follows, so that it is of no account which task reads which partition. */
+  /** True if an exchange follows, so that the assignment of partitions to tasks does not matter. */
   private boolean isExchanged() {
     return cut.isDefined() && cut.get().coPartitioned().isEmpty() && spec.inputs().size() == 1;
   }
@@ -458,7 +463,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
                 keys(0).isEmpty() || Exchange.areGathered(blocks()) ? "" : exchange()));
   }
 
-  /** True if pieces come through exchanges, rather than from where blocks are. */
+  /** True if pieces come through exchanges, and are not read in place. */
   private boolean comesByExchange() {
     return met.isEmpty() && !Exchange.areGathered(blocks());
   }

@@ -23,16 +23,16 @@ import org.tilespark.spark.rows.BlockRowBuilder;
 import scala.Option;
 
 /**
- * The rows of a stage without steps: blocks that are put together of their pieces, or cut into
- * pieces. Each element is copied once, from the row that it comes in to the one that it goes in.
- * Holds one row at a time, which is valid until the next one is asked for.
+ * The rows of a stage without steps: blocks that are assembled from pieces, or cut into pieces.
+ * Each element is copied once, from its input row to its output row. Holds one row at a time, which
+ * is valid until the next one is requested.
  */
 final class MovedRows implements Iterator<InternalRow> {
   /**
    * Counters of moved rows.
    *
-   * @param blocks blocks that were put together, or cut
-   * @param whole number of the latter that are one piece
+   * @param blocks blocks that were assembled or cut
+   * @param whole number of cut blocks that are a single piece
    * @param pieces number of pieces of all of them
    * @param bytes bytes of rows
    */
@@ -48,7 +48,7 @@ final class MovedRows implements Iterator<InternalRow> {
   private final ElementType type;
   private final long[] keyValues;
   private Box box; // of the current array; null before the first
-  private Box place; // of the current piece, or all of the array; null before the first
+  private Box place; // box of the current piece, or of the whole array; null before the first
   private boolean isMade; // the current piece is in the builder's row
   private int copy; // of the current piece that comes next
   private int copies; // of the current piece
@@ -167,7 +167,7 @@ final class MovedRows implements Iterator<InternalRow> {
     return IntStream.range(0, box.rank()).mapToLong(box::high).toArray();
   }
 
-  /** Puts a part of what {@code values} hold into the block. */
+  /** Copies a part of {@code values} into the block. */
   private void put(HostMemory values, Box part, Box held, HostMemory room) {
     BoxCopy.copy(
         new BoxCopy.Block(values, held.offset(), held.sizes()),
@@ -202,7 +202,7 @@ final class MovedRows implements Iterator<InternalRow> {
     }
   }
 
-  /** True if elements of the block come from no element. */
+  /** True if some elements of the block have no source element. */
   private boolean hasEdges(Images images) {
     for (int axis = 0; axis < images.axes().size(); axis++) {
       AxisImages along = images.axes().get(axis);

@@ -14,9 +14,9 @@ import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
 
 /**
- * Walks over the sorted rows of one partition: from target block to target block, and from piece to
- * piece of each. All rows of a target block come together, its mark first, which says where the
- * block ends, unless the extents are known without. Checks that the pieces tile the block. Used by
+ * Iterates over the sorted rows of one partition: over target blocks, and over the pieces of each.
+ * The rows of a target block are consecutive; the first is its mark, which says where the block
+ * ends, unless the extents are known without marks. Checks that the pieces tile the block. Used by
  * one thread; arrays that it returns are overwritten when it moves.
  */
 public final class PieceGroups {
@@ -38,7 +38,7 @@ public final class PieceGroups {
 
   /**
    * @param input schema of the rows
-   * @param keys ordinals of the columns by which rows belong together: keys and grouping columns
+   * @param keys ordinals of the columns that identify a target block: keys and grouping columns
    * @param in ordinals of the block columns in the rows
    */
   public PieceGroups(
@@ -62,8 +62,8 @@ public final class PieceGroups {
   }
 
   /**
-   * Moves to the next target block; false if there is none. The pieces of the one before must have
-   * been walked.
+   * Moves to the next target block; false if there is none. All pieces of the previous block must
+   * have been read.
    *
    * @throws IllegalArgumentException if it is outside the array
    */
@@ -149,7 +149,7 @@ public final class PieceGroups {
     return pieceSize;
   }
 
-  /** Checks that the pieces are all of the block that comes from another array's elements. */
+  /** Checks that the pieces cover all elements of the block that have a source element. */
   private void checkPieces() {
     boolean mayHaveHoles = spec.missing() == Missing.ZERO;
     if (spec.images().isEmpty()) {

@@ -30,10 +30,10 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Puts every block through a {@link ArrayProgram}, which does not look at other blocks of its
- * array: each is whole along the axes that are transformed. Or, if the spec says that arrays are
- * gathered, puts each array through it as a whole. A program of several arrays takes those blocks
- * together that agree in their places and further columns; all arrays are cut alike.
+ * Runs an {@link ArrayProgram} on every block, independently of other blocks of its array: each
+ * block must be whole along the axes that need it. Or, if the spec says that arrays are gathered,
+ * runs it on each whole array. A program of several arrays combines blocks with equal places and
+ * further columns; all arrays must have the same cuts.
  */
 public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements CarriesColumns {
   /** The column of what a detrending step takes off. */
@@ -41,7 +41,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
 
   private final Seq<LogicalPlan> others;
 
-  /** A constructor for Catalyst, which copies nodes through it; others call {@link #of}. */
+  /** A constructor for Catalyst, which uses it to copy nodes; other code calls {@link #of}. */
   public ProgramBlocks(
       StageSpec spec,
       Seq<Attribute> inputs,
@@ -53,12 +53,12 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
   }
 
   /**
-   * The node over {@code child}, all of whose columns it takes. A column {@value #TREND} is what is
-   * taken off, and ends here.
+   * The node over {@code child}, which takes all of its columns. A column {@value #TREND} has the
+   * trend to subtract, and is not passed on.
    *
    * @param kind kind of the blocks
    * @param metadata metadata of the values in the result
-   * @param gathered shape of the result's blocks, where volumes are gathered
+   * @param gathered shape of the result's blocks, if volumes are gathered
    */
   public static ProgramBlocks of(
       LogicalPlan child,
@@ -86,12 +86,12 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
   }
 
   /**
-   * The node over arrays that are cut alike.
+   * The node over arrays with the same cuts.
    *
-   * @param branches branches, at least one, in whose order the program takes its inputs: the blocks
-   *     of each, then the arrays joined to them. The result has the columns of the first
+   * @param branches branches, at least one, in the order of the program's inputs: the blocks of
+   *     each, then the arrays joined to them. The result has the columns of the first
    * @param metadata metadata of the values in the result
-   * @param gathered shape of the result's blocks, where arrays are gathered
+   * @param gathered shape of the result's blocks, if arrays are gathered
    */
   public static ProgramBlocks of(
       List<StageBranch> branches,
@@ -142,7 +142,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         input == 0 ? child() : (LogicalPlan) others.apply(input - 1));
   }
 
-  /** The order of axes, if all that happens is that each block's axes are reordered. */
+  /** The permutation, if the program only reorders each block's axes. */
   public Optional<Permutation> asPermutation() {
     boolean takesAll = spec().program().isComplex() == spec().first().blocks().isComplex();
     return takesAll && spec().takesEachBlock()
@@ -157,7 +157,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
     return positions.stream().map(at -> (Attribute) produced().apply(at)).toList();
   }
 
-  /** The columns that are read of the first array: those of its blocks, and then further ones. */
+  /** The columns that are read from the first array: those of its blocks, and then further ones. */
   public List<Attribute> read() {
     StageBranch first = branch(0);
     return Stream.concat(first.block().stream(), first.further().stream()).toList();
@@ -169,12 +169,12 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         .equals(spec().out().blockColumns());
   }
 
-  /** True if blocks of several arrays meet, or each array is taken as a whole. */
+  /** True if blocks of several arrays are combined, or each array is processed as a whole. */
   public boolean meetsOrGathers() {
     return !others.isEmpty() || spec().gathered().isDefined();
   }
 
-  /** The columns of the blocks that become others one by one; empty if others are made. */
+  /** The columns of the input blocks, if each gives one output block; otherwise empty. */
   public Optional<List<Attribute>> readsBlocks() {
     ArrayProgram program = spec().program();
     return program.cutAxes().sliced().isEmpty() && !program.takesCells()
@@ -182,7 +182,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         : Optional.empty();
   }
 
-  // ---- what is the same in the child and in the output
+  // ---- columns that are equal in the child and in the output
 
   @Override
   public boolean carriesColumns() {

@@ -13,10 +13,10 @@ import org.tilespark.spark.catalyst.CarriesColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Keeps an operator that takes block by block from doing what nobody reads. Further columns that
- * are not used above are not carried; and if the values are not used (a count, a list of places),
- * only a renaming of columns is left, so that the values are not even read from a file. Blocks are
- * then not checked either.
+ * Removes unused work from operators that process block by block. Unused further columns are not
+ * carried; and if the values are not used (as for a count, or a list of places), only a renaming of
+ * columns is left, so that the values are not even read from a file. Blocks are then not checked
+ * either.
  */
 public final class PruneCarriedColumns extends Rule<LogicalPlan> {
   @Override

@@ -11,8 +11,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CheckedBlocks;
 
 /**
- * Moves conditions on places, sizes and further columns below an operator that takes block by
- * block, in terms of its input, so that blocks nobody wants are neither read nor computed. Below a
+ * Moves conditions on places, sizes and further columns below an operator that processes block by
+ * block, in terms of its input, so that unneeded blocks are neither read nor computed. Below a
  * check, all conditions are moved.
  */
 public final class PushFilterThroughStage extends Rule<LogicalPlan> {

@@ -19,8 +19,8 @@ import org.tilespark.spark.block.StaleMetadata;
 import org.tilespark.spark.exchange.RowKeys;
 
 /**
- * The arrays that a partition's rows make, one of each input of a stage at a time: those that agree
- * in their keys, by which all inputs are sorted. Used by one thread.
+ * The arrays of a partition's rows, one of each input of a stage at a time: those with equal keys,
+ * by which all inputs are sorted. Used by one thread.
  */
 final class StageArrays implements AutoCloseable {
   private static final String HINT = "; " + StaleMetadata.HELP;
@@ -52,7 +52,7 @@ final class StageArrays implements AutoCloseable {
    *
    * @param sources one for each input of {@code spec}; owned
    * @param rows schema of the rows of each
-   * @param keys ordinals there of the columns in which rows agree that belong together
+   * @param keys ordinals in these rows of the columns that are equal in corresponding rows
    */
   StageArrays(
       StageSpec spec,
@@ -76,7 +76,7 @@ final class StageArrays implements AutoCloseable {
    * Moves to the next arrays; false if there are none.
    *
    * @throws IllegalArgumentException as {@link ArraySource#next}; if one input has an array twice,
-   *     or another has none, or one of another shape, that meets it
+   *     or another input has no corresponding array, or one of another shape
    */
   boolean next() {
     Input first = inputs.get(0);

@@ -24,9 +24,9 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * Results as batches, whose values are Arrow buffers that the pipeline writes. What is under way at
- * a time goes together, as far as it fits a batch. A piece that is handed out several times, with
- * other keys each time, is a batch of its own.
+ * Results as batches, whose values are Arrow buffers that the pipeline writes. Results in progress
+ * at the same time share a batch if they fit. A piece that is given several times with different
+ * keys is a separate batch.
  */
 final class StageBatches extends StageResults<ColumnarBatch> {
   /** Rows of one batch at most. */
@@ -134,7 +134,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
     return handedOut;
   }
 
-  /** Takes all parts of the first batch, which begins with the first of them if there is none. */
+  /** Takes all parts of the first batch, which its first part starts. */
   private void takeFirst() {
     Batch batch;
     do {

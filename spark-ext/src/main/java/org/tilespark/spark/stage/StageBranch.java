@@ -11,13 +11,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 
 /**
- * The columns that a stage reads of one child.
+ * The columns that a stage reads from one child.
  *
- * @param input input by positions in {@code columns}
+ * @param input the input, by positions in {@code columns}
  * @param columns columns of the child that are read
  */
 public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan child) {
-  /** An input, by positions in any columns, of which those stay that it has. */
+  /** The branch of an input by positions in any columns; only the columns of the input are kept. */
   static StageBranch of(StageInput input, List<Attribute> columns, LogicalPlan child) {
     List<Integer> read = input.positions();
     return new StageBranch(
@@ -27,7 +27,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
   /**
    * Blocks with some of their further columns.
    *
-   * @param further further columns; of several branches, the same ones in the same order
+   * @param further further columns; with several branches, the same ones in the same order
    */
   public static StageBranch of(
       BlockFrame frame, List<Attribute> further, Missing missing, String operator) {
@@ -45,7 +45,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
   }
 
   /**
-   * This with a further array in its rows.
+   * This branch with a further array in its rows.
    *
    * @param planes columns of its values, or of real and imaginary parts
    * @param repeated repeated axes, as {@link StageInput.Beside#repeated}
@@ -56,7 +56,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
     return new StageBranch(input.with(beside), columns, child);
   }
 
-  /** True if what makes the child is no part of the stage. */
+  /** True if the stage cannot include the operator below. */
   boolean isBottom() {
     return input.trend() >= 0 || input.assembled().isDefined() || !input.beside().isEmpty();
   }

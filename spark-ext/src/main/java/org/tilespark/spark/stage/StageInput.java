@@ -19,12 +19,12 @@ import scala.Option;
  *
  * @param blocks the block columns
  * @param further columns that go with the blocks: first those of the result in its order, then
- *     those that only distinguish arrays; of several children, the same ones in the same order
+ *     those that only distinguish arrays; with several children, the same ones in the same order
  * @param beside further arrays in the same rows
  * @param trend the trend to subtract, an array of DOUBLE; -1 if there is none
- * @param assembled how blocks are put together from pieces; empty if the child gives blocks
+ * @param assembled how blocks are assembled from pieces; empty if the child gives blocks
  * @param cells the place of a piece's target block; empty if the child gives blocks
- * @param missing treatment of holes in blocks that are gathered
+ * @param missing treatment of holes in gathered arrays
  * @param operator operator's name, for messages: {@code "volume_fft"}
  */
 public record StageInput(
@@ -38,10 +38,10 @@ public record StageInput(
     String operator)
     implements Serializable {
   /**
-   * A small array that comes in the rows of blocks: the part of it that meets the block.
+   * A small array in the rows of blocks: the part of it that the block needs.
    *
    * @param planes values, or real and imaginary parts
-   * @param repeated axes along which it has one element, which meets all of the block's
+   * @param repeated axes along which it has one element and is broadcast
    */
   public record Beside(List<Integer> planes, Set<Integer> repeated) implements Serializable {
     /** Copies the collections. */

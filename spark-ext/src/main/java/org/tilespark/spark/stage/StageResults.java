@@ -20,19 +20,18 @@ import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.CarriedColumns;
 
 /**
- * Runs a {@link ArrayProgram} over the arrays of one partition, keeps as many under way as the
- * pipeline allows, and hands out the results, cut where that is asked for, one block or piece at a
- * time. Closed by the task at its end, whatever that end is, after the pipeline, which its maker
- * closes.
+ * Runs an {@link ArrayProgram} over the arrays of one partition, with as many in progress as the
+ * pipeline allows, and gives the results, perhaps cut, one block or piece at a time. The task
+ * closes it at its end in any case, after the pipeline, which its creator closes.
  *
  * @param <R> type of the results: rows, or batches of one row; each is valid until the next one is
- *     asked for
+ *     requested
  */
 abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /**
-   * How results leave.
+   * The form of the results.
    *
-   * @param pieces makes a cursor over the pieces of a result; null if results leave whole
+   * @param pieces makes a cursor over the pieces of a result; null if results are not cut
    * @param keys columns put before those of the blocks; null if there are none
    * @param schema schema of the output, keys first
    * @param batchBytes bytes of values that make a batch
@@ -55,13 +54,13 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   /**
-   * A block or piece of a result, and the further columns it goes with.
+   * A block or piece of a result, with its further columns.
    *
-   * @param source box in the result
-   * @param place box that it goes to
+   * @param source its box in the result
+   * @param place its box in the output
    */
   record Label(Box source, Box place, List<long[]> keys, UnsafeRow further) {
-    /** How often it is handed out, with other keys each time. */
+    /** The number of times that it is given, each time with different keys. */
     int copies() {
       return Math.max(1, keys.size());
     }
@@ -109,10 +108,10 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     return carried;
   }
 
-  /** Takes the labels of an array's result, in their order; where its parts go. */
+  /** Takes the labels of an array's result, in order; returns the destinations of its parts. */
   abstract Rooms rooms(List<Label> labels);
 
-  /** True if a part is under way, after as many arrays as may be were sent on their way. */
+  /** Starts as many arrays as possible; true if a part is in progress. */
   final boolean isUnderWay() {
     fillPipeline();
     return underWay > 0;
@@ -192,7 +191,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     }
   }
 
-  /** Makes room for an array. A block far out makes it seem larger than any memory. */
+  /** Begins an array. A block at a wrong place may make it seem larger than any memory. */
   private void begin(ArrayProgram.Part part) {
     try {
       pipeline.begin(part.program());
@@ -202,7 +201,10 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     }
   }
 
-  /** Null if none is taken off; of an array without parts, whose elements are all 0, it is 0. */
+  /**
+   * The trend to subtract; null if there is none; 0 for an array without parts, whose elements are
+   * all 0.
+   */
   private double[] trend() {
     if (trendOrdinal < 0) {
       return null;

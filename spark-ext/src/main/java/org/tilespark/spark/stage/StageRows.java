@@ -20,15 +20,15 @@ import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.PendingRows;
 
 /**
- * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
- * go into one directly.
+ * Results as rows, into which the pipeline writes the values: directly into the memory of an
+ * exchange, if they go to one.
  */
 final class StageRows extends StageResults<InternalRow> {
   private final PendingRows rows;
   private final Deque<Label> underWay = new ArrayDeque<>();
   private final Deque<PendingRows.PendingRow> made = new ArrayDeque<>(); // not taken, in order
   private final long[] keyFields; // offsets of the keys in a row
-  private Label label; // of the row that was taken last; null if the next is to be taken
+  private Label label; // label of the last row; null if the next must be taken
   private PendingRows.PendingRow current; // taken last; null if there is none
   private int copy; // of the current row that comes next
 
@@ -83,7 +83,7 @@ final class StageRows extends StageResults<InternalRow> {
     setKeys(current.row());
     copy++;
     if (copy >= label.copies()) {
-      label = null; // the row was handed out, and is valid until the next
+      label = null; // the row was given, and is valid until the next one
     }
     return current.row();
   }

@@ -23,14 +23,14 @@ import scala.collection.immutable.Seq;
 
 /**
  * The program on the blocks of one or several arrays between two exchanges, and the positions of
- * their columns. Blocks of several inputs meet that agree in their places and further columns.
+ * their columns. Blocks of several inputs correspond if their places and further columns are equal.
  *
  * @param program program of the stage. Its inputs are, for each of {@code inputs}, the blocks and
  *     then the arrays joined to them
- * @param inputs inputs of each child, by positions among the columns that are read of all children
- * @param out positions of the block columns among those that are given
- * @param gathered shape of a block of the result where all blocks that agree in their further
- *     columns are parts of one array, in any tiling; empty where each block is taken alone
+ * @param inputs inputs of each child, by positions among all columns that are read
+ * @param out positions of the block columns in the output
+ * @param gathered shape of a block of the result, if all blocks with equal further columns are
+ *     parts of one array in any tiling; empty if blocks are processed one by one
  */
 public record StageSpec(
     ArrayProgram program, List<StageInput> inputs, BlockSchema out, Option<Shape> gathered)
@@ -40,7 +40,7 @@ public record StageSpec(
     inputs = List.copyOf(inputs);
   }
 
-  /** This stage for real parts alone, for a program of one input that computes nothing. */
+  /** This stage for real parts only, for a program of one input that computes nothing. */
   StageSpec real() {
     return new StageSpec(
         new ArrayProgram(program.extents(), program.type(), false, program.steps()),
@@ -59,17 +59,20 @@ public record StageSpec(
     return first().operator();
   }
 
-  /** Positions of the further columns among the {@code count} that are given, in their order. */
+  /** Positions of the further columns among {@code count} output columns, in order. */
   public List<Integer> furtherOut(int count) {
     return out.further(IntStream.range(0, count).boxed().toList());
   }
 
-  /** Number among the program's inputs of the blocks of an input. */
+  /** The number among the program's inputs that an input's blocks have. */
   int number(int input) {
     return inputs.subList(0, input).stream().mapToInt(StageInput::arrays).sum();
   }
 
-  /** Positions of the columns in which rows agree that belong together; none if each is alone. */
+  /**
+   * Positions of the columns that are equal in corresponding rows; none if rows are processed one
+   * by one.
+   */
   List<Integer> keys(int input) {
     StageInput columns = inputs.get(input);
     if (gathered.isDefined()) {
@@ -80,7 +83,7 @@ public record StageSpec(
   }
 
   /**
-   * The order in which a task needs an input; of pieces the mark first, then by their places.
+   * The order in which a task needs an input; for pieces the mark first, then by their places.
    *
    * @param columns columns that are read of all children
    */
@@ -97,7 +100,7 @@ public record StageSpec(
   }
 
   /**
-   * How the first array is cut, as far as metadata says it of one array.
+   * The tiling of the first array, if there is one array and metadata states it.
    *
    * @param columns columns that are read of all children
    */
@@ -118,7 +121,7 @@ public record StageSpec(
             .toArray(AxisCuts[]::new));
   }
 
-  /** Bytes of all arrays, if each input is one whose extents are known. */
+  /** Bytes of all arrays, if each input is one array with known extents. */
   Optional<Long> bytes() {
     boolean areKnown =
         first().further().isEmpty()
@@ -133,7 +136,7 @@ public record StageSpec(
     return Bytes.product(of.extents().require().elements(), elementBytes);
   }
 
-  /** True if blocks stay what they are, but for what they are put together of and cut into. */
+  /** True if blocks are only assembled and cut, and not changed. */
   boolean computesNothing() {
     return program.steps().isEmpty()
         && inputs.size() == 1
@@ -148,8 +151,8 @@ public record StageSpec(
   }
 
   /**
-   * True if each block is taken with those of other arrays at the same place, which come to it as
-   * they are.
+   * True if each block is combined with blocks of other arrays at the same place, without
+   * assembling.
    */
   public boolean takesBlocksThatMeet() {
     return inputs.size() > 1
@@ -159,7 +162,7 @@ public record StageSpec(
         && program.meetings().stream().allMatch(Permutation::isIdentity);
   }
 
-  /** True if each block is taken alone, and keeps its shape but for its axes. */
+  /** True if each block is processed separately, and only its axes may be reordered. */
   boolean isBlockByBlock() {
     return takesEachBlock()
         && program.cutAxes().whole().isEmpty()

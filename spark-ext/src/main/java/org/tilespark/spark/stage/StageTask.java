@@ -27,7 +27,7 @@ import org.tilespark.spark.runtime.TaskRun;
  */
 record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R> form)
     implements PartitionsTask<R> {
-  /** Batches of results that may wait in pinned memory until they are asked for. */
+  /** Most batches of results that may wait in pinned memory. */
   private static final int BATCHES_AHEAD = 2;
 
   /**
@@ -65,11 +65,11 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
   }
 
   /**
-   * How the arrays of an input come.
+   * The form of one input.
    *
    * @param columns columns of the input, by the child's ordinals
    * @param rows schema of the child's rows
-   * @param keys ordinals of the columns in which rows agree that belong together
+   * @param keys ordinals of the columns that are equal in corresponding rows
    * @param isInBatches true if the child gives batches
    */
   record Child(StageInput columns, StructType rows, List<Integer> keys, boolean isInBatches)

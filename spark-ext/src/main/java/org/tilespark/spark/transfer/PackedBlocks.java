@@ -17,7 +17,7 @@ import org.tilespark.spark.numpy.NpyType;
 import scala.Option;
 
 /**
- * The facts of one array's blocks that both directions need.
+ * The facts about one array's blocks that packing and unpacking need.
  *
  * @param arguments order of an expression's children as columns of a block: offsets, sizes, then
  *     values and imag, or data, which has the place of {@code values}
@@ -59,8 +59,8 @@ public record PackedBlocks(
   }
 
   /**
-   * The values of the first {@code count} children as a row. What they throw is not ours: a user's
-   * function may be among them.
+   * The values of the first {@code count} children as a row. Their exceptions are not wrapped as
+   * ours, since a user's function may be among them.
    */
   static InternalRow row(List<Expression> children, int count, InternalRow input) {
     Object[] cells = new Object[count];

@@ -21,8 +21,8 @@ import org.tilespark.spark.numpy.NpyType;
 import scala.collection.immutable.Seq;
 
 /**
- * The logical plans of packing and unpacking: projections of Spark's own, so that Spark moves
- * filters below them and leaves out what nobody reads.
+ * The logical plans of packing and unpacking: Spark's own projections, so that Spark moves filters
+ * below them and prunes unused columns.
  */
 public final class TransferPlans {
   private TransferPlans() {}
@@ -32,10 +32,10 @@ public final class TransferPlans {
    * {@code values} and {@code imag}. Its metadata is that of {@code values}, with the type of the
    * elements as {@code tilespark.fileType}.
    *
-   * @param dtype type of the elements; by default the type that the metadata states, if the columns
-   *     hold it, else the columns' own
+   * @param dtype type of the elements; by default the type that the metadata states, if it fits the
+   *     columns, otherwise the columns' own
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or has a column
-   *     {@code data} already, or {@code dtype} is no type that they can become
+   *     {@code data} already, or they cannot be converted to {@code dtype}
    */
   public static LogicalPlan pack(
       LogicalPlan input, BlockKind kind, Optional<NpyType> dtype, String operator) {
@@ -61,8 +61,7 @@ public final class TransferPlans {
   /**
    * These rows, with blocks of {@code values} and {@code imag} in the place of the packed elements
    * in a column {@code data}: the inverse of {@link #pack}. Types are widened as {@code
-   * format("npy")} does, and {@code values} gets the metadata that it states, as far as they are
-   * known, in addition to that of {@code data}.
+   * format("npy")} does, and {@code values} gets the metadata of {@code data}, with the extents and block shape that are given.
    *
    * @param dtype type of the elements; by default the type that the metadata of {@code data} states
    * @param extents extents of the whole array in place of those that the metadata states

@@ -74,7 +74,7 @@ public final class UnpackBlock extends BlockExpression {
   /** The bytes of a binary value, in place if possible; null if it is null. */
   private static HostMemory bytes(Expression child, InternalRow input) {
     if (child instanceof BoundReference column && input instanceof UnsafeRow row) {
-      // A row holds binary values as it holds texts, and shows the latter without a copy.
+      // Rows store binary values like strings, and give strings without a copy.
       UTF8String inPlace = row.getUTF8String(column.ordinal());
       return inPlace == null
           ? null

@@ -5,6 +5,6 @@
  * crosses element by element, a BINARY in one copy. Start from {@link
  * org.tilespark.spark.transfer.TransferPlans}.
  *
- * <p>All conversions are {@code org.tilespark.spark.numpy}'s. Knows no files.
+ * <p>{@code org.tilespark.spark.numpy} has the conversions.
  */
 package org.tilespark.spark.transfer;

@@ -13,8 +13,8 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.tilespark.spark.runtime.ExecutorStatus;
 
 /**
- * The driver's view of the application's executors: the last status of each one, and of those that
- * ended last. Status comes from the executors, comings and goings from Spark's listener bus.
+ * The driver's view of the application's executors: the last status of each one, and of the last
+ * ended ones. Executors send their status; Spark's listener bus tells when they start and end.
  * Bounded by the number of live executors and {@link #ENDED_KEPT}. Thread-safe.
  */
 public final class ExecutorBoard extends SparkListener {
@@ -32,9 +32,9 @@ public final class ExecutorBoard extends SparkListener {
    * One executor.
    *
    * @param executorId Spark's id
-   * @param host its host; empty until Spark has said so
-   * @param endedBecause why it ended, in Spark's words; nothing while it lives
-   * @param status its last status; nothing if it has not reported
+   * @param host its host; empty until Spark reports it
+   * @param endedBecause Spark's reason why it ended; empty while it lives
+   * @param status its last status; empty if it has not reported
    */
   public record Entry(
       String executorId,
@@ -58,7 +58,7 @@ public final class ExecutorBoard extends SparkListener {
     }
   }
 
-  /** Takes what an executor says; a message that comes after its end is the last word. */
+  /** Takes an executor's status; one that arrives after the executor's end is kept as its last. */
   public synchronized void report(ExecutorStatus status) {
     String id = status.executorId();
     if (ended.computeIfPresent(id, (key, entry) -> entry.saying(status)) == null) {

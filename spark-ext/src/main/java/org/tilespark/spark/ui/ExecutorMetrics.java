@@ -28,7 +28,7 @@ public final class ExecutorMetrics {
     exchange();
   }
 
-  /** Registers all of them; they read {@code runtime} whenever a sink asks. */
+  /** Registers all metrics; they read {@code runtime} whenever a sink reads them. */
   public static void register(MetricRegistry registry, ExecutorRuntime runtime) {
     for (Declared each : new ExecutorMetrics().declared) {
       registry.register(each.name, each.metric(runtime));

@@ -27,7 +27,7 @@ final class GpuHtml {
   /**
    * A column of a table.
    *
-   * @param title with the unit, where cells have one
+   * @param title with the unit, if there is one
    * @param cell text, a whole number, or a fraction, which is shown with three digits, none finer
    *     than a thousandth
    */

@@ -18,11 +18,10 @@ import scala.xml.Node;
 import scala.xml.Unparsed;
 
 /**
- * The tab {@code GPU} of Spark's web UI, and the same as JSON at {@code /GPU/json} and {@code
+ * The tab {@code GPU} of Spark's web UI, and the same data as JSON at {@code /GPU/json} and {@code
  * /GPU/shuffles/json}.
  *
- * <p>Spark's UI classes are no public interface of it. What is used here is the same in 4.0 to 4.3,
- * but for the number of flags that the page header takes.
+ * <p>Spark's UI classes are not a public interface. The members used here are the same in 4.0 to 4.3, except for the number of flags of the page header.
  */
 public final class GpuTab extends SparkUITab {
   /** Its title, and its path. */
@@ -39,9 +38,9 @@ public final class GpuTab extends SparkUITab {
   }
 
   /**
-   * Adds the tab to a UI, whether it serves already or not yet.
+   * Adds the tab to a UI, whether or not it is already serving.
    *
-   * @param board the board that it shows, whenever it is asked
+   * @param board the board whose current content it shows
    * @throws IllegalStateException if this version of Spark's UI is too different
    */
   public static void attach(SparkUI ui, ExecutorBoard board) {
@@ -54,7 +53,7 @@ public final class GpuTab extends SparkUITab {
     return tab;
   }
 
-  /** The whole page; what differs between paths is the JSON. */
+  /** The page; paths differ only in the JSON. */
   private final class Page extends WebUIPage {
     private final Supplier<List<?>> json;
 
@@ -76,7 +75,7 @@ public final class GpuTab extends SparkUITab {
   }
 
   /**
-   * Spark's frame around a page: its first four arguments are ours, the flags are as by default.
+   * Spark's frame around a page: the first four arguments are ours, and flags have their defaults.
    */
   private Seq<Node> headed(HttpServletRequest request, Seq<Node> content) {
     UIUtils$ utils = UIUtils$.MODULE$;

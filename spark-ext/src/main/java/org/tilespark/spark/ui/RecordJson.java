@@ -14,8 +14,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Tuple2;
 
 /**
- * Records as JSON: components become fields of their name, absent ones none; the entries of a map
- * become fields of the record, by their keys. Stateless.
+ * Records as JSON: components become fields of the same name, and absent ones are left out; the
+ * entries of a map become fields of the record, by their keys. Stateless.
  */
 final class RecordJson {
   private RecordJson() {}

@@ -11,9 +11,9 @@ import org.tilespark.spark.catalyst.BlockExpression;
 import scala.collection.immutable.Seq;
 
 /**
- * One number about an array, as BIGINT: how many elements it has, or where its first null is (-1 if
- * there is none). Null for a null array. It looks at 64 elements' null bits at a time, where SQL's
- * own functions look at one element.
+ * One number about an array, as BIGINT: its number of elements, or the index of its first null (-1
+ * if there is none). Null for a null array. It checks 64 null bits at a time, while SQL's own
+ * functions check one element at a time.
  */
 public final class ArrayFact extends BlockExpression {
   private final boolean firstNull;

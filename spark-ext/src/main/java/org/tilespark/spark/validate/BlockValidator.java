@@ -35,17 +35,12 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * Finds everything that is wrong with a DataFrame of blocks.
  *
  * <p>The result has the columns {@code code, block, found, expected}, all STRING, and no rows if
- * the data is good. Codes: {@code missingColumn}, {@code doubledColumn}, {@code columnType} (if
- * there are any of these, the rows are not looked at); {@code nullCoordinate}, {@code
+ * the data is good. Codes: {@code missingColumn}, {@code doubledColumn}, {@code columnType} (if there are any of these, the rows are not checked); {@code nullCoordinate}, {@code
  * nonPositiveSize}, {@code negativeOffset}, {@code outsideExtents}, {@code nullValues}, {@code
- * nullElement}, {@code wrongLength} of single blocks; {@code overlap} and {@code hole} of blocks
- * together.
+ * nullElement}, {@code wrongLength} for single blocks; {@code overlap} and {@code hole} for blocks together.
  *
  * <p>Further columns distinguish several arrays: blocks that differ in one belong to two arrays.
- * The extents of an array are those that the column metadata states, else what its blocks reach.
- *
- * <p>Nothing runs until the result is read. Values stay where they are: a first pass looks at each
- * row's null bits and lengths; for holes and overlaps only places and sizes are shuffled, by the
+ * The extents of an array are those that the column metadata states, otherwise those that its blocks reach. <p>The checks run when the result is read. Values are not moved: a first pass checks each row's null bits and lengths; for holes and overlaps only places and sizes are shuffled, by the
  * cells of a grid of at most 4096 cells per array.
  */
 public final class BlockValidator {
@@ -95,7 +90,7 @@ public final class BlockValidator {
    *
    * @param input blocks, and columns that distinguish several arrays
    * @param kind kind of the blocks
-   * @param stated extents of the whole array in place of those that the metadata states
+   * @param stated extents of the whole array which replace those of the metadata
    * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @return columns code, block, found, expected; no rows if the input is good

@@ -15,7 +15,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * Holes and overlaps inside one cell of the coarse grid that the validator lays over an array, from
- * the boxes that touch the cell. An overlap is told by the cell with its first element only.
+ * the boxes that touch the cell. An overlap is reported only by the cell that has its first
+ * element.
  */
 final class CellCheck
     implements UDF4<
@@ -106,7 +107,7 @@ final class CellCheck
     return true;
   }
 
-  /** Boxes in the order of their places, so that every run tells the same. */
+  /** Boxes in the order of their places, so that every run reports the same defects. */
   private static long[] sorted(scala.collection.Seq<Row> boxes, int rank) {
     List<long[]> list = new ArrayList<>();
     for (Row row : ScalaInterop.list(boxes)) {

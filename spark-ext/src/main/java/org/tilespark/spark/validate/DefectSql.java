@@ -9,8 +9,8 @@ import org.tilespark.spark.block.BlockKind;
 
 /**
  * SQL expressions over one row's facts, each a struct of code, block, found and expected, or NULL
- * if that is in order. The facts are the columns g0... (columns that distinguish arrays), o0... and
- * s0... (places and sizes, per axis), length0... and null0... (per array).
+ * if there is no defect. The facts are the columns g0... (columns that distinguish arrays), o0...
+ * and s0... (places and sizes, per axis), length0... and null0... (per array).
  */
 final class DefectSql {
   private final BlockKind kind;
@@ -126,7 +126,7 @@ final class DefectSql {
     return "concat(" + String.join(", ", parts) + ", " + groupText() + ")";
   }
 
-  /** SQL for what names an array among several: {@code " (sample 3)"}. */
+  /** SQL for the name of an array among several: {@code " (sample 3)"}. */
   String groupText() {
     if (further.isEmpty()) {
       return "''";

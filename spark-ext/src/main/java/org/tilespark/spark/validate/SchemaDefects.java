@@ -11,7 +11,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.GroupingColumns;
 
-/** The defects in the columns of a DataFrame of blocks, whatever its rows hold. Stateless. */
+/** The defects in the columns of a DataFrame of blocks, independent of its rows. Stateless. */
 final class SchemaDefects {
   private SchemaDefects() {}
 

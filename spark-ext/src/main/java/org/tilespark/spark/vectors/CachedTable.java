@@ -25,9 +25,9 @@ import org.tilespark.spark.cache.CachedFrames;
 import org.tilespark.spark.rows.RenamedBlocksExec;
 
 /**
- * A table in Spark's cache, of which the driver remembers what a job has found. It forgets when
- * Spark drops the table, when it finds a partition missing, which may have other rows once it is
- * computed again, or when the size that Spark knows of the table has changed. Thread-safe.
+ * Facts about a table in Spark's cache that a job has found and the driver remembers. They are
+ * dropped when Spark drops the table, when a partition is missing, which may have different rows
+ * once it is computed again, or when the table's size as known to Spark has changed. Thread-safe.
  */
 final class CachedTable {
   private static final Map<RDD<CachedBatch>, CachedTable> KNOWN = new WeakHashMap<>();
@@ -39,7 +39,10 @@ final class CachedTable {
     this.size = size;
   }
 
-  /** The cached table of which a plan has all rows in the same partitions, or none. */
+  /**
+   * The cached table whose rows a plan gives completely and in the same partitions; empty
+   * otherwise.
+   */
   static Optional<InMemoryRelation> of(LogicalPlan plan) {
     if (plan instanceof Project project) {
       return of(project.child());
@@ -50,7 +53,10 @@ final class CachedTable {
     return plan instanceof InMemoryRelation table ? Optional.of(table) : Optional.empty();
   }
 
-  /** The cached table of which a plan has all rows in the same partitions, or none. */
+  /**
+   * The cached table whose rows a plan gives completely and in the same partitions; empty
+   * otherwise.
+   */
   static Optional<InMemoryRelation> of(SparkPlan plan) {
     if (plan instanceof QueryStageExec stage) {
       return of(stage.plan());
@@ -86,7 +92,7 @@ final class CachedTable {
    * A fact about a table: remembered, or found by a job.
    *
    * @param what a name of the fact, equal for equal facts
-   * @param find finds the fact by a job; called if nobody has found it before
+   * @param find finds the fact by a job; called if it is not remembered
    */
   static <T> T remembered(InMemoryRelation table, Object what, Class<T> type, Supplier<T> find) {
     Optional<CachedTable> before = current(table);
@@ -95,14 +101,14 @@ final class CachedTable {
       return type.cast(known);
     }
     T made = find.get();
-    // What a job found while the cache changed may be of partitions that are no longer there.
+    // Facts found while the cache changed may describe partitions that no longer exist.
     before
         .filter(memory -> current(table).filter(now -> now == memory).isPresent())
         .ifPresent(memory -> memory.found.put(what, made));
     return made;
   }
 
-  /** The memory of a table in the cache now; empty if not all of it is there. */
+  /** The memory of a table in the cache now; empty if not all partitions are cached. */
   private static Optional<CachedTable> current(InMemoryRelation table) {
     if (!table.cacheBuilder().isCachedColumnBuffersLoaded()) {
       return Optional.empty();

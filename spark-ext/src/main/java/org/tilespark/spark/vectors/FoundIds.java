@@ -24,11 +24,11 @@ public final class FoundIds {
   private FoundIds() {}
 
   /**
-   * The rows with one more column, {@code PLACE_id}, after that of the place; as they are if the
+   * The rows with one more column, {@code PLACE_id}, after that of the place; unchanged if the
    * matrix has no ids.
    *
    * @param found rows with a place and the further columns of the matrix
-   * @param place name of the column that has rows of {@code matrix}
+   * @param place name of the column with row numbers of {@code matrix}
    * @param matrix blocks
    * @throws IllegalArgumentException if there is a column of that name already
    */

@@ -5,17 +5,17 @@ import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.options.RowPolicy;
 
 /**
- * How rows become blocks. The columns that are read are those of the vector, then the id, if there
- * is one, then the columns in which no two rows may be equal.
+ * Specifies how rows become blocks. The columns that are read are those of the vector, then the id,
+ * if there is one, then the columns in which rows must differ.
  *
  * @param vector how a row holds its vector
  * @param length elements of each vector
  * @param blockRows rows of a full block
- * @param rows rows of the table when the query was made; -1 if they were not counted
- * @param hasIds true if ids ride along
+ * @param rows rows of the table at planning; -1 if they were not counted
+ * @param hasIds true if ids are carried along
  * @param order the order of the rows
- * @param policies the treatment of rows that cannot be taken as they are, and names for messages
- * @param operator the operator that asks, for messages
+ * @param policies the treatment of invalid rows, and names for messages
+ * @param operator operator's name, for messages
  */
 public record GatherSpec(
     VectorColumn vector,
@@ -30,9 +30,9 @@ public record GatherSpec(
   /**
    * The order that gives rows their places.
    *
-   * @param columns that order the rows, which were sorted by them
-   * @param isKept false if the blocks of every partition begin at place 0, since nobody asks for
-   *     their places: rows are not counted then, and need no order
+   * @param columns number of columns by which the rows were sorted
+   * @param isKept false if places are not used: then the blocks of every partition begin at place
+   *     0, and rows are not counted and need no order
    */
   record Order(int columns, boolean isKept) implements Serializable {}
 

@@ -32,7 +32,7 @@ import org.tilespark.spark.rows.BlockCursor;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Gathers the rows of one partition into blocks, in their order.
+ * Gathers the rows of one partition into blocks, in order.
  *
  * @param <T> type of a partition's elements: rows or batches
  */
@@ -42,9 +42,7 @@ final class GatherTask<T>
     implements Serializable {
   private static final long serialVersionUID = 1;
 
-  /**
-   * Most bytes of a block's ids, after which it has no more rows: long texts may have any length.
-   */
+  /** Bytes of ids at which a block ends, since ids may be long texts. */
   private static final long MOST_ID_BYTES = 8L * UsualShape.BYTES;
 
   private final GatherSpec spec;
@@ -58,7 +56,7 @@ final class GatherTask<T>
   record Metrics(SQLMetric blocks, SQLMetric rows, SQLMetric skipped) implements Serializable {}
 
   /**
-   * @param inputs the columns that are read, in the order that the spec has
+   * @param inputs the columns that are read, in the order of the spec
    * @param ordinals ordinals of these columns in the rows of the partition
    */
   GatherTask(
@@ -90,7 +88,7 @@ final class GatherTask<T>
     private final Ids ids;
     private final long expected; // rows, -1 if nobody has counted
     private final Supplier<String> named = this::current; // one for all rows
-    private final HostMemory first; // vector of the next block, once it is known that there is one
+    private final HostMemory first; // first vector of the next block, if it is known
     private StripWriter writer; // null before the first block
     private int most; // rows of a block
     private boolean isPending; // true if the first vector of the next block is there
@@ -150,10 +148,10 @@ final class GatherTask<T>
     }
 
     /**
-     * Takes the next row that is not left out.
+     * Takes the next row that is not skipped.
      *
      * @param to memory for its vector
-     * @param before rows that were taken before it
+     * @param before number of rows taken before it
      * @return false if there is none
      */
     private boolean advance(HostMemory to, long before) {

@@ -19,7 +19,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * Gathers rows with one vector each into blocks of a matrix, which are whole along its columns.
- * Rows have the places of their order: those of earlier partitions come first.
+ * Rows are numbered in their order: those of earlier partitions come first.
  */
 public final class GatherVectors extends MadeAnewNode<GatherSpec> implements BlocksOfRows {
   private static final long serialVersionUID = 1;
@@ -45,8 +45,8 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   }
 
   /**
-   * The columns of the matrix, if blocks of a plan come from rows as they were gathered: at most,
-   * some are left out.
+   * The columns of the matrix, if blocks of a plan come directly from gathered rows, of which some
+   * may be filtered out.
    *
    * @param block columns of the plan that are the block
    */
@@ -63,8 +63,9 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   }
 
   /**
-   * A plan without places, if its blocks come from rows as they were gathered: all of them, in any
-   * order, and each partition's begin at place 0. The rows are then neither counted nor sorted.
+   * A plan without places, if its blocks come directly from gathered rows: it gives all blocks, in
+   * any order, and each partition's blocks begin at place 0. The rows are then neither counted nor
+   * sorted.
    *
    * @param block columns of the plan that are the block
    */
@@ -92,8 +93,8 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   }
 
   /**
-   * Checks that the child gives the same rows whenever it is run, when the plan is optimized: a
-   * table that was cached when the query was made may not be so any more.
+   * Checks, when the plan is optimized, that the child gives the same rows in each run: a table
+   * that was cached at planning may have been dropped meanwhile.
    *
    * @throws IllegalArgumentException that says why it does not
    */
@@ -109,7 +110,7 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
         spec().operator());
   }
 
-  /** The plan that is counted in place of the child, or none. */
+  /** The plan that is counted instead of the child; empty for the child itself. */
   public Seq<LogicalPlan> counted() {
     return counted;
   }

@@ -28,9 +28,9 @@ import org.tilespark.spark.rows.ReadsBlocks;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs {@link GatherVectors}. Where there are several partitions, a first job counts their rows,
- * before the tasks begin that gather them. It is not run where blocks need no places, nor for a
- * cached table whose rows were counted before.
+ * Runs {@link GatherVectors}. If there are several partitions, a first job counts their rows before
+ * the gathering tasks start. It is not needed if places are not used, or for a cached table whose
+ * rows were counted before.
  */
 public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements ReadsBlocks {
   private static final long serialVersionUID = 1;
@@ -95,7 +95,8 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   }
 
   private RDD<InternalRow> gathered(Places known, GatherTask.Metrics counts) {
-    // Spark's cache gives numbers faster in its own rows: in place each would be an object.
+    // For numbers, Spark's cache is faster with its own rows: read in place, each number would be
+    // an object.
     boolean isInPlace = spec.vector().form() != VectorColumn.Form.NUMBER;
     return gathered(Input.of(child, isInPlace), known, counts);
   }
@@ -123,9 +124,7 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
    */
   private record Input<T>(
       RDD<T> partitions, BlockCursor.Source<T> source, SerializableFunction<T, Long> size) {
-    /**
-     * The rows of a plan, in batches if it has them; in place where Spark has them in its cache.
-     */
+    /** The rows of a plan, in batches if it has them; in place if Spark has them in its cache. */
     static Input<?> of(SparkPlan plan) {
       return of(plan, true);
     }

@@ -16,7 +16,7 @@ final class Places implements Serializable {
     this.counts = counts;
   }
 
-  /** Places of partitions that nobody has counted; each begins at 0. */
+  /** Places of partitions that were not counted; each begins at 0. */
   static Places unknown(int partitions) {
     long[] counts = new long[partitions];
     Arrays.fill(counts, -1);

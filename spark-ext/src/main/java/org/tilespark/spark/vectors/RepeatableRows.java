@@ -47,11 +47,11 @@ import org.tilespark.spark.rows.BlockScan;
 import scala.collection.immutable.Seq;
 
 /**
- * Decides whether a plan gives the same rows in the same order of the same partitions whenever it
- * is run: a place in that order then means the same row in the pass that counts and in the one that
- * gathers, and in two uses of a result. Files, ranges, local and cached rows do, and operators on
- * them row by row; a global sort of rows that are the same ones does, if its columns distinguish
- * them. A shuffle brings rows in no fixed order, and of other nodes it is not known.
+ * Decides whether a plan gives the same rows in the same order and partitions in each run: then a
+ * row number identifies the same row in the counting and in the gathering pass, and in two uses of
+ * a result. This holds for files, ranges, local and cached rows, and for operators that process
+ * them row by row; and for a global sort of a fixed set of rows, if its columns distinguish them. A
+ * shuffle gives rows in no fixed order, and other nodes are unknown.
  */
 final class RepeatableRows {
   /** Advice for the user. */
@@ -64,10 +64,10 @@ final class RepeatableRows {
   /**
    * Checks the rows of an optimized plan.
    *
-   * @param order the columns that order the rows; none if the plan's own order counts
+   * @param order the columns that order the rows; empty to use the plan's own order
    * @param ids the column of ids, if there is one
-   * @throws IllegalArgumentException that says why the rows, or their order, may be others when the
-   *     plan is run again
+   * @throws IllegalArgumentException that says why the rows or their order may change in another
+   *     run
    */
   static void require(
       LogicalPlan plan, List<Attribute> order, Optional<Attribute> ids, String operator) {
@@ -93,8 +93,8 @@ final class RepeatableRows {
   }
 
   /**
-   * The reason why the rows of an optimized plan may come in another order, or be others, when it
-   * is run again; empty if they do not.
+   * The reason why the rows of an optimized plan or their order may change in another run; empty if
+   * they are fixed.
    */
   static Optional<String> doubt(LogicalPlan plan) {
     if (plan instanceof LogicalQueryStage stage) {
@@ -126,11 +126,10 @@ final class RepeatableRows {
   }
 
   /**
-   * The reason why the rows of a plan may be others when it is run again, whatever their order;
-   * empty if they are not.
+   * The reason why the set of a plan's rows may change in another run; empty if it is fixed.
    *
-   * @param columns columns that must be the same in each run; others may have other values, as
-   *     lists whose elements come in no fixed order
+   * @param columns columns that must be the same in each run; others may differ, such as lists
+   *     without a fixed order of elements
    */
   static Optional<String> doubtOfSet(LogicalPlan plan, AttributeSet columns) {
     if (plan instanceof InMemoryRelation) {
@@ -164,7 +163,7 @@ final class RepeatableRows {
         .findFirst();
   }
 
-  /** The expressions that decide which rows there are, and what some of their columns are. */
+  /** The expressions that determine the set of rows and the values of some of their columns. */
   private static List<Expression> deciding(LogicalPlan plan, AttributeSet columns) {
     if (plan instanceof Project project) {
       return among(project.projectList(), columns);
@@ -187,7 +186,7 @@ final class RepeatableRows {
         .toList();
   }
 
-  /** True if an expression's values follow from a row's place in its partition, and a seed. */
+  /** True if an expression's values depend only on a row's place in its partition and on a seed. */
   private static boolean isSeeded(Expression expression) {
     List<Expression> children = ScalaInterop.list(expression.children());
     return expression.deterministic()
@@ -198,7 +197,7 @@ final class RepeatableRows {
             && children.stream().allMatch(RepeatableRows::isSeeded));
   }
 
-  /** True if an aggregate takes rows in the order in which they come. */
+  /** True if an aggregate's result depends on the order of rows. */
   private static boolean takesAny(Expression expression) {
     return expression instanceof First
         || expression instanceof Last
@@ -211,7 +210,7 @@ final class RepeatableRows {
     return plans.stream().allMatch(plan -> doubt(plan).isEmpty());
   }
 
-  /** True for a plan that takes some rows of its child by their places, which do not stay. */
+  /** True for a plan that selects rows of its child by their places, which may change. */
   private static boolean isCut(LogicalPlan plan) {
     if (plan instanceof Sample) {
       return !isFixed(ScalaInterop.list(plan.children()));
@@ -220,14 +219,14 @@ final class RepeatableRows {
         && sort(plan).isEmpty();
   }
 
-  /** True for rows of an RDD that has others in each run. */
+  /** True for rows of an RDD that may differ in each run. */
   private static boolean isLoose(LogicalPlan plan) {
     return plan instanceof LogicalRDD rows
         && !isFixed(rows)
         && rows.rdd().outputDeterministicLevel().equals(DeterministicLevel.INDETERMINATE());
   }
 
-  /** True for a plan without children whose rows stay as they are. */
+  /** True for a plan without children whose rows are fixed. */
   private static boolean isFixed(LogicalPlan plan) {
     if (plan instanceof LogicalRDD rows) {
       return !rows.rdd().getStorageLevel().equals(StorageLevel.NONE())
@@ -244,7 +243,7 @@ final class RepeatableRows {
             && (source.scan() instanceof FileScan || source.scan() instanceof BlockScan));
   }
 
-  /** True if the plan's rows follow from its children's one by one, in their order. */
+  /** True if the plan computes its rows from its children's rows one by one, in order. */
   private static boolean isRowByRow(LogicalPlan plan) {
     return plan instanceof Project
         || plan instanceof Filter

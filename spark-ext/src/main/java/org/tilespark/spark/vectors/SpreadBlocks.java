@@ -7,7 +7,10 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.MadeAnewNode;
 import scala.collection.immutable.Seq;
 
-/** Gives a row for each row, or for each element, of a matrix of blocks: see {@link SpreadSpec}. */
+/**
+ * Turns a matrix of blocks into a row for each matrix row, or for each element: see {@link
+ * SpreadSpec}.
+ */
 public final class SpreadBlocks extends MadeAnewNode<SpreadSpec> {
   private static final long serialVersionUID = 1;
 

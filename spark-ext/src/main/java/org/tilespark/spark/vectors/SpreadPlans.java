@@ -40,7 +40,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 import scala.collection.immutable.Seq;
 
-/** The logical plans of blocks that become rows or elements, and of elements that become blocks. */
+/** The logical plans for turning blocks into rows or elements, and elements into blocks. */
 public final class SpreadPlans {
   private static final BlockKind KIND = BlockKind.MATRIX;
   private static final String ROW = "row";
@@ -56,7 +56,7 @@ public final class SpreadPlans {
    *
    * @param name name of the column of arrays
    * @param asDataset turns a plan into a DataFrame; a query over the places of the blocks runs now
-   *     where metadata does not say how they are cut
+   *     if metadata does not state their tiling
    * @throws IllegalArgumentException if the blocks are complex, or columns would have the same name
    */
   public static LogicalPlan toRows(
@@ -137,7 +137,7 @@ public final class SpreadPlans {
 
   // ---- whole rows
 
-  /** The matrix in blocks that are whole along its columns, as far as can be told now. */
+  /** The matrix in blocks that are whole along its columns, as far as is known now. */
   private static LogicalPlan wholeRows(
       LogicalPlan matrix, Function<LogicalPlan, Dataset<Row>> asDataset, String operator) {
     BlockFrame frame = BlockFrame.of(matrix, KIND, operator);
@@ -159,8 +159,8 @@ public final class SpreadPlans {
   }
 
   /**
-   * True if all blocks are whole along the columns; also where to find out would mean to compute
-   * them, since tasks check each block.
+   * True if all blocks are whole along the columns; also true if finding out would require
+   * computing them, since tasks check each block.
    */
   private static boolean isWhole(
       BlockFrame frame, long cols, Function<LogicalPlan, Dataset<Row>> asDataset) {
@@ -199,8 +199,8 @@ public final class SpreadPlans {
    * The ids of a matrix that was made of rows: {@code row} and the id, under the name of the column
    * that it came from.
    *
-   * @throws IllegalArgumentException if the blocks have no ids, or these come from a column {@code
-   *     row}
+   * @throws IllegalArgumentException if the blocks have no ids, or if the ids came from a column
+   *     named {@code row}
    */
   public static LogicalPlan rowIds(LogicalPlan matrix, String operator) {
     LogicalPlan ids = rowIds(matrix, false, operator);
@@ -252,8 +252,8 @@ public final class SpreadPlans {
    *
    * @param blockShape rows and columns of a full block
    * @param missing value of elements that no row has
-   * @param extents extents of the matrix, if they are known; else it ends where its last elements
-   *     do
+   * @param extents extents of the matrix, if they are known; otherwise it ends with its last
+   *     elements
    * @throws IllegalArgumentException if a column is missing or of another type, or a further column
    *     has no order
    */

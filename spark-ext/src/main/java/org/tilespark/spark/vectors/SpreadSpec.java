@@ -7,15 +7,15 @@ import org.tilespark.spark.block.BlockSchema;
 import scala.Option;
 
 /**
- * How blocks become rows: one for each row of the matrix, {@code row, further columns, id, vector},
- * or one for each element, {@code row, col, further columns, value}.
+ * Specifies how blocks become rows: one for each row of the matrix, {@code row, further columns,
+ * id, vector}, or one for each element, {@code row, col, further columns, value}.
  *
  * @param blocks positions of the block columns among those that are read
  * @param further positions of the further columns among those that are read
  * @param ids position of the column of ids; -1 if there is none, or it is not read
  * @param isCells true for a row for each element
- * @param extents extents of the matrix, if they are known: blocks are whole along its columns then,
- *     but for a row for each element
+ * @param extents extents of the matrix, if they are known: blocks then have whole rows, unless
+ *     there is a row for each element
  * @param operator operator's name, for messages
  */
 public record SpreadSpec(

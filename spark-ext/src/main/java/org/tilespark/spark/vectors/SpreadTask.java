@@ -64,7 +64,7 @@ record SpreadTask<T>(
     return Literal.create(zero, BlockSchema.sparkType(type));
   }
 
-  /** A walk over blocks, of each of which a number of rows is made. */
+  /** Iterates over blocks, each of which gives several rows. */
   private abstract class Rows implements Iterator<InternalRow> {
     final BlockCursor cursor;
     final BlockSchema blocks = spec.blocks().mapped(ordinals::get);

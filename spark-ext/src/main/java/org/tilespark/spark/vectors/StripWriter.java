@@ -8,9 +8,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.RowBytes;
 
 /**
- * Writes the row of a block whose count of rows is known only when the last one is there. Vectors
- * go to a fixed place of one array; what stands before them in the row, whose length depends on
- * their count, is written at the end, right before them:
+ * Writes the row of a block whose number of vectors is known only at the end. Vectors are written to a fixed place of one array; the part of the row before them, whose length depends on their number, is written at the end, directly before them:
  *
  * <pre>
  *   room | fixed columns | count and null bits | vectors | ids
@@ -58,7 +56,7 @@ final class StripWriter {
     return new RowBytes(IDS, 1, elementBytes).applyAsLong(rows * length);
   }
 
-  /** Enough for ids of fixed width; longer ones make the array grow once. */
+  /** Room for ids: enough for ids of fixed width; longer ones make the array grow once. */
   private static long idRoom(int most) {
     return RowBytes.array(most, WORD_BYTES) + WORD_BYTES;
   }

@@ -13,14 +13,14 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * How a row holds its vector.
+ * The form of vectors in rows.
  *
- * @param form form of its columns
+ * @param form form of the columns
  * @param type element type
- * @param columns number of columns of the row that are the vector
+ * @param columns number of columns that hold the vector
  */
 record VectorColumn(Form form, ElementType type, int columns) implements Serializable {
-  /** The form of a column that holds a vector, or an element of it. */
+  /** The form of a column with a vector, or with one element of it. */
   enum Form {
     ARRAY,
     /** A Vector of spark.ml or spark.mllib, dense or sparse. */
@@ -29,7 +29,7 @@ record VectorColumn(Form form, ElementType type, int columns) implements Seriali
     NUMBER
   }
 
-  /** Fields of the struct that both VectorUDTs are for Spark. */
+  /** Fields of the struct that represents both VectorUDTs in Spark. */
   static final List<String> FIELDS = List.of("type", "size", "indices", "values");
 
   static final int TYPE = 0;

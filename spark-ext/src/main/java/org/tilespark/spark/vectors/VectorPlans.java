@@ -44,7 +44,7 @@ import org.tilespark.spark.options.RowPolicy;
  *
  * <pre>
  *   GatherVectors                     rows of a partition become strips of about 8 MiB
- *     Sort                            where orderBy asks for it, or the table has no fixed order
+ *     Sort                            if orderBy is given or the table has no fixed order
  *       Project                       vector, id, columns of the order
  *         the table
  *     Project                         the rows without columns, to be counted
@@ -92,11 +92,11 @@ public final class VectorPlans {
    * Blocks of the matrix whose rows are the vectors of a table.
    *
    * @param names one column of arrays or of Vectors, or one or more columns of numbers
-   * @param asDataset turns a plan into a DataFrame: the first vector tells their length where
-   *     nothing else does, and rows are counted where that is cheap; both run now
+   * @param asDataset turns a plan into a DataFrame: if necessary, the first vector is read now to
+   *     find the length, and rows are counted now if that is cheap
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if a column is missing or of another type, the table has no
-   *     rows, or its rows come in no fixed order and nothing orders them
+   *     rows, or its rows have no fixed order and no column orders them
    */
   public static LogicalPlan fromRows(
       LogicalPlan table,
@@ -230,8 +230,8 @@ public final class VectorPlans {
   }
 
   /**
-   * How the rows hold their vectors. A sort moves the numbers of several columns as one array,
-   * which is shorter: in a column of its own each takes 8 bytes.
+   * The form of the rows' vectors. If rows are sorted, the numbers of several columns are moved as
+   * one array, which is shorter, since in a separate column each takes 8 bytes.
    */
   private VectorColumn form(boolean isMoved) {
     if (isOneVector()) {
@@ -297,9 +297,9 @@ public final class VectorPlans {
   }
 
   /**
-   * The columns that order the rows; none if the table's own order counts.
+   * The columns that order the rows; none to use the table's own order.
    *
-   * @param isThere true if the table is sorted by them
+   * @param isThere true if the table is already sorted by them
    */
   private record Order(List<Attribute> columns, boolean isThere) {}
 
@@ -311,7 +311,7 @@ public final class VectorPlans {
         : new Order(stated(optimized, id), false);
   }
 
-  /** The columns of a sort, of which tasks check that they distinguish all rows. */
+  /** The columns of a sort, for which tasks check that they distinguish all rows. */
   private List<Attribute> sorted(LogicalPlan optimized, Sort sort) {
     List<Attribute> output = ScalaInterop.list(optimized.output());
     List<Expression> keys =
@@ -375,7 +375,7 @@ public final class VectorPlans {
         .map(attributes -> Math.toIntExact(attributes.getLong(ML_COUNT)));
   }
 
-  /** The length of the first vector, or of the longest where shorter ones are filled up. */
+  /** The length of the first vector, or of the longest if shorter ones are padded. */
   private int found(VectorColumn form, LogicalPlan optimized) {
     if (options.ragged() == RowPolicy.SKIP) {
       throw new IllegalArgumentException(
@@ -424,7 +424,7 @@ public final class VectorPlans {
     return found.get(0).getInt(0);
   }
 
-  /** Rows that make a block of the usual size; at least one. */
+  /** Rows of a block of the usual size; at least one. */
   static long usualRows(long length, int elementBytes) {
     return Math.max(1, UsualShape.BYTES / elementBytes / length);
   }

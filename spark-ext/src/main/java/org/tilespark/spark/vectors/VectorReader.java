@@ -16,7 +16,7 @@ import org.tilespark.spark.options.RowPolicy;
 import org.tilespark.spark.rows.BlockCursor;
 import sun.misc.Unsafe;
 
-/** Copies the vectors of rows to where a block keeps them, and applies the policies. */
+/** Copies the vectors of rows into a block, and applies the policies. */
 final class VectorReader {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final NanSearch NANS = NanSearch.ofThisMachine();
@@ -48,7 +48,7 @@ final class VectorReader {
    * Copies the vector of the cursor's row.
    *
    * @param to memory for it, {@code length} elements; undefined if the row is left out
-   * @param row names the row, for messages
+   * @param row gives the row's name, for messages
    * @return false if the row is left out
    * @throws IllegalArgumentException that names the row, if a policy refuses it
    */
@@ -73,7 +73,8 @@ final class VectorReader {
   }
 
   private boolean array(BlockCursor cursor, HostMemory to, Supplier<String> row) {
-    // Most rows hold their array in place. To ask the cursor three times costs as much as the copy.
+    // Most rows hold their array in place. Three calls of the cursor would cost as much as the
+    // copy.
     UnsafeArrayData inPlace =
         cursor.row().getArray(ordinal) instanceof UnsafeArrayData unsafe ? unsafe : null;
     int found = inPlace == null ? cursor.length(ordinal) : inPlace.numElements();
@@ -177,7 +178,7 @@ final class VectorReader {
     }
   }
 
-  /** False if the row is left out for its length. */
+  /** False if the row is left out because of its length. */
   private boolean fits(int found, Supplier<String> row) {
     String defect = "has %s elements; expected %s".formatted(found, spec.length());
     if (ragged == RowPolicy.ZERO && found > spec.length()) {
@@ -229,7 +230,7 @@ final class VectorReader {
     return true;
   }
 
-  /** Copies the numbers at some places of an array or a row, and 0 for those that are null. */
+  /** Copies numbers at some places of an array or a row, with 0 for nulls. */
   private void copyNumbers(SpecializedGetters from, int[] places, HostMemory to) {
     long at = to.offset();
     for (int place : places) {
@@ -251,7 +252,7 @@ final class VectorReader {
 
   // ---- policies
 
-  /** True if zeros are taken; false if the row is left out. */
+  /** True if nulls are replaced by zeros; false if the row is left out. */
   private boolean accepts(RowPolicy policy, String option, Supplier<String> row, String defect) {
     if (policy == RowPolicy.ERROR) {
       throw bad(row, defect, ". " + option + " => 'skip' leaves such rows out, 'zero' takes zeros");

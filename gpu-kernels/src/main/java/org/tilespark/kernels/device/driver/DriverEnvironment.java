@@ -5,12 +5,13 @@ import com.sun.jna.Platform;
 
 /**
  * The environment variables of this process that the CUDA driver reads when it is initialised. Java
- * has a copy of the environment and cannot change the original, so the C library does.
+ * cannot change the process's environment, only read a copy, so this calls the C library.
  */
 final class DriverEnvironment {
   /**
-   * Hardware queues that streams are mapped to. With the driver's 8, a stream that waits for its
-   * kernels holds up copies of other tasks that share its queue: 16 tasks have about 100 streams.
+   * Variable for the number of hardware queues that streams are mapped to. With the driver's 8, a
+   * stream that waits for its kernels holds up copies of other tasks that share its queue: 16 tasks
+   * have about 100 streams.
    */
   static final String QUEUES = "CUDA_DEVICE_MAX_CONNECTIONS";
 
@@ -24,7 +25,7 @@ final class DriverEnvironment {
   private DriverEnvironment() {}
 
   /**
-   * Sets what the user has not set. To be called before the driver is initialised.
+   * Sets each variable that the user has not set. To be called before the driver is initialised.
    *
    * @throws UnsatisfiedLinkError if JNA cannot be loaded
    */

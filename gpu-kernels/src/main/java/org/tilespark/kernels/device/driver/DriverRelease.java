@@ -19,7 +19,8 @@ public final class DriverRelease {
     try {
       return find(Files.readString(VERSION, StandardCharsets.UTF_8));
     } catch (IOException | RuntimeException e) {
-      return ""; // not exposed in this container; the CUDA version is reported all the same
+      return ""; // the file is not visible in this container; the CUDA version is reported all the
+                 // same
     }
   }
 

@@ -2,12 +2,13 @@ package org.tilespark.kernels.device.driver;
 
 import jcuda.driver.CUfunction;
 
-/** A kernel in JCuda's terms, readable as a number for what is bound with JNA. */
+/** A kernel in JCuda's terms, whose address JNA bindings can read. */
 public final class FunctionHandle extends CUfunction {
   private final boolean early;
 
   /**
-   * Empty, for the driver to fill in; {@code early}: it waits itself for the launches before it.
+   * An empty handle that the driver fills in; {@code early} is true if the kernel waits itself for
+   * earlier launches.
    */
   public FunctionHandle(boolean early) {
     this.early = early;

@@ -24,7 +24,7 @@ public final class LibCuda {
   private LibCuda() {}
 
   /**
-   * Initialises this class, so that what fails does so here.
+   * Initialises this class, so that a failure occurs here.
    *
    * @throws UnsatisfiedLinkError if JNA or the driver cannot be loaded
    */

@@ -7,8 +7,8 @@ import sun.misc.Unsafe;
 
 /**
  * The driver call that launches a kernel with attributes, bound with JNA; separate from {@link
- * LibCuda} since drivers before CUDA 11.8 lack it. Initialising this class throws {@link
- * UnsatisfiedLinkError} there; no kernel that is launched early loads there either.
+ * LibCuda} since drivers before CUDA 11.8 lack it. There, initialising this class throws {@link
+ * UnsatisfiedLinkError}; kernels that are launched early do not load there either.
  */
 public final class LibCudaLaunch {
   /** Length of a {@code CUlaunchConfig} and of the {@code CUlaunchAttribute} that follows it. */
@@ -20,7 +20,7 @@ public final class LibCudaLaunch {
   private static final int ATTRIBUTE = 56;
   private static final int ATTRIBUTE_VALUE = ATTRIBUTE + 8;
 
-  /** The launch need not wait for the one before it to end: the kernel does so itself. */
+  /** The launch need not wait for the end of the previous one: the kernel waits itself. */
   private static final int CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
@@ -32,11 +32,11 @@ public final class LibCudaLaunch {
   private LibCudaLaunch() {}
 
   /**
-   * Queues a launch that may begin before the one before it on the stream ends.
+   * Queues a launch that may begin before the previous one on the stream ends.
    *
    * @param memory {@link #CONFIG_BYTES} of host memory, at a multiple of 8, written here
    * @param function handle of a kernel that waits itself ({@code griddepcontrol.wait})
-   * @param arguments address of what {@code cuLaunchKernel} takes as {@code kernelParams}
+   * @param arguments address of the {@code kernelParams} of {@code cuLaunchKernel}
    * @return the driver's code
    */
   public static int launchEarly(

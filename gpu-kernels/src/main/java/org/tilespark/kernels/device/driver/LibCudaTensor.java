@@ -4,14 +4,14 @@ import com.sun.jna.Native;
 
 /**
  * The driver call that makes tensor maps, bound with JNA; separate from {@link LibCuda} since
- * drivers before CUDA 12 lack it. Initialising this class throws {@link UnsatisfiedLinkError}
- * there; no kernel that takes maps loads there either.
+ * drivers before CUDA 12 lack it. There, initialising this class throws {@link
+ * UnsatisfiedLinkError}; kernels that take maps do not load there either.
  */
 public final class LibCudaTensor {
   /** Length of a {@code CUtensorMap}. */
   public static final int MAP_BYTES = 128;
 
-  /** Alignment of a struct that begins with maps; for the call itself 64 would do. */
+  /** Alignment of a struct that begins with maps; the call itself needs only 64. */
   public static final int ALIGNMENT = 128;
 
   public static final int CU_TENSOR_MAP_INTERLEAVE_NONE = 0;

@@ -21,9 +21,9 @@ import org.tilespark.kernels.launch.Availability;
  * Loads JCuda's native library without a race, and without a change that other code could see.
  *
  * <p>JCuda's {@code LibUtils} unpacks its library to one fixed name in {@code java.io.tmpdir}
- * unless a file of that name is there, then loads it. Two processes that start together then load
- * half a file, and a file that somebody else left there is trusted. Here every process, and every
- * class loader in it, unpacks into a directory of its own (mode 0700, a fresh random name),
+ * unless a file of that name is there, then loads it. If two processes start together, one may load
+ * a half-written file; and a file that another user left there is trusted. Here every process, and
+ * every class loader in it, unpacks into a directory of its own (mode 0700, a fresh random name),
  * verifies what is there, loads the library from it and deletes it: a loaded library stays mapped
  * without its file.
  *
@@ -55,7 +55,7 @@ public final class NativeLibraries {
     Path directory = unpack(Path.of(System.getProperty("java.io.tmpdir")));
     try {
       verify(directory);
-      // Without a driver this is what fails, before JCuda's class is marked as broken.
+      // Without a driver the load fails here, before JCuda's class initialiser could fail for good.
       System.load(directory.resolve(fileName()).toString());
     } finally {
       remove(directory);
@@ -67,8 +67,8 @@ public final class NativeLibraries {
   }
 
   /**
-   * Defines the empty {@code jcuda.LibUtilsCuda}. Where that class exists already, this did so
-   * before, or other code in this class loader uses JCuda, which then unpacks in its own way.
+   * Defines the empty {@code jcuda.LibUtilsCuda}. If the class exists already, an earlier call
+   * defined it, or other code in this class loader uses JCuda, which then unpacks in its own way.
    */
   static void keepFromUnpacking() {
     byte[] empty = emptyMethod("jcuda/LibUtilsCuda", "loadLibrary");
@@ -154,10 +154,10 @@ public final class NativeLibraries {
   }
 
   /**
-   * Checks that what will be loaded is what the jar holds, and that no other user can change it.
+   * Checks that the unpacked library equals the jar's, and that no other user can change it.
    *
    * @param directory directory that {@link #unpack} made
-   * @throws IOException if it is not, or one can
+   * @throws IOException if one of these is not true
    */
   static void verify(Path directory) throws IOException {
     Path library = directory.resolve(fileName());
@@ -175,7 +175,7 @@ public final class NativeLibraries {
     }
   }
 
-  /** Deletes what {@link #unpack} made, and what else was put there; may be called twice. */
+  /** Deletes the directory that {@link #unpack} made, with all its files; may be called twice. */
   static void remove(Path directory) throws IOException {
     if (!Files.exists(directory)) {
       return;

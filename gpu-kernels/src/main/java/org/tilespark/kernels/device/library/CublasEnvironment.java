@@ -8,9 +8,9 @@ import java.util.Optional;
 /**
  * Environment variables that change how exactly cuBLAS computes products of full precision. cuBLAS
  * reads them itself, and no documented call overrules them: NVIDIA states that {@code
- * NVIDIA_TF32_OVERRIDE} takes precedence over any setting of a program, and says of no math mode or
- * compute type, {@code CUBLAS_PEDANTIC_MATH} included, that it ignores {@code CUBLAS_EMULATE_*}. So
- * they are reported. A pure function.
+ * NVIDIA_TF32_OVERRIDE} takes precedence over any setting of a program, and documents no math mode
+ * or compute type that ignores {@code CUBLAS_EMULATE_*}, not even {@code CUBLAS_PEDANTIC_MATH}. So
+ * this project reports them. A pure function.
  *
  * <p>Source: NVIDIA, "cuBLAS" 13.0 update 2, sections 1.5 (floating-point emulation) and 2.2.11
  * ({@code cublasComputeType_t}).
@@ -23,7 +23,7 @@ public final class CublasEnvironment {
   private static final List<String> EMULATION =
       List.of("CUBLAS_EMULATE_SINGLE_PRECISION", "CUBLAS_EMULATE_DOUBLE_PRECISION");
 
-  /** How it emulates; without effect unless one of {@link #EMULATION} is on. */
+  /** Details of the emulation; without effect unless a variable of {@link #EMULATION} is on. */
   private static final List<String> EMULATION_DETAILS =
       List.of(
           "CUBLAS_EMULATION_STRATEGY",

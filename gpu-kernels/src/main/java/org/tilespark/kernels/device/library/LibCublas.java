@@ -10,7 +10,7 @@ import org.tilespark.kernels.library.LibraryFinder;
 import org.tilespark.kernels.library.LibraryFinder.Release;
 
 /**
- * The calls of cuBLAS that are used, bound with JNA once {@link #load} has found the library.
+ * The functions of cuBLAS that we call, bound with JNA once {@link #load} has found the library.
  * Pointers to device memory and streams are numbers.
  */
 public final class LibCublas {
@@ -49,7 +49,7 @@ public final class LibCublas {
   /**
    * Finds the library, once per process.
    *
-   * @param directories directories to look into when the system does not know it
+   * @param directories directories to search if the system's loader does not find it
    * @return the file that is used, or why there is none, and what helps
    */
   public static Availability<String> load(List<Path> directories) {

@@ -8,8 +8,8 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.library.LibraryFinder;
 
 /**
- * The calls of cuFFT that are used, bound with JNA once {@link #load} has found the library.
- * Pointers to device memory and streams are numbers; a plan's handle is a number to cuFFT too.
+ * The functions of cuFFT that we call, bound with JNA once {@link #load} has found the library.
+ * Pointers to device memory and streams are numbers; cuFFT's handle of a plan is a number too.
  */
 public final class LibCufft {
   public static final int CUFFT_SUCCESS = 0;
@@ -41,7 +41,7 @@ public final class LibCufft {
   /**
    * Loads the library, once per process.
    *
-   * @param directories directories to look into when the system does not know it
+   * @param directories directories to search if the system's loader does not find it
    * @return the file that is used, or why there is none, and what helps
    */
   public static Availability<String> load(List<Path> directories) {

@@ -11,9 +11,9 @@ import org.tilespark.kernels.library.LibraryFinder;
 import org.tilespark.kernels.library.LibraryFinder.Release;
 
 /**
- * The calls of cuSOLVER's dense part that are used, bound with JNA once {@link #load} has found the
- * library. Pointers to device memory and streams are numbers. The library is that of CUDA 13 or of
- * CUDA 12.2 and later: the one of CUDA 11, which has the same file name as CUDA 12's, lacks {@link
+ * The functions of cuSOLVER's dense part that we call, bound with JNA once {@link #load} has found
+ * the library. Pointers to device memory and streams are numbers. The library must be of CUDA 12.2
+ * or later. The library of CUDA 11, whose file name is that of CUDA 12's, lacks {@link
  * #cusolverDnSetDeterministicMode} and is refused.
  */
 public final class LibCusolver {
@@ -52,7 +52,7 @@ public final class LibCusolver {
   /**
    * Finds the library, once per process.
    *
-   * @param directories directories to look into when the system does not know it
+   * @param directories directories to search if the system's loader does not find it
    * @return the file that is used, or why there is none, and what helps
    */
   public static Availability<String> load(List<Path> directories) {

@@ -11,7 +11,7 @@ import org.tilespark.kernels.multiply.Multiplier;
 
 /** Whose kernels multiply and factorize on the CPU. */
 public enum HostEngine {
-  /** OpenBLAS where it is found, which is faster; plain Java elsewhere. */
+  /** OpenBLAS, which is faster, if it is found; otherwise plain Java. */
   AUTO,
   /** Plain Java, whose sums are the same on all machines: this project's own products. */
   OWN,
@@ -23,7 +23,7 @@ public enum HostEngine {
    *
    * @param directories directories to look for OpenBLAS in when the system's loader does not know
    *     it
-   * @param declined gets the reason why OpenBLAS is not used, if {@link #AUTO} does without it
+   * @param declined gets the reason if {@link #AUTO} does not use OpenBLAS
    * @return the multiplier, which the caller closes; or why OpenBLAS, which was asked for, is not
    *     there, and what helps
    */
@@ -44,7 +44,7 @@ public enum HostEngine {
    *
    * @param directories directories to look for OpenBLAS in when the system's loader does not know
    *     it
-   * @param declined gets the reason why OpenBLAS is not used, if {@link #AUTO} does without it
+   * @param declined gets the reason if {@link #AUTO} does not use OpenBLAS
    * @return the factorizer, which the caller closes; or why OpenBLAS, which was asked for, is not
    *     there, and what helps
    */

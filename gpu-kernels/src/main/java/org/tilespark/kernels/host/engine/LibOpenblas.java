@@ -12,10 +12,10 @@ import org.tilespark.kernels.library.LibraryFinder;
 import org.tilespark.kernels.library.LibraryFinder.Release;
 
 /**
- * The calls of OpenBLAS that are used, bound with JNA once {@link #load} has found the library.
- * Pointers are numbers. Lengths are 64 bits wide whatever the library's are: on 64-bit Linux each
- * takes a register or eight bytes of the stack, of which a library of 32-bit lengths reads the low
- * half.
+ * The functions of OpenBLAS that we call, bound with JNA once {@link #load} has found the library.
+ * Pointers are numbers. Lengths are passed as 64 bits even if the library's integers have 32: on
+ * 64-bit Linux each takes a register or eight bytes of the stack, and the library then reads the
+ * low half.
  */
 final class LibOpenblas {
   static final int ROW_MAJOR = 101;
@@ -23,9 +23,7 @@ final class LibOpenblas {
   static final int AS_STORED = 111;
   static final int TRANSPOSED = 112;
 
-  /**
-   * Prefixes and suffixes of the functions' names: those of distributions, and those of numpy's.
-   */
+  /** Patterns of the functions' names in the libraries of Linux distributions and of numpy. */
   private static final List<String> NAMES =
       List.of("%s", "%s64_", "scipy_%s64_", "scipy_%s", "%s_64");
 
@@ -44,7 +42,7 @@ final class LibOpenblas {
               new Release("libopenblas*.so*"))
           .withNames((library, method) -> nameIn(library, method.getName()));
 
-  /** Result of openblas_get_parallel for threads of its own, of which one is enough. */
+  /** Result of openblas_get_parallel for a library with its own threads. */
   private static final int BY_THREADS = 1;
 
   private static final Pattern MOST_CALLERS = Pattern.compile("MAX_THREADS=(\\d+)");
@@ -59,7 +57,7 @@ final class LibOpenblas {
    * Finds the library, once per process, and keeps it from using threads of its own.
    *
    * @param directories directories to look into when the system does not know it
-   * @return what is used, or why there is none, and what helps
+   * @return the library that is used, or why there is none, and what helps
    */
   static synchronized Availability<Loaded> load(List<Path> directories) {
     Availability<String> file = FINDER.bind(directories);
@@ -83,7 +81,7 @@ final class LibOpenblas {
   }
 
   /**
-   * The reason why a library does not serve; empty if it does. One that uses OpenMP counts threads
+   * The reason why a library cannot be used; empty if it can. One that uses OpenMP counts threads
    * for each caller, and one without threads may have no locks.
    *
    * @param parallel result of {@code openblas_get_parallel}
@@ -102,9 +100,9 @@ final class LibOpenblas {
    * A library.
    *
    * @param file name or path
-   * @param core whose kernels it took for this machine
+   * @param core the CPU core whose kernels the library chose for this machine
    * @param library its handle
-   * @param callers a permit for each caller at a time, of which each takes one of its buffers
+   * @param callers permits for concurrent calls, one for each buffer of the library
    */
   record Loaded(String file, String core, NativeLibrary library, Semaphore callers) {}
 
@@ -120,7 +118,7 @@ final class LibOpenblas {
     return firstOf(library, function, NAMES).orElse(function); // which JNA then misses
   }
 
-  /** Keeps the library that is bound, since its file may be gone when more of it is looked up. */
+  /** Keeps the library that is bound: its file may be gone when a function is looked up later. */
   private static synchronized void keep(NativeLibrary bound) {
     library = bound;
   }

@@ -18,12 +18,11 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Factorises on the CPU with the LAPACK of an OpenBLAS that the machine has, on the calling thread
- * alone. Matrices on the heap are copied out of it for the length of a call; scratch is {@code
- * malloc}'s.
+ * Factorises on the CPU with the LAPACK of the machine's OpenBLAS, on the calling thread alone.
+ * Matrices on the heap are copied to native memory for the length of a call.
  *
- * <p>Fortran takes addresses of all arguments. Integers are stored in 64 bits whatever the
- * library's width, which reads the low half if it has 32; what it writes is read by its width.
+ * <p>Fortran takes addresses of all arguments. Integers are stored in 64 bits; a library of 32-bit
+ * integers reads the low half. Integers that the library writes are read in its own width.
  */
 public final class OpenblasFactorizer extends LapackFactorizer {
   private static final List<String> ROUTINES =
@@ -47,7 +46,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
   }
 
   /**
-   * One with this machine's OpenBLAS.
+   * A factorizer that uses this machine's OpenBLAS.
    *
    * @param directories directories to look into when the system's loader does not know the library
    * @return the factorizer, or why there is none, and what helps
@@ -76,7 +75,10 @@ public final class OpenblasFactorizer extends LapackFactorizer {
     return library.file();
   }
 
-  /** Factorises a matrix whose pivots are known, and looks at what was written. */
+  /**
+   * Finds the width of the library's integers: factorises a matrix whose pivots are known and
+   * inspects what was written.
+   */
   private int findIntegerBytes() {
     try (Memory pivots = new Memory(2 * Long.BYTES);
         Memory matrix = new Memory(4 * Double.BYTES)) {

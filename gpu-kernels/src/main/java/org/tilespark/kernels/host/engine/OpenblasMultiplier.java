@@ -16,28 +16,32 @@ import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /**
- * Multiplies on the CPU with an OpenBLAS that the machine has, on the calling thread alone.
+ * Multiplies on the CPU with the machine's OpenBLAS, on the calling thread alone.
  *
- * <p>OpenBLAS sums in one chain a call, so it is called once for each {@code 2 sqrt(K)} steps of K,
- * or up to {@value #GOOD_CHUNK}: the error of an element stays within {@code 2 u sqrt(K) |A||B|},
- * as {@link HostMultiplier}'s does. As there, rows of FLOAT with sums that are not finite are made
- * again, by sums in double where those are not finite either. An element's bits may depend on the
- * tile it is computed in, on the machine and on the library; the same call gives the same bits.
+ * <p>A call of OpenBLAS sums in one chain, so it is called once for each {@code 2 sqrt(K)} steps of
+ * K, or for {@value #GOOD_CHUNK} if that is more: the error of an element stays within {@code 2 u
+ * sqrt(K) |A||B|}, as {@link HostMultiplier}'s does. As there, rows of FLOAT whose sums are not
+ * finite are computed again, with sums in double where the new sums are not finite either. An
+ * element's bits may depend on the tile it is computed in, on the machine and on the library; the
+ * same call gives the same bits.
  *
- * <p>What is not for OpenBLAS goes to {@link HostMultiplier}: matrices on the heap, precisions
- * below full, and calls beyond those that the library can take at once.
+ * <p>{@link HostMultiplier} computes the rest: matrices on the heap, precisions below full, and
+ * calls beyond the number that the library can serve at once.
  *
  * <p>Safe for several threads. A call with FLOAT that adds to C keeps a copy of {@value #ROWS} rows
  * of C.
  */
 public final class OpenblasMultiplier implements Multiplier {
-  /** Steps a call, of which more would not be much faster: C is read and written by each call. */
+  /**
+   * Least steps of K in one call. Each call reads and writes C; with more steps that cost hardly
+   * shrinks.
+   */
   private static final long GOOD_CHUNK = 32;
 
-  /** Rows of FLOAT that are looked at, and made again, together. */
+  /** Rows of FLOAT that are checked, and computed again, together. */
   private static final long ROWS = 512;
 
-  /** Elements of C that are looked at together, at most; a C of longer rows is not for us. */
+  /** Most elements of C that are checked together; if a row is longer, OpenBLAS is not used. */
   private static final long MOST_COPIED = 1 << 22;
 
   private final LibOpenblas.Loaded library;
@@ -52,7 +56,7 @@ public final class OpenblasMultiplier implements Multiplier {
   }
 
   /**
-   * One with this machine's OpenBLAS.
+   * A multiplier that uses this machine's OpenBLAS.
    *
    * @param directories directories to look into when the system's loader does not know the library
    * @return the multiplier, or why there is none, and what helps
@@ -144,7 +148,7 @@ public final class OpenblasMultiplier implements Multiplier {
     return (problem.a().transposed() ? 1 : problem.a().lead()) * problem.type().bytes();
   }
 
-  /** Squares on the diagonal, and the elements to the right of them. */
+  /** Computes squares on the diagonal, and the elements to the right of them. */
   private void multiplyOneHalf(MultiplyProblem problem, long a, long c) {
     long bytes = problem.type().bytes();
     long most = Math.min(ROWS, MOST_COPIED / problem.n());
@@ -170,7 +174,9 @@ public final class OpenblasMultiplier implements Multiplier {
     Runnable multiply =
         () -> {
           if (!problem.factors().readsC()) {
-            above.clear(); // OpenBLAS multiplies what is there by beta: NaN by 0 is NaN
+            above
+                .clear(); // so clear C first: OpenBLAS multiplies its old content by beta, and NaN
+                          // times 0 is NaN
           }
           multiplyAbove(problem, a, c);
         };
@@ -189,7 +195,7 @@ public final class OpenblasMultiplier implements Multiplier {
                 HostMemory.ofAddress(c, problem.bytesC())));
   }
 
-  /** Rows of FLOAT, made again where a sum is not finite. */
+  /** Computes rows of FLOAT, and computes them again where a sum is not finite. */
   private void multiplyFloats(MultiplyProblem problem, long a, long b, long c) {
     multiplyFloats(
         problem,
@@ -204,7 +210,7 @@ public final class OpenblasMultiplier implements Multiplier {
   }
 
   /**
-   * Makes a part of C; again by our own kernels where a sum is not finite.
+   * Computes a part of C, and computes it again with our own kernels where a sum is not finite.
    *
    * @param runs runs of that part
    */
@@ -342,7 +348,7 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
-  /** One call for each chunk of K, which adds to the elements on C's diagonal or above. */
+  /** Makes one call for each chunk of K, which adds to the elements on and above C's diagonal. */
   private static void multiplyAbove(MultiplyProblem problem, long a, long c) {
     long chunk = chunk(problem.k());
     boolean isTransposed = problem.a().transposed();
@@ -383,10 +389,10 @@ public final class OpenblasMultiplier implements Multiplier {
   }
 
   /**
-   * Steps of K a call. A chain of n additions of terms of one sign and about one size errs by n / 2
-   * units in the last place at most, and half of what is allowed is left for the chain of the
-   * chunks. Where one term outweighs the others, the errors of n additions are a random walk of
-   * steps of up to a unit: half of K is short enough for it.
+   * Steps of K for each call. A chain of n additions of terms of one sign and about one size has an
+   * error of at most n / 2 units in the last place; this leaves half of the allowed error for
+   * adding the chunks. Where one term outweighs the others, the errors of n additions are a random
+   * walk with steps of up to a unit, for which half of K is short enough.
    */
   static long chunk(long k) {
     return Math.max((long) Math.ceil(2 * Math.sqrt((double) k)), Math.min(GOOD_CHUNK, (k + 1) / 2));

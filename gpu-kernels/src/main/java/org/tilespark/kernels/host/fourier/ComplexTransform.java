@@ -6,14 +6,14 @@ import java.util.List;
 
 /**
  * Forward transforms of complex lines of one length, several lines at a time; sums are not
- * normalised. Where a prime factor is large, lines are convolved with a chirp by transforms of a
- * length without one (L. I. Bluestein, "A linear filtering approach to the computation of discrete
- * Fourier transform", 1970). Tables are immutable.
+ * normalised. If the length has a large prime factor, lines are convolved with a chirp, by
+ * transforms of a length without large prime factors (L. I. Bluestein, "A linear filtering approach
+ * to the computation of discrete Fourier transform", 1970). Tables are immutable.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class ComplexTransform<A> {
-  /** The largest prime factor that has butterflies: those of the next take longer than a chirp. */
+  /** The largest prime factor that has butterflies: for the next prime a chirp is faster. */
   static final int LARGEST_PRIME = 31;
 
   private final FourierKernels<A> kernels;
@@ -88,20 +88,20 @@ final class ComplexTransform<A> {
     return result;
   }
 
-  /** True if no prime factor is too large for butterflies. */
+  /** True if no prime factor of {@code n} is too large for butterflies. */
   static boolean hasButterflies(int n) {
     return radices(n) != null;
   }
 
   /**
-   * Radices of a length, the small ones first, whose butterflies lose less where a vector is all of
-   * a row. Null if a prime factor is too large.
+   * Radices of a length, small ones first: their butterflies are the faster ones where a row is one
+   * vector. Null if a prime factor is too large.
    */
   private static List<Integer> radices(int n) {
     List<Integer> radices = new ArrayList<>();
     int twos = Integer.numberOfTrailingZeros(n);
     int left = n >> twos;
-    // Eights, and fours for what they leave; a two only if there is no other way.
+    // Takes eights, then fours for the rest; a two only if there is no other way.
     int eights = twos == 1 ? 0 : twos % 3 == 1 ? twos / 3 - 1 : twos / 3;
     int fours = twos == 1 ? 0 : (twos - 3 * eights) / 2;
     radices.addAll(java.util.Collections.nCopies(eights, 8));
@@ -140,7 +140,7 @@ final class ComplexTransform<A> {
     return passes;
   }
 
-  /** The pass that takes {@code radix} from what is left of a length. */
+  /** The pass that splits {@code radix} off the remaining length. */
   static <A> RadixPass<A> pass(
       FourierKernels<A> kernels, int left, int radix, int stride, int next) {
     int count = left / radix;
@@ -180,7 +180,7 @@ final class ComplexTransform<A> {
     return Math.toIntExact(best);
   }
 
-  /** Time of a line, in that of a number's move through a pass. */
+  /** Estimated time of a line, in units of the time for moving one number through a pass. */
   private static double cost(int n) {
     double passes = 0;
     for (int radix : radices(n)) {

@@ -1,11 +1,11 @@
 package org.tilespark.kernels.host.fourier;
 
 /**
- * The arithmetic of transforms, on some neighbouring lines: from line {@code from} on as many as
- * fill whole vectors. Every method returns where it stopped; another implementation does the rest
- * with the same operations in the same order, so that no result depends on which of them made it.
- * Products and the sums that they go into are fused where the CPU can ({@link
- * org.tilespark.kernels.host.Fma}): that rounds once less.
+ * The arithmetic of transforms, on neighbouring lines: a method starts at line {@code from},
+ * processes as many lines as fill whole vectors, and returns where it stopped. Another
+ * implementation processes the rest with the same operations in the same order, so that results do
+ * not depend on the implementation. Products and the sums that they go into are fused where the CPU
+ * can ({@link org.tilespark.kernels.host.Fma}): that saves one rounding.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
@@ -24,7 +24,10 @@ interface FourierArithmetic<A> {
    */
   int toHalf(A w, int rows, int from, Rows<A> x, Rows<A> y);
 
-  /** Copies row {@code rows[k]} to row k, and of row {@code ~rows[k]} the conjugates. */
+  /**
+   * Copies row {@code rows[k]} to row k; where {@code rows[k]} is negative, copies the conjugates
+   * of row {@code ~rows[k]}.
+   */
   int pick(int[] rows, int from, Rows<A> x, Rows<A> y);
 
   /**
@@ -34,8 +37,8 @@ interface FourierArithmetic<A> {
   int fromHalf(A w, int rows, int from, Rows<A> x, Rows<A> y);
 
   /**
-   * The first pass over real rows, of an odd radix. Of its transforms the later are the conjugates
-   * of others; the first {@code radix / 2 + 1} are left.
+   * The first pass over real rows, of an odd radix. Only the first {@code radix / 2 + 1} of its
+   * transforms are kept, since the others are their conjugates.
    */
   int oddToHalf(RadixPass<A> pass, int from, double scale, Rows<A> x, Rows<A> y);
 

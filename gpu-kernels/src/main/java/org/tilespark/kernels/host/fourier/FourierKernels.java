@@ -5,13 +5,16 @@ import java.util.function.IntFunction;
 import org.tilespark.kernels.host.HostProfile;
 
 /**
- * The arithmetic of one type, on vectors where the JVM has them, and one number at a time where the
- * lines are too few to fill a vector. Both make the same bits.
+ * The arithmetic of one type, with vectors if the JVM has them, and one number at a time for lines
+ * too few to fill a vector. Both give the same bits.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class FourierKernels<A> {
-  /** Numbers of a row that is a cache line, and so the lines that are transformed together. */
+  /**
+   * Bytes of a row: one cache line. The numbers in it are also the number of lines transformed
+   * together.
+   */
   private static final int ROW_BYTES = 64;
 
   private static final boolean VECTORS = HostProfile.current().vectorBits() > 0;

@@ -10,8 +10,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Fourier transforms on the CPU, on the calling thread: the oracle and the fallback of the device's
- * ones. Complex arrays are two planes, real and imaginary parts, each dense and row-major.
+ * Fourier transforms on the CPU, on the calling thread: the oracle of tests and the fallback for
+ * {@code DeviceFourier}. Complex arrays are two planes, real and imaginary parts, each dense and
+ * row-major.
  *
  * <p>One axis after another is transformed, in the precision of the type. Neighbouring lines are
  * taken several at a time, one in each lane of a vector; whole cache lines are read and written. A
@@ -22,10 +23,14 @@ import org.tilespark.layout.Shape;
  * <p>For one thread at a time; it keeps tables for the lengths it has met.
  */
 public final class HostFourier {
-  /** Longest line: tables and rows of it are arrays, of a chirp four times as long. */
+  /**
+   * Longest line: its tables and rows are Java arrays, and those of a chirp are four times as long.
+   */
   static final int LONGEST = 1 << 26;
 
-  /** Numbers of the lines taken together: four planes of them are what caches hold. */
+  /**
+   * Bytes of the lines that are transformed together in one plane: caches hold four such planes.
+   */
   private static final int GROUP_BYTES = 1 << 20;
 
   private static final int TABLES = 16;
@@ -122,7 +127,7 @@ public final class HostFourier {
       along(problem.type(), kind, halved, left == 0 ? scale : 1, in, out);
       from = out;
     }
-    // The half spectrum stays as it is on its side of the transform.
+    // The other axes are transformed on the side of the half spectrum.
     Shape shape = kind == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
     Kind complex = kind.isInverse() ? Kind.INVERSE : Kind.FORWARD;
     for (int axis : problem.complexAxes()) {

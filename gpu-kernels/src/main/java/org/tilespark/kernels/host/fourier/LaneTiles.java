@@ -4,17 +4,17 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Transposes between lines that are contiguous and rows that have a number of each: tile by tile,
- * so that every cache line is touched once while it is near. A tile takes pairs of numbers; their
- * firsts go to one place and their seconds to another, which are neighbouring rows or the real and
- * the imaginary parts of one.
+ * Transposes between contiguous lines and rows that hold one number of each line. It works tile by
+ * tile, so that each cache line is used completely while it is cached. A tile moves pairs of
+ * numbers: the first number of each pair to one place and the second to another, which are two
+ * neighbouring rows or the real and imaginary parts of one row.
  */
 final class LaneTiles {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final long FLOATS = Unsafe.ARRAY_FLOAT_BASE_OFFSET;
   private static final long DOUBLES = Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
 
-  /** Pairs of a tile: rows of as many stay in the cache until all lines have been there. */
+  /** Pairs in a tile: as many rows stay in the cache until all lines are read. */
   private static final int PAIRS = 128;
 
   private static final long LOW = 0xFFFF_FFFFL;
@@ -22,7 +22,7 @@ final class LaneTiles {
   private LaneTiles() {}
 
   /**
-   * Lines one after another.
+   * Contiguous lines, one after another in an array.
    *
    * @param array array of float or double
    * @param pitch numbers from a line to the next
@@ -31,11 +31,11 @@ final class LaneTiles {
   record Stage<A>(A array, int pitch, int lanes) {}
 
   /**
-   * Rows.
+   * Rows in an array.
    *
    * @param array array of float or double
    * @param at index of the first row
-   * @param step numbers from a row to the next that is meant
+   * @param step numbers from one used row to the next
    */
   record Target<A>(A array, int at, int step) {
     private Target<A> from(int row) {
@@ -43,7 +43,7 @@ final class LaneTiles {
     }
   }
 
-  /** Moves pairs of numbers of the lines, {@code first} and the next on, to rows. */
+  /** Moves {@code pairs} pairs of numbers of each line, from number {@code first} on, to rows. */
   static <A> void gather(
       Stage<A> lines, int first, int pairs, Target<A> firsts, Target<A> seconds) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {
@@ -57,7 +57,7 @@ final class LaneTiles {
     }
   }
 
-  /** Moves rows to pairs of numbers of the lines, {@code first} and the next on. */
+  /** Moves rows to pairs of numbers of each line, from number {@code first} on. */
   static <A> void scatter(
       Target<A> firsts, Target<A> seconds, Stage<A> lines, int first, int pairs) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {

@@ -6,16 +6,16 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Moves of a group of neighbouring lines between memory and rows, which have a number of each line.
- * Where lines are interleaved, a row is a piece of memory. Where each is contiguous, lines are
- * copied one by one and transposed in the cache.
+ * Copies a group of neighbouring lines between memory and rows, which hold one number of each line.
+ * Of interleaved lines a row is one piece of memory. Contiguous lines are copied one by one and
+ * transposed in the cache.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class LineMoves<A> {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** The longest piece that is copied word by word: a call takes longer than these. */
+  /** The longest piece that is copied word by word: for these a call is slower. */
   private static final int SHORT_BYTES = 128;
 
   private final FourierKernels<A> kernels;
@@ -30,9 +30,9 @@ final class LineMoves<A> {
    * Lines of an array in memory.
    *
    * @param re real parts of the whole array
-   * @param im imaginary parts, or those again
+   * @param im imaginary parts, or {@code re} again for real lines
    * @param length numbers of a line
-   * @param inner lines side by side, and so the distance of a line's numbers
+   * @param inner number of interleaved lines, which is also the distance between a line's numbers
    * @param first first line, in the order of memory
    * @param lanes how many lines
    */
@@ -77,7 +77,8 @@ final class LineMoves<A> {
   }
 
   /**
-   * Moves real lines from or to rows: their even numbers are real parts, the odd imaginary ones.
+   * Moves real lines from or to rows: numbers of even index are stored as real parts, those of odd
+   * index as imaginary parts.
    */
   void movePairs(boolean read, Group lines, Rows<A> rows) {
     int count = (int) (lines.length / 2);
@@ -109,7 +110,7 @@ final class LineMoves<A> {
 
   /** Copies contiguous lines between memory and the stage. */
   private void copyLines(boolean read, Group lines, HostMemory plane, Stage<A> stage) {
-    // As one piece if the stage has the layout of memory.
+    // Copies one piece if the stage has the layout of memory.
     long piece = lines.length == stage.pitch() ? lines.length * lines.lanes : lines.length;
     long bytes = piece * kernels.bytes();
     long start = lines.first * lines.length * kernels.bytes();
@@ -129,7 +130,7 @@ final class LineMoves<A> {
    * Copies pieces of neighbouring lines between memory and rows.
    *
    * @param row the first of the lines' numbers
-   * @param every how many numbers are between it and the next
+   * @param every step from one such number to the next
    * @param rows places of the rows, one after another, and their number
    */
   private void copyRows(

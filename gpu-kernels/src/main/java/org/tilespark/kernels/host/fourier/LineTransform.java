@@ -9,8 +9,8 @@ import org.tilespark.kernels.memory.HostMemory;
  * transformed, and scattered. The result of a line does not depend on its neighbours.
  *
  * <p>Real lines take half the work. One of even length is a complex one of half the length (W. H.
- * Press and others, "Numerical Recipes", section 12.3). Of one of odd length the first butterfly
- * makes transforms of which nearly half are the conjugates of others, and are left out.
+ * Press and others, "Numerical Recipes", section 12.3). In a line of odd length, nearly half of the
+ * first butterfly's transforms are conjugates of others and are left out.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
@@ -35,7 +35,7 @@ final class LineTransform<A> {
     PRIME
   }
 
-  /** Transforms of lines with {@code n} numbers on the side with more, in borrowed memory. */
+  /** Transforms of lines with {@code n} numbers on the longer side, in borrowed memory. */
   LineTransform(Workspace<A> work, Kind kind, int n) {
     this.work = work;
     kernels = work.kernels();
@@ -83,7 +83,7 @@ final class LineTransform<A> {
     return odd;
   }
 
-  /** The source row of each row that follows; complemented if it is a conjugate. */
+  /** The source row of each row that follows; its bitwise complement if the row is a conjugate. */
   private int[] order() {
     if (way == Way.PRIME && kind == Kind.HALF_TO_REAL) {
       int[] rows = new int[n];

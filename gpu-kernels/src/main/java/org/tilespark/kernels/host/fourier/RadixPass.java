@@ -2,11 +2,11 @@ package org.tilespark.kernels.host.fourier;
 
 /**
  * One pass of T. G. Stockham's transform ("High-speed convolution and correlation", 1966), which
- * needs no reordering. Of {@code radix * count} rows of {@code stride} numbers it makes {@code
- * count} butterflies: those of the rows p, p + count, p + 2 count and so on become the rows radix
- * p, radix p + 1, ..., times roots of unity; after that each of the {@code radix * stride} numbers
- * of a row has a transform of {@code count} left. What goes in has a gap after each {@code count}
- * rows, what comes out where the next pass has it.
+ * needs no reordering. It takes {@code radix * count} rows of {@code stride} numbers and computes
+ * {@code count} butterflies: the rows p, p + count, p + 2 count and so on become the rows radix p,
+ * radix p + 1, ..., times roots of unity. After that a transform of length {@code count} is left
+ * for each of {@code radix * stride} numbers. The input has a gap after each {@code count} rows,
+ * the output where the next pass expects gaps.
  *
  * @param radix numbers of a butterfly
  * @param count butterflies, and what is left of the transform's length

@@ -1,8 +1,8 @@
 package org.tilespark.kernels.host.fourier;
 
 /**
- * Roots of unity, each to the last bit or nearly so: the angle is reduced to an eighth of a turn in
- * whole numbers, where cosine and sine lose nothing.
+ * Roots of unity, each correct to about the last bit: integer arithmetic reduces the angle to an
+ * eighth of a turn, where cosine and sine are accurate.
  */
 final class Roots {
   private Roots() {}

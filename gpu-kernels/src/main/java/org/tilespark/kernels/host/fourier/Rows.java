@@ -15,7 +15,10 @@ record Rows<A>(A re, A im, int lanes, int chunk) {
   /** Length of a gap. */
   static final int PAD_BYTES = 512;
 
-  /** Real and imaginary parts with changed places: forwards transforms of these are inverse. */
+  /**
+   * These rows with real and imaginary parts exchanged: a forward transform of them is an inverse
+   * transform of these.
+   */
   Rows<A> swapped() {
     return new Rows<>(im, re, lanes, chunk);
   }

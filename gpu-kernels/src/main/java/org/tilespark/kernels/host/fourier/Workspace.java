@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.tilespark.kernels.host.fourier.LaneTiles.Stage;
 
-/** Two times two planes of rows that transforms work in. They grow and are kept. */
+/** Two pairs of planes of rows in which transforms work. They grow and are kept. */
 final class Workspace<A> {
   private final FourierKernels<A> kernels;
   private final List<A> planes = new ArrayList<>();
@@ -20,7 +20,10 @@ final class Workspace<A> {
     return kernels;
   }
 
-  /** Planes of {@code rows} rows and the gaps between; what {@link #second} gave is void. */
+  /**
+   * Planes of {@code rows} rows and their gaps; planes that {@link #second} returned before become
+   * invalid.
+   */
   Rows<A> first(int rows, int lanes) {
     int needed =
         Math.addExact(
@@ -29,7 +32,8 @@ final class Workspace<A> {
       planes.clear();
       length = needed;
       for (int p = 0; p < 4; p++) {
-        // Of different lengths, so that equal places do not fall on the same part of the cache.
+        // Planes have different lengths, so that equal indices do not map to the same part of the
+        // cache.
         planes.add(kernels.array(Math.addExact(needed, p * kernels.pad() / 4)));
       }
     }
@@ -44,7 +48,7 @@ final class Workspace<A> {
   /**
    * Buffer for contiguous lines of {@code numbers}.
    *
-   * @param spare true if there must be room for one more number after each
+   * @param spare true if there must be room for one more number after each line
    */
   Stage<A> stage(int numbers, int lanes, boolean spare) {
     int pitch = spare ? Math.addExact(numbers, 1) : numbers;

@@ -22,8 +22,8 @@ public final class CachedBuilders {
   private CachedBuilders() {}
 
   /**
-   * As another one, of the rows of another physical plan, which says all of what is cached: the
-   * logical plan, which only Spark's cache manager reads, is empty.
+   * A copy of another builder for another physical plan. Its logical plan, which only Spark's cache
+   * manager reads, is empty.
    */
   public static CachedRDDBuilder of(CachedRDDBuilder other, SparkPlan plan) {
     return CONSTRUCTOR.make(

@@ -9,7 +9,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * Makes Spark's {@link ClusteredDistribution}. Spark 4.3 added the parameter {@code
- * allowNullKeySpreading}; by its default, rows with equal null keys stay together as in older ones.
+ * allowNullKeySpreading}; with its default, rows with equal null keys stay together as in older
+ * versions.
  */
 public final class ClusteredDistributions {
   private static final NewestConstructor<ClusteredDistribution> CONSTRUCTOR =
@@ -28,7 +29,10 @@ public final class ClusteredDistributions {
         ScalaInterop.<Expression>seq(keys), false, Option.apply((Object) partitions));
   }
 
-  /** Rows with equal keys in one of {@code partitions}, which only all keys together choose. */
+  /**
+   * Rows with equal keys are in one of {@code partitions} partitions; Spark must hash all keys, not
+   * a subset.
+   */
   public static ClusteredDistribution ofAll(Collection<? extends Expression> keys, int partitions) {
     return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), true, Option.apply(partitions));
   }

@@ -8,15 +8,14 @@ import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Spark's {@code NEAREST k BY} and the vector functions that it ranks by, which came with Spark
- * 4.2.
+ * Spark's {@code NEAREST k BY} and its vector functions for ranking, which Spark 4.2 introduced.
  */
 public final class NearestJoins {
   private static final String JOIN = "org.apache.spark.sql.catalyst.plans.logical.NearestByJoin";
   private static final String LARGEST = "NearestBySimilarity$";
   private static final String ERRORS = "org.apache.spark.sql.errors.QueryExecutionErrors";
 
-  /** Names in SQL of the functions that are two vectors' score, by their classes. */
+  /** SQL names of the functions that compute a score of two vectors, by class. */
   private static final Map<String, String> FUNCTIONS =
       Map.of(
           "VectorInnerProduct", "vector_inner_product",
@@ -58,7 +57,7 @@ public final class NearestJoins {
     }
   }
 
-  /** The join that a node is; empty if it is another node. */
+  /** The request of a node that is such a join; empty for other nodes. */
   public static Optional<Join> of(LogicalPlan node) {
     if (!node.getClass().getName().equals(JOIN)) {
       return Optional.empty();
@@ -73,7 +72,7 @@ public final class NearestJoins {
             field(node, "direction").getClass().getSimpleName().equals(LARGEST)));
   }
 
-  /** The vector function that an expression is; empty if it is something else. */
+  /** The vector function of an expression; empty for other expressions. */
   public static Optional<Score> score(Expression expression) {
     return Optional.ofNullable(FUNCTIONS.get(expression.getClass().getSimpleName()))
         .map(
@@ -84,7 +83,7 @@ public final class NearestJoins {
                     (Expression) field(expression, "right")));
   }
 
-  /** The failure with which Spark's function refuses vectors of two lengths. */
+  /** The failure with which Spark's function refuses vectors of different lengths. */
   public static RuntimeException differentLengths(String function, int first, int second) {
     try {
       return (RuntimeException)

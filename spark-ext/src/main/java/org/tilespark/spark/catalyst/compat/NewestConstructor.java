@@ -5,9 +5,8 @@ import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
 
 /**
- * The constructor of a Scala class of the running Spark, known by its first parameters: those that
- * every version has. Parameters that newer versions append take the default that Scala declares.
- * Immutable.
+ * The constructor of a Scala class of the running Spark, found by its first parameters, which every
+ * version has. Parameters that newer versions append get their Scala defaults. Immutable.
  */
 final class NewestConstructor<T> {
   private final Class<T> type;
@@ -17,10 +16,10 @@ final class NewestConstructor<T> {
   private final ReflectiveOperationException failure; // null if there is one
 
   /**
-   * Looks for the constructor, once.
+   * Finds the constructor.
    *
    * @param type a class with a companion object
-   * @param first types of the parameters that callers give
+   * @param first types of the parameters that callers pass
    */
   NewestConstructor(Class<T> type, Class<?>... first) {
     this.type = type;

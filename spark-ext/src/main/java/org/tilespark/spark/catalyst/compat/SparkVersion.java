@@ -43,9 +43,9 @@ public final class SparkVersion {
   }
 
   /**
-   * A warning if {@code running} is newer or older than the versions that were tested, or no
-   * version; else empty. Versions are compared by their leading numbers: {@code 4.3.0-SNAPSHOT} and
-   * {@code 4.3.0.1-vendor} are not newer than {@code 4.3.0}.
+   * A warning if {@code running} is newer or older than the versions that were tested, or is no
+   * version; otherwise empty. Versions are compared by their leading numbers: {@code
+   * 4.3.0-SNAPSHOT} and {@code 4.3.0.1-vendor} are not newer than {@code 4.3.0}.
    */
   static Optional<String> warning(String running) {
     boolean newer = Arrays.compare(numbers(running), numbers(NEWEST_TESTED)) > 0;

@@ -4,7 +4,7 @@
  *
  * <p>Classes of Spark that are no public interface gain constructor parameters from one version to
  * the next. Code elsewhere does not call these constructors but the methods here, which find the
- * constructor of the running Spark by reflection. {@code LinkageTest} finds what else does not
- * link.
+ * constructor of the running Spark by reflection. {@code LinkageTest} finds other
+ * incompatibilities.
  */
 package org.tilespark.spark.catalyst.compat;

@@ -7,9 +7,9 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.AxisCuts;
 
 /**
- * An axis in bands of equal length that are in partitions already, and another order of its
- * elements in which those of one partition follow each other: there each partition is one range. An
- * index in that order is called a rank.
+ * An axis that is cut into bands of equal length, which are already in partitions. It defines
+ * another order of the elements, in which those of each partition are consecutive. An index in that
+ * order is called a rank.
  *
  * <pre>
  *   bands of 4, in partitions 1 0 1:    elements  0 1 2 3 | 4 5 6 7 | 8 9
@@ -29,7 +29,7 @@ public final class Bands implements Serializable {
   private final int[] partitionOfRange;
 
   /**
-   * Bands where they are.
+   * Bands in their partitions.
    *
    * @param length elements of a band, 1 or more
    * @param extent extent of the axis, 1 or more
@@ -43,7 +43,7 @@ public final class Bands implements Serializable {
     this.length = length;
     this.extent = extent;
     this.partition = partition.clone();
-    // A shorter band is the last of all, and so of its partition.
+    // Only the last band may be shorter, and it is also the last of its partition.
     this.order =
         IntStream.range(0, partition.length)
             .boxed()

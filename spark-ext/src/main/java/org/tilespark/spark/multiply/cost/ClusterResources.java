@@ -7,15 +7,15 @@ import org.tilespark.kernels.host.HostProfile;
  * The resources of a cluster for the tasks of one multiply: memory of each kind, and rates. {@link
  * ClusterSize} counts its cores, executors and devices.
  *
- * @param cluster its size
- * @param usefulTasks cuboids at most, unless memory asks for more; 1 or more
- * @param deviceBytes device memory of one task; not looked at without devices
+ * @param cluster size of the cluster
+ * @param usefulTasks most cuboids, unless memory requires more; 1 or more
+ * @param deviceBytes device memory of one task; ignored without devices
  * @param hostBytes host memory of one task
- * @param tileBytes bytes of the tile of C that a task accumulates in, at most
+ * @param tileBytes most bytes of the tile of C in which a task accumulates
  * @param broadcastBytes bytes of a side that may be broadcast; 0 to forbid it
- * @param sharedBytes device memory in which all tasks share panels, each of which then goes up
- *     once; 0 where they do not, since they are on several devices
- * @param rates how fast they move and compute
+ * @param sharedBytes device memory in which all tasks share panels, so that each is uploaded once;
+ *     0 if they do not share, since they use several devices
+ * @param rates rates of moving and computing
  */
 public record ClusterResources(
     ClusterSize cluster,
@@ -66,18 +66,18 @@ public record ClusterResources(
     private static final double SHUFFLE_OF_SPARK = 3.8e9 / 16;
 
     /**
-     * The exchange in memory: tasks of a 1024^3 transform write and read 8 GiB in 15 and 11 s of a
-     * core, and in 37 and 22 through Spark's shuffle (docs/benchmarks/earlier, H100).
+     * The exchange in memory: for 8 GiB, tasks of a 1024^3 transform took 15 s of a core to write
+     * and 11 s to read, and 37 s and 22 s with Spark's shuffle (docs/benchmarks/earlier, H100).
      */
     private static final double SHUFFLE_IN_MEMORY = SHUFFLE_OF_SPARK * (37 + 22) / (15 + 11);
 
     /**
      * The driver collects, serializes, compresses and sends: 35 MB took 0.47 s of a core in local
-     * mode, which counts as two times as many bytes (docs/benchmarks/earlier/an-exchange-1.csv).
+     * mode, and these bytes count twice (docs/benchmarks/earlier/an-exchange-1.csv).
      */
     private static final double BROADCAST = 0.15e9;
 
-    /** Pinned copies reach 55 GB/s (docs/benchmarks/earlier), 50 with some loss. */
+    /** Pinned copies reach 55 GB/s (docs/benchmarks/earlier), minus some loss. */
     private static final double PCIE = 50e9;
 
     /**
@@ -88,16 +88,15 @@ public record ClusterResources(
 
     private static final double DEVICE_DOUBLE = 60e12;
 
-    /** The driver's time for a task: 0.13 s for the 201 of a 64^3 transform on 16 cores. */
+    /** The driver's time for a task: 0.13 s for the 201 tasks of a 64^3 transform on 16 cores. */
     private static final double TASK_START = 0.65e-3;
 
     /**
      * Measured rates.
      *
-     * @param inMemory true if blocks go through the exchange in memory, false if through Spark's
-     *     shuffle
-     * @param cpu the CPU from which the rates of a core are estimated: the driver's, although
-     *     executors may have other CPUs
+     * @param inMemory true if blocks go through the exchange in memory, false for Spark's shuffle
+     * @param cpu the CPU from which a core's rates are estimated: the driver's, although executors
+     *     may differ
      */
     public static Rates of(boolean inMemory, HostProfile cpu) {
       return new Rates(

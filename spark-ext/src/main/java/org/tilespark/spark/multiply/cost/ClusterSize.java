@@ -1,7 +1,7 @@
 package org.tilespark.spark.multiply.cost;
 
 /**
- * Counts of what a cluster has.
+ * The size of a cluster.
  *
  * @param cores tasks that run at the same time, 1 or more
  * @param machines executors that receive a broadcast, 1 or more

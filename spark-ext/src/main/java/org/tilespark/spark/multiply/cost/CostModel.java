@@ -7,7 +7,9 @@ import org.tilespark.spark.multiply.cost.CuboidPlan.Traffic;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
-/** Costs of each way to spread one multiply: a pure function of the shape and the cluster. */
+/**
+ * The costs of each way to distribute one multiply: a pure function of the shape and the cluster.
+ */
 final class CostModel {
   private final MultiplyShape shape;
   private final ClusterResources resources;
@@ -48,7 +50,7 @@ final class CostModel {
         uploadBytes(p, q));
   }
 
-  /** Least seconds of cuboids, if everything is at work all the time. */
+  /** A lower bound of the seconds of cuboids, if all resources are always busy. */
   double leastSeconds(int p, int q, int r) {
     ClusterResources.Rates rates = resources.rates();
     double least =
@@ -66,8 +68,8 @@ final class CostModel {
   /**
    * Seconds of cuboids.
    *
-   * @param tiles P Q
-   * @param flops operations of all cuboids, were each as large as the largest
+   * @param tiles number of tiles, P Q
+   * @param flops operations of all cuboids if each were as large as the largest
    * @param r parts of K
    * @param shuffle seconds of the operands' shuffle
    * @param partials bytes of the second shuffle
@@ -86,7 +88,7 @@ final class CostModel {
     return seconds + resources.rates().taskStart() * (tasks + (partials > 0 ? tiles : 0));
   }
 
-  /** The cost of cuboids where blocks are already, with the cuts that they have there. */
+  /** The cost of cuboids in place, with the cuts of the existing partitions. */
   Cost inPlace(InPlaceOperands where) {
     int p = where.parts(Axis.M);
     int q = where.parts(Axis.N);
@@ -121,7 +123,7 @@ final class CostModel {
             uploadBytes(p, q)));
   }
 
-  /** Blocks along K of the side that stays where it is. */
+  /** Blocks along K of the side that stays in place. */
   int broadcastParts(boolean left) {
     return shape.reduced().isPresent()
         ? 1
@@ -129,10 +131,10 @@ final class CostModel {
   }
 
   /**
-   * One side goes to all machines, the other stays in its blocks. Unless these make whole blocks of
-   * C, what each makes is a partial product; those are shuffled and added. What is kept of C for a
-   * row is merged, if it is B that stays. Each block is multiplied alone, so a device gets the
-   * small side once for every block across, unless tasks share it.
+   * The cost of a broadcast: one side goes to all machines, the other stays in its blocks. Unless
+   * these give whole blocks of C, their products are partial and are shuffled and added. Reduced
+   * results of a row are merged if B stays. Each block is multiplied separately, so the small side
+   * is uploaded once per block, unless tasks share it.
    */
   Cost broadcast(boolean left) {
     long small = (left ? shape.a() : shape.b()).bytes();
@@ -192,10 +194,7 @@ final class CostModel {
         new Traffic(once, read, partials, 0, toDevices(up), pcie), flops, tasks, seconds);
   }
 
-  /**
-   * The cost of a gram of blocks that stay where they are: what looks like B is A, and goes up
-   * once.
-   */
+  /** The cost of a gram in place: B is A, so it is uploaded only once. */
   Cost gramInPlace(InPlaceOperands where) {
     Cost cost = inPlace(where);
     Traffic traffic = cost.traffic();
@@ -231,15 +230,18 @@ final class CostModel {
     return Bytes.sum(Bytes.product(q, shape.a().bytes()), Bytes.product(p, shape.b().bytes()));
   }
 
-  /** Bytes of panels that go up: of each once for every cuboid that has it, or once. */
+  /**
+   * Bytes of uploaded panels: each is uploaded once per cuboid that uses it, or only once if tasks
+   * share panels.
+   */
   private long uploadBytes(int p, int q) {
     long once = operandBytes();
     return once <= resources.sharedBytes() ? once : readBytes(p, q);
   }
 
   /**
-   * Bytes that a shuffle brings together: sums of several parts, or blocks of C that were cut;
-   * candidates of a reduction of C, where its columns are cut.
+   * Bytes of the second shuffle: partial sums, or blocks of C that were cut; or candidates of a
+   * reduction if C's columns are cut.
    */
   private long partialBytes(int q, int r, boolean onGrid) {
     if (shape.reduced().isPresent()) {
@@ -252,7 +254,7 @@ final class CostModel {
     return Bytes.product(r, shape.bytesC());
   }
 
-  /** Bytes that come from devices; of tiles that are reduced there it is next to nothing. */
+  /** Downloaded bytes; almost none for tiles that are reduced. */
   private long downloadBytes(int r) {
     return shape.reduced().isPresent() ? 0 : resultBytes(r);
   }
@@ -284,7 +286,7 @@ final class CostModel {
         : single ? rates.coreFloat() : rates.coreDouble();
   }
 
-  /** Cores at work on average, while tasks run in waves. */
+  /** Average number of busy cores while tasks run in waves. */
   private double busy(int tasks) {
     return (double) tasks / part(tasks, resources.cluster().cores());
   }

@@ -9,12 +9,12 @@ import org.tilespark.layout.AxisCuts;
 import org.tilespark.spark.block.Bytes;
 
 /**
- * How a multiply is spread over tasks, what that is predicted to cost, and what else was thought
- * of. (P,Q,R) split M, N and K.
+ * The plan of how a multiply is distributed over tasks, with its predicted cost and rejected
+ * alternatives. (P,Q,R) split M, N and K.
  *
  * @param shape shape of the product
- * @param chosen how it will run
- * @param rejected the best of the others, ascending by cost, then those that were refused
+ * @param chosen the chosen candidate
+ * @param rejected the best other candidates, ascending by cost, then those that cannot run
  */
 public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> rejected) {
   /** Copies the list. */
@@ -26,11 +26,11 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
 
   /** How the operands reach the tasks. */
   public enum Strategy {
-    /** A goes to every task whole; blocks of B stay where they are. */
+    /** A is broadcast to every task; blocks of B stay in place. */
     BROADCAST_LEFT,
-    /** B goes to every task whole; blocks of A stay where they are. */
+    /** B is broadcast to every task; blocks of A stay in place. */
     BROADCAST_RIGHT,
-    /** Cuboids: both operands are cut and shuffled to P x Q x R of them. */
+    /** Both operands are cut and shuffled to P x Q x R cuboids. */
     CUBOID,
     /** Cuboids where A's blocks are already: only B is shuffled. */
     LEFT_IN_PLACE,
@@ -44,7 +44,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
       return this == BROADCAST_LEFT || this == BROADCAST_RIGHT;
     }
 
-    /** True if cuboids are where an operand's blocks are already. */
+    /** True if cuboids are in the partitions of an operand's blocks. */
     public boolean isInPlace() {
       return this == LEFT_IN_PLACE || this == RIGHT_IN_PLACE || this == BOTH_IN_PLACE;
     }
@@ -58,7 +58,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param q parts of N; 1 for a broadcast
    * @param r parts of K; for a broadcast, blocks of the large side along K
    * @param cost predicted cost
-   * @param refusal why it cannot run; empty if it can
+   * @param refusal reason why it cannot run; empty if it can
    */
   public record Candidate(
       Strategy strategy, int p, int q, int r, Cost cost, Optional<String> refusal) {
@@ -92,14 +92,14 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
   /**
    * Bytes that a candidate is predicted to move, all tasks together.
    *
-   * @param operands shuffled with the operands: {@code |A| + |B|}, since tasks share them; where
-   *     one stays in place, the other once for each task
-   * @param read bytes that tasks read of that: {@code Q|A| + P|B|}, without those in place
-   * @param partial shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of C
-   *     are whole in the cuboids
-   * @param broadcast collected by the driver and sent to the machines
-   * @param upload bytes of the operands, to devices
-   * @param pcie to and from devices
+   * @param operands bytes of operands that are shuffled: {@code |A| + |B|}, since tasks share them;
+   *     if one stays in place, the other once for each task
+   * @param read bytes of these that tasks read: {@code Q|A| + P|B|}, without those in place
+   * @param partial bytes of partial products that are shuffled: {@code R|C|}; 0 if R is 1 and the
+   *     blocks of C are whole in the cuboids
+   * @param broadcast bytes collected by the driver and sent to the machines
+   * @param upload bytes of operands that are uploaded to devices
+   * @param pcie all bytes to and from devices
    */
   public record Traffic(
       long operands, long read, long partial, long broadcast, long upload, long pcie) {
@@ -156,7 +156,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    */
   public record CuboidCuts(AxisCuts m, AxisCuts k, AxisCuts n) {}
 
-  /** The text in EXPLAIN: the choice with its cost, and the best of the rejected. */
+  /** The text in EXPLAIN: the choice with its cost, and the best rejected candidates. */
   @Override
   public String toString() {
     return chosen

@@ -9,19 +9,19 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
- * Chooses how a multiply is spread over tasks: all cuboids (P,Q,R) of up to the useful count of
- * tasks, and a broadcast of either side, are costed; the cheapest that fits the memory of a task
- * wins. A pure function; equal arguments give equal plans.
+ * Chooses how a multiply is distributed over tasks. It computes the cost of all cuboids (P,Q,R) up
+ * to the useful count of tasks, and of a broadcast of either side; the cheapest that fits the
+ * memory of a task wins. A pure function; equal arguments give equal plans.
  *
- * <p>A cuboid plan shuffles {@code |A| + |B| + (R > 1 ? R|C| : 0)} bytes, and reads Q times those
- * of A and P times those of B; and {@code |C|} where R is 1 but M or N are cut into more parts than
- * there are blocks of C along them. The estimated time is the sum of the times of
+ * <p>A cuboid plan shuffles {@code |A| + |B| + (R > 1 ? R|C| : 0)} bytes, and reads A's bytes Q
+ * times and B's bytes P times. If R is 1 but M or N is cut into more parts than C has blocks, it
+ * also shuffles {@code |C|}. The estimated time is the sum of the times of
  *
  * <ul>
- *   <li>both shuffles, what is written at the rate of the cores that write and what is read at that
- *       of those that read, half each;
+ *   <li>both shuffles: half for writing, at the rate of the writing cores, and half for reading, at
+ *       the rate of the reading cores;
  *   <li>the copies to and from devices, {@code Q|A| + P|B| + R|C|}, at the rate of the devices in
- *       use; where all tasks share one device that holds both operands, {@code |A| + |B| + R|C|};
+ *       use; if all tasks share one device that holds both operands, {@code |A| + |B| + R|C|};
  *   <li>the arithmetic, as if every cuboid were as large as the largest, on as many cores or
  *       devices as the tasks keep busy: {@code tasks / ceil(tasks / cores)} on average;
  *   <li>starting tasks, one after the other.
@@ -31,7 +31,7 @@ public final class CuboidPlanner {
   private static final int REJECTED = 4;
   private static final int MOST_TASKS = 1 << 22;
 
-  /** No task's memory holds what it would have to: smaller parts, or more memory, help. */
+  /** Thrown if a task's memory is too small for its parts: smaller parts or more memory help. */
   public static final class NoRoomException extends IllegalArgumentException {
     NoRoomException(String message) {
       super(message);
@@ -72,9 +72,9 @@ public final class CuboidPlanner {
   }
 
   /**
-   * As {@link #plan(MultiplyShape, ClusterResources)}, where operands need perhaps not be shuffled.
+   * As {@link #plan(MultiplyShape, ClusterResources)}, with operands that perhaps need no shuffle.
    *
-   * @param operandsInPlace partitions where blocks are already, as far as the planner knows
+   * @param operandsInPlace existing partitions of blocks, as far as the planner knows
    */
   public static CuboidPlan plan(
       MultiplyShape shape, ClusterResources resources, List<InPlaceOperands> operandsInPlace) {
@@ -88,7 +88,7 @@ public final class CuboidPlanner {
   }
 
   /**
-   * The plan that a user asks for, with what it costs and what would have been chosen.
+   * The plan that a user requests, with its cost and the plan that would have been chosen.
    *
    * @param strategy requested strategy; a broadcast may be larger than the limit of broadcasts
    * @param p parts of M for {@link Strategy#CUBOID}
@@ -126,7 +126,7 @@ public final class CuboidPlanner {
     return new CuboidPlan(shape, ranked.get(0), ranked.subList(1, ranked.size()));
   }
 
-  /** The best of the allowed, ascending, then what was refused. */
+  /** The best allowed candidates, ascending by cost, then those that cannot run. */
   private List<Candidate> candidates() {
     List<Candidate> allowed = new ArrayList<>();
     List<Candidate> refused = new ArrayList<>();
@@ -164,8 +164,8 @@ public final class CuboidPlanner {
   }
 
   /**
-   * The cheapest allowed cuboids of up to {@code most} tasks, unsorted. The least that a cuboid can
-   * cost grows with each of P, Q and R, so each loop ends where that is more than what is kept.
+   * The cheapest allowed cuboids of up to {@code most} tasks, unsorted. The lower bound of the cost
+   * grows with P, Q and R, so each loop ends when it exceeds all kept candidates.
    */
   private List<Candidate> bestCuboids(int most) {
     List<Candidate> best = new ArrayList<>();
@@ -197,14 +197,12 @@ public final class CuboidPlanner {
     }
   }
 
-  /**
-   * True if a cuboid costs more than all that is kept even if everything is at work all the time.
-   */
+  /** True if even the lower bound of a cuboid's cost exceeds all kept candidates. */
   private boolean cannotBeat(List<Candidate> best, int p, int q, int r) {
     if (best.size() <= REJECTED) {
       return false;
     }
-    // Rounding may make the least more than the true cost by a hair.
+    // By rounding, the lower bound may slightly exceed the true cost.
     return costs.leastSeconds(p, q, r) * (1 - 1e-9) > best.get(best.size() - 1).cost().seconds();
   }
 

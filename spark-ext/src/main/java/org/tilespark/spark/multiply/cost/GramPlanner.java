@@ -10,8 +10,8 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
- * Chooses the cuts of a gram: rows and columns of C at the same places, so that P (P + 1) / 2 tiles
- * are computed and the others mirrored. A pure function.
+ * Chooses the cuts of a gram: rows and columns of C are cut at the same places, so that P (P + 1) /
+ * 2 tiles are computed and the others mirrored. A pure function.
  */
 public final class GramPlanner {
   private static final int REJECTED = 4;
@@ -33,7 +33,7 @@ public final class GramPlanner {
   }
 
   /**
-   * The plan that a user asks for.
+   * The plan that a user requests.
    *
    * @throws IllegalArgumentException if there are more parts than elements; a {@link
    *     CuboidPlanner.NoRoomException} if a task's memory does not hold it
@@ -47,7 +47,7 @@ public final class GramPlanner {
   /**
    * The cheapest plan that fits.
    *
-   * @throws CuboidPlanner.NoRoomException if no task's memory holds any
+   * @throws CuboidPlanner.NoRoomException if a task's memory is too small for every cut
    */
   public CuboidPlan plan() {
     List<Candidate> candidates = new ArrayList<>();

@@ -14,10 +14,10 @@ import org.tilespark.spark.block.Bytes;
  * @param type element type: FLOAT32 or FLOAT64
  * @param a known facts of A
  * @param b known facts of B
- * @param gridM rows of a block of C: where C is cut elsewhere, its blocks are put together by a
- *     shuffle of all of C
+ * @param gridM rows of a block of C; if C is cut elsewhere, a shuffle of all of C assembles its
+ *     blocks
  * @param gridN columns of a block of C
- * @param reduced part of C that tasks keep, if C is not given
+ * @param reduced part of C that tasks keep, if C itself is not the result
  */
 public record MultiplyShape(
     Extents extents,
@@ -28,11 +28,11 @@ public record MultiplyShape(
     long gridN,
     Optional<Reduced> reduced) {
   /**
-   * The part of its tile of C that a task keeps. It needs K whole for that, and holds its parts of
-   * both operands.
+   * The part of its tile of C that a task keeps. The task needs K whole for that, and holds its
+   * parts of both operands.
    *
-   * @param candidateBytes for each row of C that it hands on if other tasks have other columns; 0
-   *     if what it keeps is final
+   * @param candidateBytes bytes of candidates for each row of C if other tasks have other columns;
+   *     0 if its results are final
    */
   public record Reduced(long candidateBytes) {}
 
@@ -45,12 +45,11 @@ public record MultiplyShape(
   /**
    * Known facts of an operand.
    *
-   * @param bytes bytes of its blocks as they are there; less than those of its extents if blocks
-   *     are missing
+   * @param bytes bytes of its existing blocks; less than its extents imply if blocks are missing
    * @param outer elements of a block along M or N; 1 if not known
    * @param inner elements of a block along K; 1 if not known
    * @param whole true if the products of its blocks with the other operand are blocks of C, or can
-   *     be reduced, and none is missing: where the other one is broadcast, no operand is shuffled
+   *     be reduced, and none is missing; then no operand is shuffled if the other one is broadcast
    */
   public record Operand(long bytes, long outer, long inner, boolean whole) {}
 
@@ -65,12 +64,12 @@ public record MultiplyShape(
    * Operands whose blocks are in partitions already, each of which could be a cuboid that is whole
    * along the other axes: their pieces need not be shuffled again.
    *
-   * @param left true if A's do
-   * @param right true if B's do; both only along K
-   * @param axis along which the partitions differ
+   * @param left true if A's blocks are so
+   * @param right true if B's are; both are only along K
+   * @param axis axis along which the partitions differ
    * @param parts partitions that have blocks, 1 or more
    * @param largest elements of the largest part along the axis
-   * @param onGrid true if blocks of C are whole in one of them
+   * @param onGrid true if each block of C is inside one partition
    */
   public record InPlaceOperands(
       boolean left, boolean right, Axis axis, int parts, long largest, boolean onGrid) {

@@ -3,9 +3,9 @@ package org.tilespark.spark.multiply.cost;
 import java.util.Optional;
 import org.tilespark.spark.block.Bytes;
 
-/** Checks that a task's memory holds a plan, and says why not. */
+/** Checks that a task's memory holds a plan, and gives the reason if not. */
 final class TaskMemory {
-  /** Inner extent of the panels that must at least fit twice in addition to the tile of C. */
+  /** Steps of K of the smallest panels, which must fit twice in addition to the tile of C. */
   static final int PANEL_DEPTH = 256;
 
   private final MultiplyShape shape;
@@ -27,7 +27,10 @@ final class TaskMemory {
     return refusalOf(Bytes.product(m, n, width()), panelBytes(m, n));
   }
 
-  /** True if there is no {@link #refusal}; asked millions of times, so without words. */
+  /**
+   * True if there is no {@link #refusal}; a separate method without text, since it is called
+   * millions of times.
+   */
   boolean fits(long m, long n) {
     if (shape.reduced().isPresent()) {
       return vectorBytes(m, n) <= resources.hostBytes();
@@ -54,7 +57,7 @@ final class TaskMemory {
           "%s of %s is larger than the %s that may be broadcast"
               .formatted(left ? "A" : "B", Bytes.text(small), Bytes.text(most)));
     }
-    // A block with a tile larger than a task's is multiplied in slices.
+    // A block whose tile would be too large is multiplied in slices.
     MultiplyShape.Operand large = left ? shape.b() : shape.a();
     long other = left ? shape.m() : shape.n();
     long outer = Math.min(large.outer(), left ? shape.n() : shape.m());
@@ -77,7 +80,7 @@ final class TaskMemory {
         .map(vectors -> needs(vectors, "host", resources.hostBytes()));
   }
 
-  /** The reason why blocks of {@code large} cannot be reduced where they are; empty if they can. */
+  /** The reason why blocks of {@code large} cannot be reduced in place; empty if they can. */
   private static Optional<String> refusalOfReduced(
       boolean left, MultiplyShape.Operand large, long candidates, long most) {
     if (!large.whole()) {

@@ -1,5 +1,5 @@
 /**
- * How a multiply is spread over tasks, and what that costs: pure functions. Start from {@link
+ * Plans how a multiply is distributed over tasks, by cost: pure functions. Start from {@link
  * org.tilespark.spark.multiply.cost.CuboidPlanner}.
  */
 package org.tilespark.spark.multiply.cost;

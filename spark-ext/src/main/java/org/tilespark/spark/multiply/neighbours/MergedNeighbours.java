@@ -19,7 +19,7 @@ import org.tilespark.spark.multiply.scores.Reduction;
 
 /**
  * Merges candidates that come sorted by query and grouping columns. Holds those of one query. A row
- * is valid until the next one is asked for.
+ * is valid until the next one is requested.
  */
 final class MergedNeighbours implements Iterator<InternalRow> {
   private final Reduction.Nearest nearest;
@@ -27,7 +27,7 @@ final class MergedNeighbours implements Iterator<InternalRow> {
   private final UnsafeProjection heads; // output rows with grouping columns alone
   private final BestScores best;
   private final Neighbours merged = new Neighbours();
-  private InternalRow row; // the next one to look at; null at the end
+  private InternalRow row; // the next row; null at the end
   private UnsafeRow matrix; // head of the last query's rows; null before the first one
   private NeighbourRows output; // of that matrix
   private long query;
@@ -76,7 +76,7 @@ final class MergedNeighbours implements Iterator<InternalRow> {
     return output.row();
   }
 
-  /** Merges the candidates of the next query, of which there is one at least. */
+  /** Merges the candidates of the next query, which has at least one. */
   private void merge() {
     query = row.getLong(NeighbourRows.QUERY);
     UnsafeRow head = heads.apply(row);

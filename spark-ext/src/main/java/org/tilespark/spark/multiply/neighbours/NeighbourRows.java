@@ -18,15 +18,15 @@ import org.tilespark.spark.rows.ArrayRowWriter;
 import sun.misc.Unsafe;
 
 /**
- * Writes what was found for the queries of one matrix. The result has a row for each neighbour.
- * Where vectors are spread over several tasks, each gives <em>candidates</em>, a row for each
- * query, which {@link MergeNeighboursExec} merges. Grouping columns come last.
+ * Writes the results for the queries of one matrix. The result has a row for each neighbour. If
+ * vectors are distributed over several tasks, each gives <em>candidates</em>, a row for each query,
+ * which {@link MergeNeighboursExec} merges. Grouping columns come last.
  */
 public abstract class NeighbourRows {
   static final int QUERY = 0;
   private static final int NEIGHBOUR = 1;
 
-  /** Ordinal of a row's candidates: of each the place, then the bits of its key. */
+  /** Ordinal of a row's candidates: for each the place, then the bits of its key. */
   static final int CANDIDATES = 1;
 
   /** Columns of a row of candidates before its grouping columns. */
@@ -73,7 +73,8 @@ public abstract class NeighbourRows {
    * The writer of one matrix.
    *
    * @param merged false to write candidates
-   * @param head a row of the output that has the matrix's grouping columns; taken
+   * @param head a row of the output that has the matrix's grouping columns; ownership passes to the
+   *     writer
    */
   public static NeighbourRows of(Reduction reduction, boolean merged, UnsafeRow head) {
     return merged ? new OfNeighbours(reduction, head) : new OfCandidates(head);
@@ -82,15 +83,15 @@ public abstract class NeighbourRows {
   /**
    * Writes a row.
    *
-   * @param index the neighbour that is next
-   * @return the one that is next then
+   * @param index index of the next neighbour
+   * @return the index of the neighbour after those written
    */
   public abstract int write(long query, Neighbours found, int index);
 
-  /** The row that was written last; valid until the next one is. */
+  /** The row that was written last; valid until the next one is written. */
   public abstract InternalRow row();
 
-  /** Makes the row of a neighbour that of the query: the pair the other way round. */
+  /** Exchanges query and neighbour in a row. */
   public static void mirror(InternalRow row) {
     long query = row.getLong(QUERY);
     row.setLong(QUERY, row.getLong(NEIGHBOUR));

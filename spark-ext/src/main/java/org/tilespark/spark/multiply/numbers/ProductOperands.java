@@ -23,9 +23,8 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * Makes operands of any numbers those of a product of real FLOAT or DOUBLE matrices: elements are
- * converted, and the real and imaginary parts of complex ones follow each other, in the stage that
- * reads the blocks.
+ * Converts operands of any number type to real FLOAT or DOUBLE matrices, in the stage that reads
+ * the blocks. Real and imaginary parts of complex numbers alternate.
  */
 public final class ProductOperands {
   /** Integers that FLOAT holds exactly. */
@@ -35,14 +34,18 @@ public final class ProductOperands {
 
   /**
    * The type of a product, by numpy's promotion where at least one type is floating-point: FLOAT if
-   * it holds all values of both operands, else DOUBLE. A product of integers is DOUBLE.
+   * it can represent all values of both operands, otherwise DOUBLE. A product of integers is
+   * DOUBLE.
    */
   public static ElementType type(ElementType a, ElementType b) {
     boolean isFloating = a == ElementType.FLOAT32 || b == ElementType.FLOAT32;
     return isFloating ? scoreType(a, b) : ElementType.FLOAT64;
   }
 
-  /** The type of operands whose products are summed in double: FLOAT if it holds their values. */
+  /**
+   * The type of operands whose products are summed in double: FLOAT if it can represent their
+   * values.
+   */
   public static ElementType scoreType(ElementType a, ElementType b) {
     return holds(a) && holds(b) ? ElementType.FLOAT32 : ElementType.FLOAT64;
   }
@@ -56,8 +59,8 @@ public final class ProductOperands {
    *
    * @param extents its extents as stored
    * @param type type of the product
-   * @param axis axis, as stored, along which the real and imaginary part of each complex element
-   *     follow each other: the one that C has too
+   * @param axis axis, as stored, along which real and imaginary parts alternate: the axis that C
+   *     has too
    */
   public static BlockFrame real(BlockFrame operand, Shape extents, ElementType type, int axis) {
     BlockSchema blocks = operand.blocks();

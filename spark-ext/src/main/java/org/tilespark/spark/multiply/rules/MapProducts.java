@@ -12,8 +12,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * Moves what is computed of each element of a product into the product: tasks compute it on their
- * finished tiles, before these are written or come from a device. The bits are those of two stages.
+ * Moves elementwise programs on a product into the product: tasks run them on finished tiles,
+ * before these are written or downloaded. The results have the same bits.
  */
 public final class MapProducts extends Rule<LogicalPlan> {
   @Override

@@ -23,7 +23,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * @param columns columns of {@code plan}, in {@link Column}'s order, then grouping columns
  */
 record OperandSource(LogicalPlan plan, List<Attribute> columns) {
-  /** Below all projections that only choose, reorder or rename columns. */
+  /** The source below all projections that only choose, reorder or rename columns. */
   OperandSource belowProjections() {
     OperandSource source = this;
     while (source.plan instanceof Project project) {
@@ -36,7 +36,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
     return source;
   }
 
-  /** Below a transpose, whose blocks these are; empty if there is none. */
+  /** The source below a transpose; empty if the columns are not those of a transpose. */
   Optional<OperandSource> belowTranspose() {
     OperandSource source = belowProjections();
     if (!(source.plan instanceof ProgramBlocks transpose)
@@ -55,7 +55,8 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   }
 
   /**
-   * Below what puts the parts of complex numbers in turn, which these are; empty if there is none.
+   * The source below a step that makes the parts of complex numbers alternate; empty if there is
+   * none.
    */
   Optional<OperandSource> belowParts() {
     OperandSource source = belowProjections();
@@ -95,8 +96,8 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   }
 
   /**
-   * The product whose blocks a node takes one by one, as the columns that the node gives; empty if
-   * there is none, or it is reduced.
+   * The product whose blocks a node processes one by one, with the columns that the node gives;
+   * empty if there is none, or if it is reduced.
    */
   static Optional<MultiplyBlocks> productBelow(ProgramBlocks node) {
     OperandSource read = new OperandSource(node.child(), node.read()).belowProjections();
@@ -110,7 +111,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
       if (i < Column.COUNT && position != i) {
         return Optional.empty(); // the blocks come from elsewhere
       }
-      // A grouping column that nobody reads is not among those that are given.
+      // An unused grouping column is missing among the given columns.
       produced.add(position < 0 ? computed.get(i).newInstance() : node.given().get(position));
     }
     return read.columns.stream().allMatch(column -> Attributes.indexOf(computed, column) >= 0)

@@ -19,11 +19,11 @@ import org.tilespark.spark.stage.ProgramBlocks;
  *
  * <ul>
  *   <li>a transpose below a product becomes a flag of the product;
- *   <li>the transpose of a product becomes the product of the transposed operands in turn, {@code
- *       (AB)^T = B^T A^T}, with flags;
+ *   <li>the transpose of a product becomes the product of the transposed operands in reverse order,
+ *       {@code (AB)^T = B^T A^T}, with flags;
  *   <li>a product of a matrix with its own transpose becomes a gram, which reads its operand once
- *       and computes half of the result; but for nearest neighbours, of which a row of C has to be
- *       whole. Two operands are the same if Spark finds that their plans give the same result.
+ *       and computes half of the result; except for nearest neighbours, which need whole rows of C.
+ *       Two operands are the same if Spark finds that their plans give the same result.
  * </ul>
  */
 public final class SimplifyMultiply extends Rule<LogicalPlan> {
@@ -95,7 +95,7 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
         : Optional.empty();
   }
 
-  /** The product that gives what the transpose of a product is; empty of anything else. */
+  /** The product that equals the transpose of a product; empty for other programs. */
   private static Optional<Project> transposed(ProgramBlocks transpose) {
     return OperandSource.productBelow(transpose)
         .map(

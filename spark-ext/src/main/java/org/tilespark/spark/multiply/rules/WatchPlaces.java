@@ -25,10 +25,10 @@ import org.tilespark.spark.options.MultiplyOptions;
 /**
  * Adds a scan of the larger operand's block coordinates to a product that a broadcast may compute.
  * The broadcast finds missing blocks by it; a product that is planned in another way leaves it
- * unused. Only coordinate columns are read. Where these cannot be had without computing the values,
- * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead; where C is
- * reduced, both operands are. Where the operand is the real and imaginary parts of complex numbers,
- * the coordinates of these are read.
+ * unused. Only coordinate columns are read. If these cannot be read without computing the values,
+ * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead, or both
+ * operands if C is reduced. If the operand consists of alternating parts of complex numbers, the
+ * coordinates of the complex blocks are read.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   @Override
@@ -38,7 +38,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
             node -> node instanceof MultiplyBlocks product ? watched(product) : Optional.empty()));
   }
 
-  /** The product that watches; empty if it should not, or does already. */
+  /** The product that watches; empty if it should not read places, or already does. */
   private static Optional<MultiplyBlocks> watched(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     boolean right = spec.largerIsRight();
@@ -59,7 +59,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
   }
 
   /**
-   * The coordinates, as {@link PlaceColumn} has them, then the grouping columns.
+   * The coordinates in {@link PlaceColumn}'s order, then the grouping columns.
    *
    * @param ofNumbers true if {@code read} has one number for each two elements along M or N
    */
@@ -87,7 +87,9 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     return new Project(ScalaInterop.seq(list), read.plan());
   }
 
-  /** Twice a number; of a wrong block it may be any, and its values are refused. */
+  /**
+   * Twice a number; for an invalid block the result does not matter, since its values are refused.
+   */
   private static Expression doubled(Attribute column) {
     return new ShiftLeft(column, new Literal(1, DataTypes.IntegerType));
   }

@@ -8,7 +8,8 @@ import java.util.Arrays;
  */
 public final class BestScores {
   private final int most;
-  private final double[] keys; // (queries, most); of each query a heap with its worst first
+  private final double[]
+      keys; // (queries, most); for each query a heap with its worst candidate first
   private final long[] places; // likewise
   private final int[] counts; // by query
 
@@ -53,7 +54,7 @@ public final class BestScores {
     }
   }
 
-  /** Gives the candidates of a query, the best one first, and forgets them. */
+  /** Moves the candidates of a query to {@code into}, the best one first. */
   public void take(int query, Neighbours into) {
     int heap = query * most;
     into.resize(counts[query]);
@@ -78,7 +79,7 @@ public final class BestScores {
     put(heap, at, key, place);
   }
 
-  /** Puts a candidate in place of the first one of a heap of {@code count}. */
+  /** Replaces the first candidate of a heap of {@code count}. */
   private void sink(int heap, int count, double key, long place) {
     int at = 0;
     while (true) {

@@ -16,21 +16,21 @@ public sealed interface Reduction extends Serializable {
   String describe();
 
   /**
-   * Bytes that a task hands on for each query if other tasks have other vectors for it; 0 if what a
-   * task finds is final.
+   * Bytes of candidates for each query if other tasks have other vectors for it; 0 if a task's
+   * results are final.
    */
   long candidateBytes();
 
   /** This reduction for {@code vectors} vectors. */
   Reduction of(long vectors);
 
-  /** Rows that may be found, at most, for the queries of one matrix. */
+  /** Most result rows for the queries of one matrix. */
   BigInteger rows(long queries, long vectors);
 
   /**
    * The best scores of each query.
    *
-   * @param k how many; fewer if there are fewer vectors
+   * @param k number of neighbours; fewer if there are fewer vectors
    */
   record Nearest(int k, Metric metric) implements Reduction {
     /** Checks that there is at least one. */
@@ -64,7 +64,7 @@ public sealed interface Reduction extends Serializable {
   /**
    * All pairs that are as near as the threshold, or nearer.
    *
-   * @param threshold the least score; of a distance the largest
+   * @param threshold the least score; for a distance the largest
    */
   record PairsAbove(double threshold, Metric metric) implements Reduction {
     /** Checks that the threshold is a number. */

@@ -9,10 +9,10 @@ import org.tilespark.spark.options.Metric;
  * The scores of some queries and some vectors. A tile of {@code A B^T} gives an estimate of each
  * score, and the norms a bound of its error; only where these cannot rule a pair out is its score
  * computed from the vectors, in double and in the order of their elements. So results do not depend
- * on who computed the tile, or where tiles are cut.
+ * on the device that computed the tile, or on the cut into tiles.
  *
  * <p>Scores are compared by <em>keys</em>: a larger key is nearer, so the key of a distance is its
- * negative. Estimates are compared in a unit of the query's own:
+ * negative. Estimates are compared in a unit that depends on the query:
  *
  * <pre>
  *   inner product   a.b            error  g |a| |b|
@@ -22,13 +22,13 @@ import org.tilespark.spark.options.Metric;
  *
  * where g is a bound of the relative error of a sum of as many products as a vector has elements,
  * in the tile's type, and h one of the sums in double. Squares of small elements underflow, so the
- * norms of bounds allow for what was lost. Where sums may exceed the tile's type, and where a norm
- * is infinite or NaN, no pair is ruled out.
+ * norms in the bounds are enlarged accordingly. If sums may exceed the tile's type, or if a norm is
+ * infinite or NaN, no pair is ruled out.
  */
 final class TileScores {
   private static final double ROUNDING = 0x1p-53;
 
-  /** Elements from which a bound of a sum's error would say nothing. */
+  /** Largest relative error bound that is still useful. */
   private static final double MOST_ERROR = 0.25;
 
   private final Metric metric;
@@ -40,8 +40,8 @@ final class TileScores {
   private final double relative; // g
   private final double squared; // h
   private final double tiny; // what products below the type's range may amount to
-  private final double lost; // what squares below the range of double may amount to
-  private final double largest; // sums of a larger product of norms may exceed the type
+  private final double lost; // bound of the sum of squares that underflow in double
+  private final double largest; // if a product of norms is larger, sums may exceed the type
 
   private long firstRow;
   private int rows;
@@ -101,10 +101,10 @@ final class TileScores {
   }
 
   /**
-   * The vectors from {@code first} on become the columns.
+   * Starts a tile whose columns are the vectors from {@code first} on.
    *
-   * @param leastKey least key by row: a smaller one is not sought
-   * @param wanted how many keys of a row are, at most; 0 if all are
+   * @param leastKey least key by row; smaller ones are not sought
+   * @param wanted most keys sought in a row; 0 for all
    * @return the columns whose keys may be large enough, by a tile of {@code A B^T}; borrowed until
    *     the next call
    */
@@ -152,7 +152,7 @@ final class TileScores {
         largest);
   }
 
-  /** How estimates of a column are made, and how wrong they may be. */
+  /** Computes scale and shift of a column's estimates, and their error bounds. */
   private void estimate(int col, double squares) {
     double norm = norms[col];
     switch (metric) {

@@ -6,10 +6,10 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.spark.options.Metric;
 
 /**
- * Collects results from the tiles that a task reduces. The life of some queries: {@link #rows},
- * then of each of their tiles {@link #columns}, and {@link #reduce} for each row. {@link #take}
- * gives what was found for a row: after all tiles where the nearest are sought, after each where
- * all pairs are. Used by one thread.
+ * Collects results from the tiles that a task reduces. For some queries: call {@link #rows}; then,
+ * for each of their tiles, {@link #columns} and {@link #reduce} for each row. {@link #take} gives
+ * the results for a row: after all tiles in a search for the nearest, after each tile in a search
+ * for all pairs. Used by one thread.
  */
 public abstract sealed class TileSearch {
   protected final TileScores scores;
@@ -24,7 +24,7 @@ public abstract sealed class TileSearch {
   /**
    * A search of the rows of {@code b} for those of {@code a}.
    *
-   * @param places places of the rows of {@code b}, by their index there
+   * @param places places of the rows of {@code b}, by index
    */
   public static TileSearch of(
       Reduction reduction,
@@ -38,7 +38,7 @@ public abstract sealed class TileSearch {
   }
 
   /**
-   * A search for the nearest that goes on where others ended.
+   * A search for the nearest that continues earlier searches.
    *
    * @param best best candidates of all queries; borrowed, and holds the result
    */
@@ -56,7 +56,7 @@ public abstract sealed class TileSearch {
     scores.rows(first, rows);
   }
 
-  /** Begins a tile of the vectors from {@code first} on; what to select in it. */
+  /** Begins a tile of the vectors from {@code first} on; returns the selection to make in it. */
   public final ColumnSelection columns(long first, int cols) {
     firstCol = first;
     return columnsFrom(first, cols);
@@ -67,7 +67,7 @@ public abstract sealed class TileSearch {
   /** Reduces a row of a tile, by the columns that were selected in it. */
   public abstract void reduce(SelectedColumns selected, int row);
 
-  /** The results for a row, valid until the next call; forgets them. */
+  /** The results for a row, valid until the next call; clears them. */
   public abstract Neighbours take(int row);
 
   protected final long place(int col) {
@@ -83,7 +83,8 @@ public abstract sealed class TileSearch {
   private static final class OfNearest extends TileSearch {
     private final int k;
     private final BestScores best;
-    private final boolean isOfAll; // rows of best are those of a, else those of a tile
+    private final boolean
+        isOfAll; // true if rows of best are those of a, false if they are those of a tile
     private final Neighbours taken = new Neighbours();
     private int firstRow; // in best
 

@@ -1,11 +1,11 @@
 package org.tilespark.spark.multiply.scores;
 
 /**
- * How large the tiles are that a task reduces: small enough that a tile stays in the caches, and
- * that what is kept for the rows of one takes little memory.
+ * The size of the tiles that a task reduces: small enough that a tile stays in the caches, and that
+ * the results for its rows take little memory.
  *
- * @param rows queries, at most
- * @param cols vectors that they are compared with at a time, at most
+ * @param rows most queries
+ * @param cols most vectors with which they are compared at a time
  */
 public record TileSides(int rows, int cols) {
   private static final TileSides SMALL = new TileSides(1024, 4096);
@@ -17,9 +17,9 @@ public record TileSides(int rows, int cols) {
    * The sides for a reduction.
    *
    * @param extent elements of a vector
-   * @param elementBytes bytes of one
-   * @param large true where a device with room for it makes the tiles: each costs launches and
-   *     waits
+   * @param elementBytes bytes of an element
+   * @param large true if a device with enough memory computes the tiles, since each tile costs
+   *     launches and waits
    */
   public static TileSides of(Reduction reduction, long extent, int elementBytes, boolean large) {
     TileSides most = large ? LARGE : SMALL;

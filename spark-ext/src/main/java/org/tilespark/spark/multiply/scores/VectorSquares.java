@@ -2,7 +2,7 @@ package org.tilespark.spark.multiply.scores;
 
 import java.util.Arrays;
 
-/** Vectors and the sums of their squares, each computed once, when it is first asked for. */
+/** Vectors and the sums of their squares, each computed once, on demand. */
 public final class VectorSquares {
   private final Vectors vectors;
   private double[] squares = new double[0];

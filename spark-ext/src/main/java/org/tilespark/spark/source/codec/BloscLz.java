@@ -5,7 +5,7 @@ import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Decodes BloscLZ, the codec of c-blosc's own.
+ * Decodes BloscLZ, c-blosc's own codec.
  *
  * <p>The stream is a sequence of literals and matches, distinguished by a control byte c:
  *
@@ -27,7 +27,7 @@ final class BloscLz {
   /**
    * Decodes all of {@code encoded} into {@code decoded}, which it must fill; moves no position.
    *
-   * @throws IllegalArgumentException if it does not
+   * @throws IllegalArgumentException if it does not fill it
    */
   static void decode(ByteBuffer encoded, ByteBuffer decoded) {
     long in = HostMemory.ofDirectBuffer(encoded).offset() + encoded.position();
@@ -74,7 +74,7 @@ final class BloscLz {
     require(out == outEnd);
   }
 
-  /** Copies from {@code distance} bytes back, over what this copy itself writes if need be. */
+  /** Copies from {@code distance} bytes back, which may overlap the bytes that this copy writes. */
   private static void repeat(long out, int distance, long length) {
     if (distance == 1) {
       MEMORY.setMemory(out, length, MEMORY.getByte(out - 1));

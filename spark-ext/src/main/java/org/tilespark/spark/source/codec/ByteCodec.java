@@ -4,7 +4,7 @@ import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdException;
 import java.nio.ByteBuffer;
 
-/** The codecs from bytes to bytes that chunks of arrays are stored with. Stateless. */
+/** The codecs from bytes to bytes with which chunks of arrays are stored. Stateless. */
 public enum ByteCodec {
   /** Members of RFC 1952, one after the other. */
   GZIP {
@@ -41,7 +41,7 @@ public enum ByteCodec {
       Lz4.sized(encoded, decoded);
     }
   },
-  /** The bytes as they are, before their CRC32C (RFC 3720), low byte first. */
+  /** The unchanged bytes, followed by their CRC32C (RFC 3720), low byte first. */
   CRC32C {
     @Override
     void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
@@ -49,7 +49,7 @@ public enum ByteCodec {
     }
   };
 
-  /** The least length of a buffer in which a codec's own fields may be most of it. */
+  /** Allowance for a codec's own fields in short buffers. */
   private static final long FIELDS_BYTES = 64 << 10;
 
   abstract void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory);
@@ -65,8 +65,8 @@ public enum ByteCodec {
    * positions to their ends.
    *
    * @param memory borrowed for scratch memory
-   * @throws IllegalArgumentException if the bytes are not this codec's, or hold more than there is
-   *     room; names the codec. What was written until then is noise.
+   * @throws IllegalArgumentException if the bytes are not this codec's, or exceed the room; the
+   *     message names the codec. Bytes written until then are meaningless.
    */
   public void decode(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
     try {
@@ -77,8 +77,8 @@ public enum ByteCodec {
   }
 
   /**
-   * The most bytes that a sane encoder of any codec makes of some bytes; longer ones are refused
-   * before memory is taken for them.
+   * The most encoded bytes that any reasonable encoder gives for some bytes; longer ones are
+   * refused before memory is taken for them.
    */
   public static long mostEncoded(long bytes) {
     return bytes + bytes / 2 + FIELDS_BYTES;

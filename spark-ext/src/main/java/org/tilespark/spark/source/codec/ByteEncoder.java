@@ -11,7 +11,7 @@ import java.util.zip.CRC32C;
  * are encoded in the same way by each process with the same libraries.
  *
  * @param codec the codec
- * @param level effort of compression, in the codec's own numbers; 0 where it has none
+ * @param level effort of compression, in the codec's own numbers; 0 if it has none
  * @param blosc the settings of Blosc; null for other codecs
  */
 public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) implements Serializable {
@@ -79,7 +79,7 @@ public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) imple
     }
   }
 
-  /** Compresses into one frame that states its length; level 0 is the library's usual one. */
+  /** Compresses into one frame that states its length; level 0 means the library's default. */
   static void zstd(ByteBuffer bytes, ByteBuffer encoded, int level) {
     long written =
         Zstd.compressDirectByteBuffer(

@@ -14,7 +14,7 @@ public final class Checksum {
   /**
    * Limits a buffer to its bytes before the checksum.
    *
-   * @throws IllegalArgumentException if the checksum is another one
+   * @throws IllegalArgumentException if the checksum is wrong
    */
   public static ByteBuffer verify(ByteBuffer encoded) {
     if (encoded.remaining() < BYTES) {

@@ -22,7 +22,7 @@ public final class CodecMemory implements Closeable {
     BETWEEN_OTHERS,
     /** Elements of a whole chunk. */
     ELEMENTS,
-    /** Elements of a whole chunk in the order of the array's axes. */
+    /** Elements of a whole chunk, transposed to the order of the array's axes. */
     TURNED,
     /** One block of Blosc before it is unshuffled. */
     SHUFFLED,
@@ -42,7 +42,7 @@ public final class CodecMemory implements Closeable {
     this.allocator = allocator;
   }
 
-  /** A buffer of at least some bytes; what it held before is lost if it has to grow. */
+  /** A buffer of at least some bytes; its content is lost if it must grow. */
   public ArrowBuf buffer(Use use, long bytes) {
     ArrowBuf buffer = buffers.get(use);
     if (buffer == null || buffer.capacity() < bytes) {

@@ -158,8 +158,8 @@ final class Unshuffle {
   }
 
   /**
-   * Puts the bits of each element together again. As c-blosc has it, elements whose count is no
-   * multiple of 8 were left as they are.
+   * Puts the bits of each element together again. As in c-blosc, if the count of elements is not a
+   * multiple of 8, they are stored unchanged.
    *
    * @param planes scratch memory of {@code bytes} bytes
    */

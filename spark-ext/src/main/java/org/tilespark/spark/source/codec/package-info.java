@@ -1,6 +1,6 @@
 /**
  * Codecs of stored chunks: bytes to bytes, on memory outside the heap. Start from {@link
- * org.tilespark.spark.source.codec.ByteCodec}. They trust no byte of what they decode, and know no
- * format. Depends on libraries that Spark brings.
+ * org.tilespark.spark.source.codec.ByteCodec}. They validate everything that they decode, and do
+ * not depend on a file format. Depends on libraries that Spark brings.
  */
 package org.tilespark.spark.source.codec;

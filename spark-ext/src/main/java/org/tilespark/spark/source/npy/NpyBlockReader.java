@@ -18,7 +18,7 @@ import org.tilespark.spark.source.StoredInput;
 
 /**
  * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
- * type. Reads the bytes of the block and no others, in runs as long as the file's order allows.
+ * type. Reads only the bytes of the block, in runs as long as the file's order allows.
  *
  * <p>Used by one thread. Owns its scratch memory and the open file until {@link #close()}.
  */
@@ -39,11 +39,11 @@ final class NpyBlockReader implements BlockReader {
   /**
    * A reader of one file.
    *
-   * @param input the open file; taken, also if this constructor fails
+   * @param input the open file; closed with this reader, also if this constructor fails
    * @param layout the file's layout
    * @param conf borrowed; finds the file
    * @param allocator borrowed for scratch memory
-   * @param transposer borrowed; turns blocks of Fortran files round
+   * @param transposer borrowed; transposes blocks of Fortran files
    */
   NpyBlockReader(
       StoredInput input,
@@ -102,7 +102,7 @@ final class NpyBlockReader implements BlockReader {
    * @param offset place of its first element
    * @param size its extents, none of them 0
    * @param values memory for the numbers (of complex files the real parts), room for all of them;
-   *     or null if they are not wanted
+   *     or null if not needed
    * @param valuesAt offset in {@code values}, in bytes
    * @param imag memory for the imaginary parts, or null
    * @param imagAt offset in {@code imag}, in bytes
@@ -117,7 +117,8 @@ final class NpyBlockReader implements BlockReader {
       gather(extents, offset, size, values, valuesAt, imag, imagAt);
       return;
     }
-    // The file stores the block row-major with its axes in reverse: read it so, then turn it round.
+    // The file stores the block row-major with its axes reversed: read it in this order, then
+    // transpose it.
     long[] fileSize = reversed(size);
     long bytes = Shape.of(size).elements() * layout.columnType().bytes();
     try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);

@@ -17,7 +17,7 @@ final class NpyBlockWriter implements BlockSink.Writer {
   /**
    * A writer of one task attempt.
    *
-   * @param file the target's; taken
+   * @param file writer of the target file; closed with this writer
    */
   NpyBlockWriter(NpyTarget target, PosixWriter file) {
     this.target = target;

@@ -21,7 +21,7 @@ import org.tilespark.spark.source.StorePaths;
  */
 record NpyFile(Path path, NpyHeader header, long modificationMillis) {
   /**
-   * Reads the header and nothing else.
+   * Reads only the header.
    *
    * @throws IllegalArgumentException if there is no file of this name, it is no .npy file of a
    *     matrix or a volume, or its length is not the one that its header states

@@ -66,7 +66,7 @@ public record NpyHeader(
    * Length of the header up to the data, from a file's first bytes.
    *
    * @param prefix the first {@link #PREFIX_BYTES} bytes, or all if the file is shorter
-   * @throws IllegalArgumentException if this is no .npy file, or of an unknown version, or the
+   * @throws IllegalArgumentException if this is no .npy file, or one of an unknown version, or the
    *     header's stated length is unreasonable
    */
   static int headerBytes(byte[] prefix) {
@@ -140,7 +140,7 @@ public record NpyHeader(
       dict.append(axis == 0 ? "" : ", ").append(shape.extent(axis));
     }
     dict.append(shape.rank() == 1 ? ",)" : ")").append(", }");
-    // numpy leaves room to write a longer first extent in place ("growth axis"): 21 digits.
+    // numpy pads so that a longer first extent can be written in place ("growth axis"): 21 digits.
     if (shape.rank() > 0) {
       dict.append(" ".repeat(Math.max(0, 21 - Long.toString(shape.extent(0)).length())));
     }

@@ -8,8 +8,9 @@ import org.tilespark.spark.numpy.NpyType;
 
 /**
  * Reads the Python dict of a .npy header, {@code {'descr': '<f4', 'fortran_order': False, 'shape':
- * (10, 784), }}: string, boolean and tuple literals, nothing else. Takes what numpy has ever
- * written: any order of the keys, spaces, a trailing comma, and the suffix {@code L} of Python 2.
+ * (10, 784), }}: string, boolean and tuple literals, nothing else. Accepts everything that numpy
+ * has ever written: any order of the keys, spaces, a trailing comma, and the suffix {@code L} of
+ * Python 2.
  */
 final class NpyHeaderParser {
   private final String text;

@@ -20,15 +20,14 @@ import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.StoredInput;
 
 /**
- * The places of one file's blocks in it and their columns; all facts that a task needs. Immutable.
+ * The layout of one file's blocks and columns; all facts that a task needs. Immutable.
  *
  * @param path the file, with scheme and authority
  * @param type element type of the file
  * @param bigEndian byte order of the file
  * @param fortranOrder true if the file's first axis is the contiguous one
  * @param dataOffset bytes before the data
- * @param modificationMillis when the file was last written: a file that was written since is
- *     another
+ * @param modificationMillis time of the file's last write, by which a changed file is detected
  * @param columnType element type of the columns
  * @param grid the tiling
  */
@@ -68,7 +67,7 @@ record NpyLayout(
         grid);
   }
 
-  /** Empty where contiguous runs would be shorter: each run is a call to the system. */
+  /** Empty if contiguous runs would be shorter, since each run is a system call. */
   @Override
   public Optional<BlockSource> inBlocks(Shape shape) {
     return grid.inBlocks(shape)
@@ -159,8 +158,8 @@ record NpyLayout(
 
   @Override
   public ArrayMetadata metadata() {
-    // Converted values no longer are of the file's own type, and are not to be written back as
-    // that.
+    // Converted values no longer have the file's own type, and must not be written back as that
+    // type.
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
     return ArrayMetadata.empty()

@@ -63,7 +63,7 @@ public record NpyOptions(
   /**
    * Reads the options.
    *
-   * @param options a user's options, or the properties of a catalog's table, which hold them too
+   * @param options a user's options, or the properties of a catalog's table, which include them
    * @throws IllegalArgumentException if there is not exactly one path, or an option or a value is
    *     unknown
    */

@@ -20,10 +20,10 @@ final class ArrayDocuments {
   private ArrayDocuments() {}
 
   /**
-   * The documents by their names, in the order in which they are written: with the last one, the
-   * array is there.
+   * The documents by their names, in the order in which they are written: the array exists once the
+   * last one is written.
    *
-   * @param attributes the user's
+   * @param attributes the user's attributes
    */
   static Map<String, byte[]> of(WrittenArray written, int version, JsonNode attributes) {
     ObjectNode all = JSON.objectNode();

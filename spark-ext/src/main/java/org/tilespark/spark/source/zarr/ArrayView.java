@@ -8,8 +8,8 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.Shape;
 
 /**
- * The part of an array that becomes a matrix or a volume: along some axes one index, all of the
- * others. Immutable.
+ * The part of an array that becomes a matrix or a volume: one index along some axes, and the others
+ * completely. Immutable.
  *
  * @param array extents of the array
  * @param selected for each axis its one index, or -1 for all of it
@@ -117,7 +117,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return blockAxes(array);
   }
 
-  /** The part of a shape that blocks have: of a chunk's shape, say. */
+  /** A shape of the array, for example of a chunk, reduced to the axes of blocks. */
   Shape blockAxes(Shape shape) {
     int[] kept = kept();
     long[] extents = new long[Math.max(2, kept.length)];
@@ -152,7 +152,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return extents;
   }
 
-  /** Those of one value for each axis that are left, as names or distances. */
+  /** Values per axis, such as names or distances, reduced to the kept axes. */
   <T> List<T> ofKept(List<T> perAxis) {
     return Arrays.stream(kept()).mapToObj(perAxis::get).toList();
   }

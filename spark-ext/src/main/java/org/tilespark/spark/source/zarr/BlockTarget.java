@@ -14,7 +14,7 @@ import org.tilespark.spark.numpy.NpyType;
 import sun.misc.Unsafe;
 
 /**
- * The memory of one block, which chunks are put into. Places are in elements of the array, along
+ * The memory of one block, into which chunks are copied. Places are in elements of the array, along
  * all of its axes. Used by one thread; owns nothing.
  */
 final class BlockTarget {
@@ -23,7 +23,7 @@ final class BlockTarget {
   private final long[] low;
   private final long[] size;
   private final Column values; // null if it is not wanted
-  private final Column imag; // null if it is not wanted, or there is none
+  private final Column imag; // null if it is not needed or does not exist
 
   /**
    * A block's column in memory.
@@ -51,7 +51,7 @@ final class BlockTarget {
     return Shape.of(size).elements();
   }
 
-  /** True if a chunk's decoded bytes are those of this block, up to the order inside a number. */
+  /** True if a chunk's decoded bytes are those of this block, except for the byte order. */
   boolean isChunk(long[] chunkLow, Shape chunk) {
     return NpyDecoder.isCopy(type, columnType)
         && Arrays.equals(low, chunkLow)
@@ -66,9 +66,9 @@ final class BlockTarget {
   /**
    * Puts a part of a chunk in its place.
    *
-   * @param elements all of the chunk's, row-major
+   * @param elements all elements of the chunk, row-major
    * @param chunkLow the chunk's first element
-   * @param partLow first element of the part, which chunk and block hold
+   * @param partLow first element of the part, which is in both chunk and block
    * @param partHigh the element after its last along each axis
    */
   void put(HostMemory elements, long[] chunkLow, Shape chunk, long[] partLow, long[] partHigh) {

@@ -11,7 +11,7 @@ sealed interface ChunkLayout extends Serializable {
   /** Elements along each axis of the array. */
   Shape shape();
 
-  /** The shape of the smallest parts that can be read alone. */
+  /** The shape of the smallest parts that can be read separately. */
   Shape leaf();
 
   /** The first element of the chunk at a place of a grid of chunks, relative to the grid's. */
@@ -44,7 +44,7 @@ sealed interface ChunkLayout extends Serializable {
    * A chunk that holds chunks, and an index of the places of their bytes.
    *
    * @param shape its elements along each axis of the array
-   * @param order as of {@link Leaf}: the index has the inner chunks in this order
+   * @param order as in {@link Leaf}: the index lists the inner chunks in this order
    * @param inner the layout of the inner chunks
    * @param index the layout of the index
    */

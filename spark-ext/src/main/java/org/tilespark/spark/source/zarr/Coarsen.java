@@ -5,9 +5,9 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * Makes one element of a box of neighbours: their mean, or the first of them. Sums of integers are
- * exact, and their mean is rounded to the nearest, ties to even. Boxes at the far edges are cut off
- * by the array. Stateless.
+ * Reduces boxes of neighbouring elements to one element each: their mean, or the first of them.
+ * Sums of integers are exact, and their mean is rounded to the nearest, ties to even. Boxes at the
+ * far edges are clipped to the array. Stateless.
  */
 final class Coarsen {
   private static final Unsafe MEMORY = HostMemory.unsafe();

@@ -12,10 +12,10 @@ import org.tilespark.spark.source.codec.ByteCodec;
 
 /** Reads the codecs that metadata name. Stateless. */
 final class CodecChain {
-  /** Shards in shards in shards; nobody writes more than two. */
+  /** Most levels of nested shards; in practice there are at most two. */
   private static final int MOST_NESTED = 8;
 
-  /** Codecs of one chunk; each is a pass over its bytes. */
+  /** Most codecs of one chunk, since each is a pass over its bytes. */
   private static final int MOST_CODECS = 16;
 
   /** A chunk is decoded into one buffer of the JDK. */
@@ -60,7 +60,7 @@ final class CodecChain {
   }
 
   /**
-   * @param outer the order of the axes that the codecs get: axis i is the array's outer.axis(i)
+   * @param outer the order of axes before these codecs: axis i is the array's axis outer.axis(i)
    */
   private static ChunkLayout layout(
       JsonNode codecs, Shape chunk, Permutation outer, NpyType type, int depth) {
@@ -218,7 +218,7 @@ final class CodecChain {
         "codec '%s' is not supported here; expected one of %s".formatted(name, SUPPORTED));
   }
 
-  /** A codec's name: it may stand alone where it has no configuration. */
+  /** A codec's name: without a configuration it may be a plain string. */
   private static String name(JsonNode codec) {
     return codec.isTextual() ? codec.textValue() : Json.text(codec, "name");
   }

@@ -19,17 +19,18 @@ import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
 
 /**
- * The element that a missing chunk is full of. Immutable.
+ * The element that fills missing chunks. Immutable.
  *
- * @param real bits of the number as it is stored, low ones first; of complex numbers the real part
- * @param imag bits of the imaginary part, else 0
+ * @param real bits of the number as it is stored, low ones first; for complex numbers of the real
+ *     part
+ * @param imag bits of the imaginary part, otherwise 0
  */
 record FillValue(long real, long imag) implements Serializable {
   /** The fill value of arrays that state none. */
   static final FillValue ZERO = new FillValue(0, 0);
 
   /**
-   * The value that metadata state: a number, a boolean, {@code "NaN"}, {@code "Infinity"}, {@code
+   * Parses the value in metadata: a number, a boolean, {@code "NaN"}, {@code "Infinity"}, {@code
    * "-Infinity"}, the bits of a floating-point number as {@code "0x7fc00000"}; of complex numbers
    * two of these.
    *
@@ -125,7 +126,7 @@ record FillValue(long real, long imag) implements Serializable {
     return number.longValue();
   }
 
-  /** A whole number, also one that is written as 1.0; null if it is none. */
+  /** A whole number, which may be written as 1.0; null for other values. */
   private static BigInteger whole(JsonNode node) {
     if (node.isIntegralNumber()) {
       return node.bigIntegerValue();

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
 import org.tilespark.layout.Shape;
 
-/** Reads the JSON of metadata, and says what is wrong with it. Stateless. */
+/** Reads the JSON of metadata, and reports its defects. Stateless. */
 final class Json {
   /** The most axes; numpy's arrays have at most 64. */
   private static final int MOST_AXES = 64;
@@ -53,7 +53,7 @@ final class Json {
     }
   }
 
-  /** True if an object has a value of that name, other than null. */
+  /** True if an object has a field of that name that is not null. */
   static boolean has(JsonNode object, String name) {
     return object.hasNonNull(name);
   }
@@ -77,7 +77,7 @@ final class Json {
     return value.textValue();
   }
 
-  /** The string of a field, or another one where it is missing. */
+  /** The string of a field, or a default if it is missing. */
   static String text(JsonNode object, String name, String otherwise) {
     return has(object, name) ? text(object, name) : otherwise;
   }
@@ -85,7 +85,7 @@ final class Json {
   /**
    * The whole numbers of a field.
    *
-   * @param least the least that each may be
+   * @param least the least allowed number
    */
   static Shape shape(JsonNode object, String name, long least) {
     JsonNode value = field(object, name);

@@ -20,7 +20,8 @@ import org.tilespark.spark.source.codec.CodecMemory;
 
 /**
  * Decodes chunks: bytes as they are stored become elements in the array's order and the machine's
- * byte order. Keeps the last ones where blocks cut chunks. Used by one thread; owns its memory.
+ * byte order. Keeps the last decoded chunks if blocks cut chunks. Used by one thread; owns its
+ * memory.
  */
 final class LeafDecoder implements Closeable {
   /** The most bytes of chunks that are kept, except for a single larger one. */
@@ -53,9 +54,9 @@ final class LeafDecoder implements Closeable {
   }
 
   /**
-   * Checks the length of a chunk as it is stored, before memory is taken for it.
+   * Checks the stored length of a chunk before memory is allocated for it.
    *
-   * @throws IllegalArgumentException if its codecs cannot make that many bytes of it
+   * @throws IllegalArgumentException if its codecs cannot give so many bytes
    */
   void requireLength(ChunkLayout.Leaf leaf, long length) {
     long bytes = bytes(leaf.shape());
@@ -75,7 +76,7 @@ final class LeafDecoder implements Closeable {
     return most;
   }
 
-  /** The elements of a chunk that was decoded lately, row-major; null if it was not, or is gone. */
+  /** The elements of a chunk that was decoded lately, row-major; null if it is not kept. */
   HostMemory kept(String key, ChunkLayout.Leaf leaf) {
     ArrowBuf buffer = kept.get(key);
     return buffer == null ? null : Buffers.memory(buffer, 0, bytes(leaf.shape()));

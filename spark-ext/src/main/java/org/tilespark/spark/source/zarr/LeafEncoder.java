@@ -18,7 +18,7 @@ import org.tilespark.spark.source.codec.CodecMemory;
 import sun.misc.Unsafe;
 
 /**
- * Encodes chunks: the inverse of {@link LeafDecoder}. A chunk that reaches over the array has the
+ * Encodes chunks: the inverse of {@link LeafDecoder}. A chunk that extends beyond the array has the
  * fill value there. Used by one thread; owns its memory.
  */
 final class LeafEncoder implements Closeable {
@@ -51,7 +51,7 @@ final class LeafEncoder implements Closeable {
     this.memory = new CodecMemory(allocator);
   }
 
-  /** The scratch memory; {@link CodecMemory.Use#STORED} of it is the caller's. */
+  /** The scratch memory; the caller may use {@link CodecMemory.Use#STORED} of it. */
   CodecMemory memory() {
     return memory;
   }
@@ -72,7 +72,7 @@ final class LeafEncoder implements Closeable {
   /**
    * Encodes one chunk.
    *
-   * @param block elements of the array, as they are stored, of which the chunk's are a part
+   * @param block stored elements of the array that include the chunk's
    * @param low the chunk's first element
    * @param high the end of the chunk's part that is in the array
    * @param out receives the bytes from its position on; its position moves
@@ -102,7 +102,7 @@ final class LeafEncoder implements Closeable {
     return out.position() - start;
   }
 
-  /** The elements of the whole chunk, outside the heap: the block's own memory where it can be. */
+  /** The elements of the whole chunk, outside the heap: the block's own memory if possible. */
   private HostMemory elements(BoxCopy.Block block, long[] low, long[] high) {
     Shape shape = leaf.shape();
     boolean isWhole = true;

@@ -17,7 +17,7 @@ record Multiscales(List<String> axes, List<Level> levels) {
    * One scale.
    *
    * @param path path of its array in the group
-   * @param spacing distance between neighbours along each axis; empty if it is not stated
+   * @param spacing distance between neighbours along each axis; empty if not stated
    */
   record Level(String path, List<Double> spacing) {}
 

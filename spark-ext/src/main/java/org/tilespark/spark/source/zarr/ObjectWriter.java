@@ -17,8 +17,8 @@ import org.tilespark.spark.source.codec.Checksum;
 import org.tilespark.spark.source.codec.CodecMemory;
 
 /**
- * Writes the objects of an array: chunks, or shards, each whole. The same elements always become
- * the same objects, and an object of nothing but the fill value is left out. Used by one thread;
+ * Writes the objects of an array: chunks, or shards, each completely. Equal elements always give
+ * equal objects, and an object that contains only the fill value is left out. Used by one thread;
  * owns its memory.
  */
 final class ObjectWriter implements Closeable {
@@ -35,8 +35,8 @@ final class ObjectWriter implements Closeable {
   /**
    * A writer.
    *
-   * @param directory the array's
-   * @param isClean true if no object can be there of an older write, so that none need be removed
+   * @param directory directory of the array
+   * @param isClean true if no objects of an older write can exist, so that none need be removed
    */
   ObjectWriter(
       WrittenArray written,
@@ -59,7 +59,7 @@ final class ObjectWriter implements Closeable {
   /**
    * Writes the objects of a box.
    *
-   * @param block elements as they are stored, of whole objects
+   * @param block stored elements of whole objects
    */
   void write(BoxCopy.Block block) throws IOException {
     long[] high = block.low().clone();

@@ -37,19 +37,19 @@ import org.tilespark.spark.source.FormatOptions;
 
 /**
  * The scales of an OME-Zarr image (version 0.5): arrays {@code 0}, {@code 1} and so on in a group,
- * each a coarser one of the array before, up to one of a single chunk. Immutable.
+ * each coarser than the previous array, up to one of a single chunk. Immutable.
  *
  * @param levels the arrays, the finest first
  * @param factors elements along each axis that become one
- * @param isFirst true if the first of them is taken, as of labels; false for their mean
+ * @param isFirst true to take the first of them, as for labels; false for their mean
  */
 record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implements Serializable {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
-  /** Tasks for each core, so that none waits long for the last one. */
+  /** Tasks for each core, so that no core waits long for the last task. */
   private static final int TASKS_PER_CORE = 4;
 
-  /** The scales below an array, until one fits a chunk along the axes that get coarser. */
+  /** The scales below an array, until one fits a chunk along the coarsened axes. */
   static Pyramid of(WrittenArray finest, Shape factors, boolean isFirst) {
     ZarrArray array = finest.array();
     int rank = factors.rank();
@@ -236,7 +236,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       }
     }
 
-    /** Reads the finer elements of one chunk, and puts what they become into its object. */
+    /** Reads the finer elements for one chunk, coarsens them, and writes the chunk's object. */
     private void part(
         long[] low,
         long[] size,

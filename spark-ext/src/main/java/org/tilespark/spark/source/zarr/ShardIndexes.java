@@ -11,7 +11,7 @@ import org.tilespark.spark.source.StoredInput;
 import org.tilespark.spark.source.codec.Checksum;
 import org.tilespark.spark.source.codec.CodecMemory;
 
-/** Reads the indexes of shards and keeps the last ones. Used by one thread. */
+/** Reads the indexes of shards and caches the last ones. Used by one thread. */
 final class ShardIndexes {
   /** An inner chunk that is not stored. */
   static final long MISSING = -1;
@@ -33,8 +33,7 @@ final class ShardIndexes {
   }
 
   /**
-   * Offset in the shard and length of each inner chunk, both {@link #MISSING} of one that is not
-   * stored.
+   * Offset in the shard and length of each inner chunk, both {@link #MISSING} if it is not stored.
    *
    * @param key the shard's name
    * @param start first byte of the shard in its object

@@ -17,17 +17,17 @@ import org.tilespark.spark.source.codec.ByteEncoder;
  * An array that is to be written. Immutable.
  *
  * @param array the array, as a reader finds it
- * @param encoders the settings of the codecs of a chunk, in the order of the layout's
+ * @param encoders the settings of the codecs of a chunk, in the order of the layout
  * @param spacing distance between neighbours along each axis; may be empty
  */
 record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> spacing)
     implements Serializable {
-  /** Blocks of this size are chunks where nobody states a shape... */
+  /** Least bytes of a block whose shape becomes the chunks' if no shape is stated... */
   private static final long LEAST_CHUNK_BYTES = 256 << 10;
 
   private static final long MOST_CHUNK_BYTES = 32 << 20;
 
-  /** ...else chunks are near a cube, at most of this size... */
+  /** ...otherwise chunks are near a cube of at most this size... */
   private static final long USUAL_CHUNK_BYTES = 4 << 20;
 
   /** ...and in shards of this one. */
@@ -124,7 +124,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     return bytes;
   }
 
-  /** The shape of the blocks if it makes chunks of a usual size; else one that is near a cube. */
+  /** The shape of the blocks if it makes chunks of a usual size; otherwise one near a cube. */
   private static Shape usual(ArrayMetadata metadata, Shape extents, int width) {
     Optional<Shape> known = metadata.blockShape(extents.rank());
     if (known.isPresent()) {
@@ -168,7 +168,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     return Shape.of(chunk);
   }
 
-  /** The axis that was read for each axis; empty if it is not known. */
+  /** The stored axis from which each axis was read; empty if unknown. */
   private static Optional<int[]> origins(ArrayMetadata metadata, int rank) {
     return metadata
         .axes()
@@ -187,7 +187,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
         .orElseGet(() -> Collections.nCopies(rank, ""));
   }
 
-  /** The distances that were read, if the elements still are the ones that were read. */
+  /** The distances that were read, if the array still has the extents that were read. */
   private static List<Double> spacing(ArrayMetadata metadata, Shape extents) {
     int rank = extents.rank();
     Metadata known = metadata.toMetadata();

@@ -42,7 +42,7 @@ record ZarrArray(
           "dimension_names",
           "storage_transformers");
 
-  /** The attribute in which xarray has the names of axes in version 2. */
+  /** The attribute in which xarray stores the names of axes in version 2. */
   static final String XARRAY_NAMES = "_ARRAY_DIMENSIONS";
 
   /** Checks that the chunks are of the array. */
@@ -72,7 +72,7 @@ record ZarrArray(
   /**
    * Reads {@code zarr.json}.
    *
-   * @throws IllegalArgumentException if it is none of an array, or says what is not understood
+   * @throws IllegalArgumentException if it does not describe an array, or has unsupported content
    */
   static ZarrArray ofVersion3(JsonNode json) {
     requireFormat(json, 3);
@@ -154,7 +154,7 @@ record ZarrArray(
     }
   }
 
-  /** Refuses fields that change the meaning of the array in ways that are not known here. */
+  /** Refuses fields that change the meaning of the array in unknown ways. */
   private static void requireUnderstood(JsonNode json) {
     for (Map.Entry<String, JsonNode> field : json.properties()) {
       JsonNode must = field.getValue().get("must_understand");

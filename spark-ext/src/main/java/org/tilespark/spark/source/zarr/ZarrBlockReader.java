@@ -18,8 +18,8 @@ import org.tilespark.spark.source.StoredInput;
 import org.tilespark.spark.source.codec.CodecMemory;
 
 /**
- * Brings single blocks of an array into memory outside the heap. Reads the chunks that a block
- * meets and no others: whole objects, or ranges of shards.
+ * Brings single blocks of an array into memory outside the heap. Reads only the chunks that overlap
+ * a block: whole objects, or ranges of shards.
  *
  * <p>Used by one thread. Owns its scratch memory until {@link #close()}.
  */
@@ -41,7 +41,7 @@ final class ZarrBlockReader implements BlockReader {
     this.indexes = new ShardIndexes(decoder.memory());
   }
 
-  /** Compares the document of the metadata alone: chunks have no common time. */
+  /** Compares only the metadata document, since chunks have no common modification time. */
   @Override
   public void requireUnchanged() throws IOException {
     boolean current;
@@ -234,7 +234,7 @@ final class ZarrBlockReader implements BlockReader {
     }
   }
 
-  /** Puts a chunk in its place that was decoded for another block; false if it was not. */
+  /** Copies a chunk that was already decoded for another block; false if it was not. */
   private boolean putKept(
       String key, ChunkLayout.Leaf leaf, long[] low, Part part, BlockTarget target) {
     HostMemory elements = decoder.kept(key, leaf);

@@ -19,13 +19,13 @@ import org.tilespark.spark.source.IoReasons;
 import org.tilespark.spark.source.StorePaths;
 
 /**
- * An array or a group of a store, found by its metadata. Nothing is listed: documents are asked for
- * by their names.
+ * An array or a group of a store, found by its metadata. Directories are not listed: documents are
+ * requested by their names.
  *
- * @param directory its path
+ * @param directory path of the node
  * @param array the array; empty for a group
- * @param attributes its attributes
- * @param stamp the document that says so
+ * @param attributes attributes of the node
+ * @param stamp the metadata document
  */
 record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, Stamp stamp) {
   static final String VERSION_3 = "zarr.json";
@@ -37,11 +37,11 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   /** The attribute of an array that has the distances between neighbours. */
   static final String SPACING = "spacing";
 
-  /** Above any metadata, also those of a whole store in one document. */
+  /** Most bytes of a document, more than even the consolidated metadata of a store need. */
   private static final long MOST_BYTES = 64 << 20;
 
   /**
-   * A document as it was read.
+   * The version of a document that was read.
    *
    * @param file its path
    * @param modificationMillis time of its last write
@@ -64,8 +64,9 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
    *
    * @param text path of the store, as the user wrote it
    * @param component path of the node in it, "" for the store's root
-   * @return empty if there is nothing at the path of the store
-   * @throws IllegalArgumentException if something else is there, or metadata are not understood
+   * @return empty if the store's path does not exist
+   * @throws IllegalArgumentException if something else is at the path, or metadata are not
+   *     supported
    */
   static Optional<ZarrNode> find(String text, String component, Configuration conf) {
     try {
@@ -144,7 +145,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
                 directory, Optional.of(ZarrArray.ofVersion2(json, attributes)), attributes, stamp));
   }
 
-  /** The node in the metadata that the root has of the whole store. */
+  /** The node in the consolidated metadata of the store's root. */
   private static Optional<ZarrNode> consolidated(FileSystem store, Path root, String component)
       throws IOException {
     Path directory = new Path(root, component);
@@ -222,7 +223,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     return Optional.of(new Document(stamp, named(stamp.file, () -> Json.parse(bytes))));
   }
 
-  /** Puts the document's name before what is wrong in it. */
+  /** Adds the document's name to error messages about it. */
   private static <T> T named(String file, java.util.function.Supplier<T> body) {
     try {
       return body.get();
@@ -231,7 +232,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     }
   }
 
-  /** The images of several scales that a group of OME-Zarr has, if it is one. */
+  /** The multiscale images of an OME-Zarr group, if this is one. */
   Optional<Multiscales> multiscales() {
     return named(stamp.file, () -> Multiscales.of(attributes));
   }
@@ -250,8 +251,8 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   }
 
   /**
-   * The documents of a node that are stored in a directory, by their names; in the order in which a
-   * node ends when they are removed.
+   * The documents of a node that are stored in a directory, by their names; in the order in which
+   * they should be removed.
    */
   static List<String> documents(FileSystem store, Path directory) throws IOException {
     List<String> names = new ArrayList<>();
@@ -263,7 +264,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     return names;
   }
 
-  /** True if documents make an array or a group: attributes alone may be left of a removed one. */
+  /** True if documents make an array or a group: only attributes may be left of a removed one. */
   static boolean isNode(List<String> documents) {
     return documents.stream().anyMatch(List.of(VERSION_3, ARRAY_2, GROUP_2)::contains);
   }

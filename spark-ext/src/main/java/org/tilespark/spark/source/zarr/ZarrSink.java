@@ -30,18 +30,18 @@ import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.StoredObjects;
 
 /**
- * Writes one array: tasks write chunks or shards, and the metadata, which come last, make them an
- * array. An array that is replaced is removed first, its metadata before its chunks.
+ * Writes one array: tasks write chunks or shards, and the driver writes the metadata last, which
+ * makes the array exist. A replaced array is removed first, its metadata before its chunks.
  *
  * @param options options of the user
- * @param directory the array's
+ * @param directory directory of the array
  * @param conf configuration of Hadoop
  */
 record ZarrSink(ZarrOptions options, Path directory, Configuration conf) implements BlockSink {
   /**
    * The sink of the options.
    *
-   * @throws IllegalArgumentException if a file is in its place
+   * @throws IllegalArgumentException if a file has the directory's name
    */
   static ZarrSink of(ZarrOptions options, Configuration conf) {
     try {
@@ -76,7 +76,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     return directory.toUri();
   }
 
-  /** True if there is an array or a group; chunks without metadata are none. */
+  /** True if an array or a group exists; chunks without metadata do not count. */
   @Override
   public boolean exists() {
     try {
@@ -140,7 +140,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         removed);
   }
 
-  /** Removes what is there, if it is an array or an image: its metadata first. */
+  /** Removes an existing array or image, its metadata first. */
   private boolean remove(FileSystem store) throws IOException {
     List<String> documents = ZarrNode.documents(store, directory);
     if (!ZarrNode.isNode(documents)) {
@@ -171,7 +171,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     return true;
   }
 
-  /** Makes a file by which executors know that they share the directory. */
+  /** Creates a file by which executors check that they share the directory. */
   private String mark() throws IOException {
     Path marker = new Path(directory, ".tilespark-" + UUID.randomUUID() + ".writing");
     Files.createDirectories(StorePaths.localPath(directory));
@@ -231,7 +231,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
       committed = true;
     }
 
-    /** All documents by their paths; with the last one the array or image is there. */
+    /** All documents by their paths; the array or image exists once the last one is written. */
     private Map<Path, byte[]> documents() {
       ZarrWriteOptions writing = sink.options.writing();
       Map<Path, byte[]> documents = new LinkedHashMap<>();
@@ -264,7 +264,10 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
               + " another path");
     }
 
-    /** Removes the objects of a write that failed; a killed driver's stay, and are no array. */
+    /**
+     * Removes the objects of a write that failed; those of a killed driver stay, but are not an
+     * array.
+     */
     @Override
     public void close() throws IOException {
       if (!target.marker().isEmpty()) {

@@ -18,12 +18,12 @@ import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.ChunkGrid;
 
 /**
- * One array of a store, and how it is cut into blocks; all facts that a task needs. Immutable.
+ * One array of a store with its tiling; all facts that a task needs. Immutable.
  *
  * @param path the array's directory, with scheme and authority
- * @param stamp the document of its metadata: an array whose metadata were written since is another
+ * @param stamp version of its metadata document, by which a changed array is detected
  * @param array the array
- * @param view the part of it that is read
+ * @param view the part of the array that is read
  * @param spacing distance between neighbours along each axis of the array; may be empty
  * @param columnType element type of the columns
  * @param missingIsError true if a chunk that is not stored is an error
@@ -41,7 +41,7 @@ record ZarrSource(
     implements BlockSource {
   /**
    * Metadata of the column {@code values}: the name of each axis of the stored array that was read,
-   * "" where it has none.
+   * "" if it has none.
    */
   static final String NAMES = "zarr.dimensionNames";
 
@@ -55,7 +55,7 @@ record ZarrSource(
   private static final Set<String> WITH_HOSTS = Set.of("hdfs", "viewfs");
 
   /**
-   * The source that the options ask for.
+   * The source for the options.
    *
    * @param spacing distance between neighbours along each axis; may be empty
    * @throws IllegalArgumentException if {@code select} or {@code blockShape} does not fit the array
@@ -155,7 +155,7 @@ record ZarrSource(
 
   /**
    * The objects of a box's first and last element, at the length that they have without codecs;
-   * none where to ask for an object's machines would be a request to a store that has none.
+   * none if the store has no machines to report, since asking would be a useless request.
    */
   @Override
   public List<Chunk> chunks(long[] offset, long[] size) {

@@ -21,10 +21,10 @@ import org.tilespark.spark.source.StorePaths;
 /**
  * The facts that tasks need to write objects of one array. Immutable.
  *
- * @param directory the array's
- * @param marker a file that executors see if they share a local directory with the driver; "" in
- *     stores that all see
- * @param isClean true if no object of an older write can be there
+ * @param directory directory of the array
+ * @param marker a file by which executors check that they share a local directory with the driver;
+ *     "" for stores that all can access
+ * @param isClean true if no object of an older write can exist
  * @param columns the blocks that tasks get
  * @param conf configuration of Hadoop
  */
@@ -130,7 +130,7 @@ record ZarrTarget(
       }
     }
 
-    /** Nothing is left to do: each object was written whole. */
+    /** Has nothing to do, since each object was written completely. */
     @Override
     public void finish() {}
 

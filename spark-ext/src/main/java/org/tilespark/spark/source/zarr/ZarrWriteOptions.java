@@ -55,7 +55,7 @@ record ZarrWriteOptions(Map<String, String> given) {
           DOWNSAMPLE,
           DOWNSAMPLE_METHOD);
 
-  /** Levels of gzip and Blosc that nobody stated, as zarr-python has them. */
+  /** Default level of gzip and Blosc, as in zarr-python. */
   private static final int USUAL_LEVEL = 5;
 
   /** Copies the texts. */
