@@ -33,7 +33,7 @@ def shown(spark: SparkSession) -> Iterator[None]:
 
 
 def _is_wanted(spark: SparkSession) -> bool:
-    """Spark's own switch of such lines."""
+    """Spark's own switch of progress lines."""
     return spark.sparkContext.getConf().get("spark.ui.showConsoleProgress", "true") != "false"
 
 

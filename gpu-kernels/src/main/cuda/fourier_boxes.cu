@@ -56,7 +56,7 @@ struct alignas(sizeof(T) * N) Pack {
   T value[N];
 };
 
-// The piece that holds a unit: the last that does not begin behind it.
+// The piece that holds a unit: the last that does not begin after it.
 __device__ __forceinline__ const Piece& locate_piece(const BoxArguments& arguments, u64 unit) {
   u32 low = 0;
   u32 high = static_cast<u32>(arguments.count);

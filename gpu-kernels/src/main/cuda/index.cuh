@@ -186,7 +186,7 @@ struct MixedArguments {
   MixedPart part[MAX_PARTS];
 };
 
-// The part that holds a tile: the last that does not begin behind it.
+// The part that holds a tile: the last that does not begin after it.
 __device__ __forceinline__ u32 locate_part(const MixedArguments& arguments, u64 tile) {
   u32 low = 0;
   u32 high = static_cast<u32>(arguments.count);

@@ -34,7 +34,7 @@
 
 namespace tilespark {
 
-// Axes that tell the runs of a side apart, or the elements of a run.
+// Axes that distinguish the runs of a side, or the elements of a run.
 constexpr int MAX_BOX_AXES = 4;
 
 // One axis of a box, as one side sees it.
@@ -68,8 +68,8 @@ struct PackedArguments {
   u64 out_run;
   u64 out_run_cut;
   u64 out_lanes_bits;
-  BoxAxis in_axes[MAX_BOX_AXES];       // that tell input runs apart, the fastest first
-  BoxAxis out_axes[MAX_BOX_AXES];      // that tell output runs apart
+  BoxAxis in_axes[MAX_BOX_AXES];       // that distinguish input runs, the fastest first
+  BoxAxis out_axes[MAX_BOX_AXES];      // that distinguish output runs
   BoxAxis element_axes[MAX_BOX_AXES];  // inside an output run
   BoxCut cut[2];                       // neighbouring boxes differ in cut[1]
   Axis outer[MAX_OUTER];

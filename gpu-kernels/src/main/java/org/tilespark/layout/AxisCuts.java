@@ -10,8 +10,8 @@ import java.util.Arrays;
 public final class AxisCuts implements Serializable {
   private final long step; // 0 where there is none
   private final long extent; // end of the last part; Long.MAX_VALUE if the axis has no known end
-  private final long[]
-      boundaries; // starts of all ranges, then the extent; empty if the cuts are regular
+  // Starts of all ranges, then the extent; empty if the cuts are regular
+  private final long[] boundaries;
   private final long[] before; // parts before each range, then of all; only if there is a step too
 
   private AxisCuts(long step, long extent, long[] boundaries, long[] before) {

@@ -17,8 +17,8 @@ final class DeviceCalculation {
   private static final long ALIGNMENT = 256;
 
   private final Calculation calculation;
-  private final long[]
-      starts; // offset of each array in the work area; unused for arrays outside it
+  // Offset of each array in the work area; unused for arrays outside it
+  private final long[] starts;
   private final long foldStart;
   private final long workBytes;
 

@@ -37,8 +37,8 @@ final class DeviceLanes {
   final class UpLane {
     private final CudaStream stream;
     private final GrowingBuffer gathered = new GrowingBuffer(place.allocator());
-    private CudaEvent
-        read; // event after the last copy from that memory; it belongs to the clock of:
+    // Event after the last copy from that memory; it belongs to the clock of:
+    private CudaEvent read;
     private DeviceRun readFor;
 
     private UpLane(CudaStream stream) {

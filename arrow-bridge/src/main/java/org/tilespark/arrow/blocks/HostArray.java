@@ -36,8 +36,8 @@ public final class HostArray implements AutoCloseable {
   private final Machine machine;
   private State state;
   private List<HostMemory> planes;
-  private List<ArrowBuf>
-      buffers; // buffers of the planes; empty if the array does not own their memory
+  // Buffers of the planes; empty if the array does not own their memory
+  private List<ArrowBuf> buffers;
   private List<ArrowBuf> read; // owners of memory that is only read
   private List<HostMemory> target = List.of(); // where the next step leaves its result; or none
   private Queue<HostArray> waiting = new ArrayDeque<>(); // other arrays that steps take

@@ -47,7 +47,7 @@ public final class ArrowMemory implements AutoCloseable {
     return source.isPinned();
   }
 
-  /** True if {@code buffer} was allocated from this memory (or is a slice of such a buffer). */
+  /** True if {@code buffer} was allocated from this memory (or is a slice of one). */
   public boolean owns(ArrowBuf buffer) {
     ReferenceManager manager = buffer.getReferenceManager();
     return manager != ReferenceManager.NO_OP && manager.getAllocator().getRoot() == root;

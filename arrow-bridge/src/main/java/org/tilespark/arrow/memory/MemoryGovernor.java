@@ -131,9 +131,8 @@ public final class MemoryGovernor {
         } catch (ResourceException e) {
           // The driver has less than we thought.
           if (reclaimer.giveUp(Long.MAX_VALUE) && !reclaimed) {
-            reclaimed =
-                true; // others may keep optional memory again, so from now on this request waits as
-                      // well
+            // Others may keep optional memory again, so from now on this request waits as well.
+            reclaimed = true;
             continue;
           }
           refusal = e;
@@ -165,7 +164,7 @@ public final class MemoryGovernor {
    * @param allocate as in {@link #acquire}
    * @param settleOwn as in {@link #acquire}
    * @param stillWanted called repeatedly while waiting; throws if the memory is no longer wanted
-   * @throws ResourceException if so much is not available although nobody else holds any, or the
+   * @throws ResourceException if that much is not available although nobody else holds any, or the
    *     thread is interrupted
    */
   public <T extends AutoCloseable> Grant<T> acquireForLong(

@@ -314,7 +314,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   private final class InParts implements FinishedTile {
     private final List<ElementwiseProgram> epilogue;
     private DeviceBuffer from; // null before anything was fetched
-    private HostMemory rest; // the whole tile in host memory; null unless another operator needed the device memory
+    // The whole tile in host memory; null unless another operator needed the device memory.
+    private HostMemory rest;
 
     private InParts(List<ElementwiseProgram> epilogue) {
       this.epilogue = epilogue;

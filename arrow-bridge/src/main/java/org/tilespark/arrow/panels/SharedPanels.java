@@ -19,17 +19,30 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.ResourceException;
 
 /**
- * A cache of panels in device memory that the tasks of an executor share: the first task that needs a panel uploads it and puts a copy here; the others copy it from here to their own buffers. Every task has such buffers anyway, so each can do without this cache.
+ * A cache of panels in device memory that the tasks of an executor share: the first task that needs
+ * a panel uploads it and puts a copy here; the others copy it from here to their own buffers. Every
+ * task has buffers of its own anyway, so each can do without this cache.
  *
- * <p>A panel is kept until all tiles that need it have used it, until other work needs its memory, or until no task of its stage has run for a while.
+ * <p>A panel is kept until all tiles that need it have used it, until other work needs its memory,
+ * or until no task of its stage has run for a while.
  *
  * <p>Who may wait for what:
  *
  * <ul>
- *   <li>The lock of this object guards only its bookkeeping. A thread that holds it never calls the governor, the device or a caller's function; a thread that holds the governor's lock never takes this one.
- *   <li>A panel is <em>claimed</em> while one task queues its upload and its copy. Another task that needs the panel waits for the claim to end. A task that has a claim never waits: not for another claim, a turn or memory, which it gets at once or not at all. So every claim ends, and a task has at most one.
- *   <li>A panel is <em>pinned</em> while a task queues a copy from it, which never waits either. The governor asks for memory only on behalf of a task without claim and pin. Panels that are neither claimed nor pinned are freed at once; for others the task waits until pins and claims end. The order of streams runs queued copies before the memory is freed; no thread waits for them.
- *   <li>A panel can be found once its copy is queued. If a claim ends by a failure or for lack of memory, no panel is kept, and the next task may claim it.
+ *   <li>The lock of this object guards only its bookkeeping. A thread that holds it never calls the
+ *       governor, the device or a caller's function; a thread that holds the governor's lock never
+ *       takes this one.
+ *   <li>A panel is <em>claimed</em> while one task queues its upload and its copy. Another task
+ *       that needs the panel waits for the claim to end. A task that has a claim never waits: not
+ *       for another claim, a turn or memory, which it gets at once or not at all. So every claim
+ *       ends, and a task has at most one.
+ *   <li>A panel is <em>pinned</em> while a task queues a copy from it, which never waits either.
+ *       The governor asks for memory only on behalf of a task without claim and pin. Panels that
+ *       are neither claimed nor pinned are freed at once; for others the task waits until pins and
+ *       claims end. The order of streams runs queued copies before the memory is freed; no thread
+ *       waits for them.
+ *   <li>A panel can be found once its copy is queued. If a claim ends by a failure or for lack of
+ *       memory, no panel is kept, and the next task may claim it.
  * </ul>
  *
  * <p>Safe for several threads.
@@ -88,7 +101,8 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     private final PanelId id; // as its first user has it
     private final long bytes;
     private final BitSet users = new BitSet();
-    private MemoryGovernor.Grant<P> grant; // null while the panel is claimed, and if there was no room
+    // Null while the panel is claimed, and if there was no room
+    private MemoryGovernor.Grant<P> grant;
     private int pins;
     private boolean dropped;
     private boolean freed;

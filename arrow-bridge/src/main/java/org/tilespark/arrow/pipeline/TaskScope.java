@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * Owns resources that a task or an object opens: it closes all of them in reverse order, even if one of them throws. For one thread at a time.
+ * Owns resources that a task or an object opens: it closes all of them in reverse order, even if
+ * one of them throws. For one thread at a time.
  *
  * <pre>{@code
  * static Lane open(CudaDevice device) {

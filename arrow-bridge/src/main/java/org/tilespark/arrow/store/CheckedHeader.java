@@ -4,7 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * A header of 16 bytes before data in a file or on the network: the data's length, a checksum, and a checksum of both, so that a corrupt length is never used. Little-endian:
+ * A header of 16 bytes before data in a file or on the network: the data's length, a checksum, and
+ * a checksum of both, so that a corrupt length is never used. Little-endian:
  *
  * <pre>
  *   | bytes: 8 | checksum: 4 | CRC32C of the 12 bytes before: 4 |

@@ -20,7 +20,8 @@ final class Frames {
     final int first;
     final int end; // exclusive
     final long bytes;
-    private CheckedHeader header; // null until it is requested; two threads may compute the same checksum
+    // Null until it is requested; two threads may compute the same checksum
+    private CheckedHeader header;
 
     Frame(int first, int end, long bytes) {
       this.first = first;

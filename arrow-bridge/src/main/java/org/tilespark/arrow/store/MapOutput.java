@@ -24,8 +24,8 @@ import org.tilespark.kernels.memory.HostMemory;
  * without rows has no bytes at all. Readers in the same process read images in memory without
  * checksums; {@link PartitionFrames} reads the bytes of a file or the network.
  *
- * <p>Rows for which memory has no room are written to a temporary file, run by run; such an output
- * is written to its final file when it is committed, and is never completely in memory.
+ * <p>Rows for which memory has no room are written to a temporary file, run by run; this output is
+ * written to its final file when it is committed, and is never completely in memory.
  */
 public final class MapOutput {
   private static final int FIRST_ROWS = 8;

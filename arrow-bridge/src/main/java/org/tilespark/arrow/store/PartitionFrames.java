@@ -16,7 +16,7 @@ public final class PartitionFrames {
     /**
      * The next bytes, valid until more are read.
      *
-     * @param number of bytes, no more than are left
+     * @param number count of bytes, no more than are left
      * @param sum checksum to which they are added while they are in the CPU's cache
      */
     HostMemory read(long bytes, Crc32c sum) throws IOException;

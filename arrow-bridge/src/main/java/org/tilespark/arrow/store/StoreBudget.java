@@ -7,7 +7,8 @@ package org.tilespark.arrow.store;
  */
 public final class StoreBudget {
   private final long limitBytes;
-  private final StoreBudget whole; // the budget that this is a part of; null if none. Below: guarded by this.
+  // The budget that this is a part of; null if none. Below: guarded by this.
+  private final StoreBudget whole;
   private long usedBytes;
   private long peakBytes;
   private volatile Evictor evictor = missing -> false;

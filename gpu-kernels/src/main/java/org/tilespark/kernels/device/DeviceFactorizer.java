@@ -60,7 +60,7 @@ public final class DeviceFactorizer implements Factorizer {
     /**
      * Runs work on this thread while the work may hold {@code bytes} of the device's memory.
      *
-     * @throws ResourceException if so much memory is not free; the work has not begun
+     * @throws ResourceException if this memory is not free; the work has not begun
      */
     void use(long bytes, Runnable work);
   }

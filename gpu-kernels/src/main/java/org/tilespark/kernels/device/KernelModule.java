@@ -184,9 +184,8 @@ public final class KernelModule {
     FunctionHandle function = new FunctionHandle(entry.traits().early());
     device.check(
         JCudaDriver.cuModuleGetFunction(function, module, kernel), "cuModuleGetFunction", kernel);
-    if (entry.traits().dynamicBytes()
-        > 0) { // together with static shared memory this may be more than 48 KiB, which needs an
-               // attribute
+    if (entry.traits().dynamicBytes() > 0) {
+      // With static shared memory this may be more than 48 KiB, which needs an attribute.
       device.check(
           JCudaDriver.cuFuncSetAttribute(
               function,

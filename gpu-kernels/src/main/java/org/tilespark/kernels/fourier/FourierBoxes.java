@@ -157,9 +157,7 @@ public final class FourierBoxes {
       long base = 0;
       long[] extents = {1, 1, 1};
       long[] steps = new long[AXES];
-      int next =
-          AXES; // the outermost axis of which the box covers more than one step; inner axes are
-                // contiguous first
+      int next = AXES; // the axis filled last; axes are filled from the innermost on
       for (int axis = piece.array().rank() - 1; axis >= 0; axis--) {
         long extent = piece.size().extent(axis);
         base += piece.low().get(axis) * strides.stride(axis);

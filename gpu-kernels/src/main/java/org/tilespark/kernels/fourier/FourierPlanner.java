@@ -116,10 +116,8 @@ public final class FourierPlanner {
     long parts = Math.min(batch, way < 2 || loops ? 1 : 1L << (way - 1));
     long each = (batch + parts - 1) / parts;
     if (kind == Kind.REAL_TO_HALF || kind == Kind.HALF_TO_REAL) {
-      each +=
-          each
-              % 2; // executions must begin at even offsets of the real side, since cuFFT aligns to
-                   // complex numbers
+      // Executions begin at even offsets of the real side, since cuFFT aligns to complex numbers.
+      each += each % 2;
     }
     List<FourierPass> passes = new ArrayList<>();
     long done = 0;

@@ -24,9 +24,7 @@ import sun.misc.Unsafe;
  * <p>For one thread at a time; it keeps tiles for the problems that it has solved.
  */
 public final class HostReducer {
-  /**
-   * Numbers in a tile with several columns: such a tile of DOUBLE stays in the second-level cache.
-   */
+  /** Numbers in a tile with several columns: one of DOUBLE stays in the second-level cache. */
   private static final int TILE = 1 << 15;
 
   /**

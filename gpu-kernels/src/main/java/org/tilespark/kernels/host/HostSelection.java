@@ -17,8 +17,8 @@ public final class HostSelection implements SelectedColumns {
   private final HostMemory tile;
   private final int[] found;
   private final double[] bounds; // estimate plus error of those found
-  private final double[]
-      heap; // the largest values of estimate minus error, as a heap with the least first
+  // The largest values of estimate minus error, as a heap with the least first
+  private final double[] heap;
   private int held; // how many of these there are
 
   /**

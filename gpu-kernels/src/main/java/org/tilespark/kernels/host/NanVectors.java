@@ -45,7 +45,7 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
-  /** Copies {@code size} bytes of doubles, whole vectors; true if one of the doubles is NaN. */
+  /** Copies {@code size} bytes of DOUBLE, whole vectors; true if one of the doubles is NaN. */
   static boolean copyHasNanDouble(byte[] from, int start, byte[] to, int toStart, int size) {
     LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
     for (int i = 0; i < size; i += SPECIES.length()) {

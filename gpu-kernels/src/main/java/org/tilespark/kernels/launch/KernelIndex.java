@@ -211,9 +211,7 @@ public final class KernelIndex {
             architectures));
   }
 
-  /**
-   * The number in the word that begins with {@code key}; {@code known} if there is no such word.
-   */
+  /** The number in the word that begins with {@code key}; {@code known} if no word does. */
   private static int number(String[] words, String key, int known) {
     for (String word : words) {
       if (word.startsWith(key)) {

@@ -87,7 +87,7 @@ public enum TensorForm {
 
   /**
    * The family of the kernels that convert operands with the storage of {@code problem} to this
-   * form while they read them. Not all forms have such a family.
+   * form while they read them. Not all forms have this family.
    */
   String fusedFamily(MultiplyProblem problem) {
     return family.replace("multiply", FUSED) + ways(problem);

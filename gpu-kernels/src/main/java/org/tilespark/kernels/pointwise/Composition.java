@@ -17,8 +17,8 @@ final class Composition implements Instruction.Visitor<Integer> {
   private final int input; // of next
   private final List<Instruction> code = new ArrayList<>();
   private List<Integer> values = new ArrayList<>(); // numbers in the code of the program's values
-  private Output
-      given; // the outputs of first in the joined code; null while first's instructions are added
+  // The outputs of first in the joined code; null while first's instructions are added
+  private Output given;
 
   private Composition(ElementwiseProgram first, ElementwiseProgram next, int input) {
     this.first = first;

@@ -51,8 +51,8 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
   }
 
   /**
-   * The kernel for a block: the one with the most lanes such that every access has at most 16 bytes
-   * and is aligned to its length, and each group of lanes is within a row.
+   * The kernel for a block: the one with the most lanes with which every access has at most 16
+   * bytes and is aligned to its length, and each group of lanes is within a row.
    *
    * @param addresses addresses of the inputs and the outputs
    */

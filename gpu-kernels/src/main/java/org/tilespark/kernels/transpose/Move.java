@@ -112,7 +112,7 @@ public record Move(int elementBytes, List<Axis> axes) {
   /**
    * This move in units of {@code bytes}, a multiple of the element's width which must divide all
    * strides except 1, and the extent of the axis that is contiguous on both sides; there must be
-   * such an axis.
+   * that axis.
    */
   public Move inUnits(int bytes) {
     int elements = bytes / elementBytes;

@@ -39,7 +39,7 @@ class FactorChecksTest {
     assertTrue(refusal(() -> FactorChecks.moderate(Magnitudes.of(1, 1, large))).contains("2^400"));
   }
 
-  /** The same vector in each call, and products with the upper part alone. */
+  /** Each call gives one vector, and products with the upper part alone. */
   @Test
   void products() {
     assertArrayEquals(FactorChecks.random(5), FactorChecks.random(5));

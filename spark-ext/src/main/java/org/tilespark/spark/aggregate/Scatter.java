@@ -43,8 +43,8 @@ final class Scatter {
   private final double[] products; // (cols, cols) from the diagonal on, row by row
   private long rows; // of which these are the means and products
   private CenteredRows centered; // null before the first row
-  private HostMemory
-      chunk; // the chunk (rows, cols) in the memory of the product; null before its first row
+  // The chunk (rows, cols) in the memory of the product; null before its first row
+  private HostMemory chunk;
   private int most; // rows of a full chunk
   private int pending; // rows in the chunk
   private double[] shift; // the shift that was subtracted from the chunk's rows; null if none was

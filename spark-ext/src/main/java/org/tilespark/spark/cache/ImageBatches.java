@@ -37,8 +37,8 @@ final class ImageBatches implements Iterator<CachedBatch> {
   private final UnsafeProjection projection; // for rows of other kinds
   private final boolean madeInPlace;
   private final CacheStore store; // null if all rows go to the heap
-  private ImageMemory
-      memory; // owned until the last row; null before the first row and after the last
+  // Owned until the last row; null before the first row and after the last
+  private ImageMemory memory;
   private UnsafeRow pending; // read, and in no batch; valid until the next row is read
 
   // The batch that is being filled.

@@ -13,7 +13,8 @@ public interface TileSparkThrowable extends SparkThrowable {
   ErrorCondition condition();
 
   /**
-   * What was requested, what was found, and what helps: the message without condition and SQLSTATE.
+   * States what was requested, what was found, and what helps: the message without condition and
+   * SQLSTATE.
    */
   String reason();
 

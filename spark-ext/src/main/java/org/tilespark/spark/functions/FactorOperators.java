@@ -153,9 +153,8 @@ final class FactorOperators {
           STRIPS,
           List.of(blocks("a", MATRIX), VALUES, STEPS, OVERSAMPLING, SEED, extents(MATRIX)),
           call ->
-              svd(
-                  call)); // a lambda and no method reference, which would load classes that clients
-                          // of Spark Connect lack
+              svd(call)); // a lambda and no method reference, which would load classes that clients
+  // of Spark Connect lack
 
   static final Operator SVDVALS =
       new Operator(

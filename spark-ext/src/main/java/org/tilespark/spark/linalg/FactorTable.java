@@ -98,8 +98,8 @@ public final class FactorTable {
    * The blocks of one factor, without the column of names.
    *
    * @param operator operator's name, for messages
-   * @throws IllegalArgumentException if {@code table} has no matrix blocks, no such column, or
-   *     states factors without this name
+   * @throws IllegalArgumentException if {@code table} has no matrix blocks, no column of that name,
+   *     or states factors without this name
    */
   public static LogicalPlan factor(LogicalPlan table, String name, String operator) {
     BlockFrame frame = BlockFrame.of(table, BlockKind.MATRIX, operator);

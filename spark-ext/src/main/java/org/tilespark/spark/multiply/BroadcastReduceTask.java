@@ -39,8 +39,8 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
   private final Map<UnsafeRow, BestScores> best = new LinkedHashMap<>(); // by matrix
   private UnsafeRow held; // the matrix whose vectors the small side holds; null before the first
   private Iterator<InternalRow> results = Collections.emptyIterator();
-  private Iterator<UnsafeRow>
-      unsent; // matrices whose candidates remain to be given; null before the end
+  // Matrices whose candidates remain to be given; null before the end
+  private Iterator<UnsafeRow> unsent;
 
   /**
    * The reductions of one partition. Closing it frees the vectors.

@@ -22,8 +22,8 @@ final class ReducedRows implements Iterator<InternalRow> {
   private final TileProducts products;
   private final TileSides sides;
   private final TileSearch search;
-  private final boolean
-      isHalf; // true if both sides are the same matrix, so that each pair is found once
+  // True if both sides are the same matrix, so that each pair is found once
+  private final boolean isHalf;
   private final boolean isOfAll; // a row is done when it has met all vectors of the other side
   private final NeighbourRows output;
 

@@ -1,7 +1,7 @@
 package org.tilespark.spark.multiply;
 
 /**
- * Computes the size of a product's tile such that all tasks that may use a device at the same time
+ * Computes the size of a product's tile with which all tasks that may use a device at the same time
  * fit on it: otherwise one task would wait for all of another's work. A pure function.
  */
 final class TileBudget {

@@ -8,7 +8,7 @@ public final class FastLength {
    * The least fast length of {@code extent} or more.
    *
    * @param extent 1 or more
-   * @throws IllegalArgumentException if {@code extent} is less than 1, or no such length is below
+   * @throws IllegalArgumentException if {@code extent} is less than 1, or no fast length is below
    *     2^63
    */
   public static long next(long extent) {

@@ -112,7 +112,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
   }
 
   /**
-   * A shape for blocks: the largest extents of existing blocks along each axis, reduced if such
+   * A shape for blocks: the largest extents of existing blocks along each axis, reduced if these
    * blocks would be too large: some blocks may be long along one axis and others along another.
    */
   private static Shape shape(BlockFrame frame, Found found) {

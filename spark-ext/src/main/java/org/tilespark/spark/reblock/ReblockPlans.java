@@ -78,8 +78,8 @@ public final class ReblockPlans {
   private final boolean isMarked;
   private final Optional<Images> images; // of which the result consists
   private final Optional<Shape> target; // extents of the result
-  private final LogicalPlan
-      origin; // the frame whose places and further columns list the existing arrays
+  // The frame whose places and further columns list the existing arrays
+  private final LogicalPlan origin;
 
   /**
    * The result of a re-block.

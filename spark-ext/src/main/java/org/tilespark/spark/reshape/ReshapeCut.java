@@ -8,7 +8,7 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.Shape;
 
 /**
- * A cut of an array such that each block is also a block of the array in another shape, with its
+ * A cut of an array in which each block is also a block of the array in another shape, with its
  * values in the same order. A pure function of the two shapes.
  *
  * <p>Axes fall into groups of equal counts of elements: {@code (4, 5, 6)} and {@code (20, 6)} into

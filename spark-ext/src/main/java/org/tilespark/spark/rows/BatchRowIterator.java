@@ -38,8 +38,8 @@ final class BatchRowIterator implements Iterator<InternalRow> {
   private static final int WORD_BYTES = 8;
 
   private final Iterator<ColumnarBatch> batches;
-  private final int[]
-      arrays; // ordinals of the columns that are copied in bulk, if they are our vectors
+  // Ordinals of the columns that are copied in bulk, if they are our vectors
+  private final int[] arrays;
   private final int columns;
   private final UnsafeProjection small;
   private final List<Expression> allColumns = new ArrayList<>();

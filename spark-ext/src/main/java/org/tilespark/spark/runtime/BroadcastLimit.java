@@ -5,7 +5,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /** How many bytes may be broadcast without a request. Stateless. */
 public final class BroadcastLimit {
-  /** What is broadcast takes at most 1 / this of a Java heap. */
+  /** The heap's share for broadcast data is 1 / this. */
   private static final int HEAP_SHARE = 8;
 
   private BroadcastLimit() {}

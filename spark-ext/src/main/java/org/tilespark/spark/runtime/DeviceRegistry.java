@@ -49,8 +49,8 @@ final class DeviceRegistry implements AutoCloseable {
   private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
   private final AtomicReference<Optional<String>> whyCpu = new AtomicReference<>(Optional.empty());
   private final AtomicReference<CudaFailure> lost = new AtomicReference<>();
-  private Availability<TaskDevices>
-      taskDevices; // created at first use, since it may search for devices
+  // Created at first use, since it may search for devices
+  private Availability<TaskDevices> taskDevices;
   private volatile boolean closed;
 
   /**

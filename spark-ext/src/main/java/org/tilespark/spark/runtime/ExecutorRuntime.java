@@ -76,8 +76,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
   private final Uses uses; // users: this runtime until it is closed, tasks, and allocations
   private final Object memoryLock = new Object();
-  private HostMemoryPools
-      hostMemory; // null until requested; guarded by memoryLock. Below: guarded by this.
+  // Null until requested; guarded by memoryLock. Below: guarded by this.
+  private HostMemoryPools hostMemory;
   private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by what it belongs to
   private boolean closed; // guarded by kept
 

@@ -29,8 +29,8 @@ final class ReleaseNews {
 
   private final Consumer<Release> release;
   private final ReentrantLock asking = new ReentrantLock(); // while a question is under way
-  private long
-      known; // how much of the driver's list is known; guarded by asking. Below: guarded by this.
+  // How much of the driver's list is known; guarded by asking. Below: guarded by this.
+  private long known;
   private TileShuffleManager.Asks driver; // null until it was heard once
   private CompletableFuture<Boolean> askedByTasks = CompletableFuture.completedFuture(false);
   private long askedNanos; // when the last question of tasks began, or an answer came
@@ -105,10 +105,8 @@ final class ReleaseNews {
       Object said = theDriver.ask(new Question(known));
       if (said instanceof long[] numbers) {
         Answer answer = Answer.of(numbers);
-        known =
-            answer
-                .next(); // the driver does not repeat a release, so failures of one must not skip
-                         // the others
+        // The driver does not repeat a release, so failures of one must not skip the others.
+        known = answer.next();
         answer.releases().forEach(this::letGo);
         return !answer.releases().isEmpty();
       }

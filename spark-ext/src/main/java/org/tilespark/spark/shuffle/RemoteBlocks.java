@@ -42,13 +42,13 @@ final class RemoteBlocks implements AutoCloseable {
   private final ArrayDeque<List<Block>> requests;
   private final LinkedBlockingQueue<Result> results = new LinkedBlockingQueue<>();
   private long underWayBytes;
-  private int
-      outstanding; // blocks that were requested and have not arrived. Below: guarded by this.
+  // Blocks that were requested and have not arrived. Below: guarded by this.
+  private int outstanding;
   private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
   private boolean kept; // blocks stay until this is closed
-  private long
-      keptBytes; // bytes reserved for blocks not requested yet. Below: guarded by alive, a lock
-                 // that is only held briefly, since network threads take it.
+  // Bytes reserved for blocks not requested yet. Below: guarded by alive, a lock
+  private long keptBytes;
+  // that is only held briefly, since network threads take it.
   private final Set<ReceivedBlock> alive = new HashSet<>();
   private boolean closed;
 

@@ -36,8 +36,8 @@ public final class TileShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(TileShuffleManager.class);
 
   private final SparkConf conf;
-  private final TileShuffleResolver
-      resolver; // null while Spark's constructor runs. Below, on the driver: finds ended shuffles.
+  // Null while Spark's constructor runs. Below, on the driver: finds ended shuffles.
+  private final TileShuffleResolver resolver;
   private final EndedShuffles ended = new EndedShuffles(this::release, this::letGo);
   // On the driver: the context in which our shuffles were made; null before the first.
   private final AtomicReference<SparkContext> driver = new AtomicReference<>();

@@ -130,9 +130,9 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         new MapOutputRows.Target(row -> RetainableRows.given(row, this, context));
     private final PartitionFrames.Buffer frames = new PartitionFrames.Buffer(); // of files
     private Block block; // that is read; null before the first
-    private boolean
-        ready; // true if target has the next row. Below: guarded by this, since the task's thread
-               // may close resources that another thread reads.
+    // True if target has the next row. Below: guarded by this, since the task's thread
+    private boolean ready;
+    // may close resources that another thread reads.
     private MapOutputRows rows; // of the block; null between blocks
     private boolean fromFile; // they are: the next frame overwrites them
     private boolean kept; // the read blocks stay until this reader and every use are closed

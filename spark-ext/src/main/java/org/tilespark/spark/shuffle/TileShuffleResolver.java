@@ -46,17 +46,15 @@ import scala.collection.immutable.Seq;
  * Thread-safe.
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
-  private final boolean
-      filesOnly; // true if executors may end at any time, since only files outlive them
+  // True if executors may end at any time, since only files outlive them
+  private final boolean filesOnly;
   private final IndexShuffleBlockResolver ofSpark;
   private final CorruptionDiagnosis.Settings checksums; // of files
   private final Map<Integer, Set<Long>> mapsWithFiles = new ConcurrentHashMap<>(); // by shuffle
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
-  private volatile int maxBufferBytes =
-      OutputBuffer
-          .MAX_BUFFER_BYTES; // smaller in tests. Below: guarded by this; the runtime of this
-                             // resolver's executor, null until used.
+  private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // smaller in tests
+  // Below: guarded by this. The runtime of this resolver's executor, null until used.
   private ExecutorRuntime runtime;
   private StoredOutputs store;
 

@@ -20,7 +20,11 @@ import org.tilespark.spark.block.BlockSchema;
 
 /**
  * One stored array as the driver found it, in any format: its blocks, the places of their bytes,
- * and their reader. Scan, pruning, filters and assignment to tasks are common to all formats ({@link SourceScan}). <p>Immutable and serializable. Two sources of the same unchanged array that read in the same way are equal: so Spark recognises cached DataFrames and reads shared parts of a query once.
+ * and their reader. Scan, pruning, filters and assignment to tasks are common to all formats
+ * ({@link SourceScan}).
+ *
+ * <p>Immutable and serializable. Two sources of the same unchanged array that read in the same way
+ * are equal: so Spark recognises cached DataFrames and reads shared parts of a query once.
  */
 public interface BlockSource extends Serializable {
   /** The name that users give to {@code format(...)}. */

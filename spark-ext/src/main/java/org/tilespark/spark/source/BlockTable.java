@@ -36,7 +36,11 @@ import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
 /**
- * One stored array as a table. It looks up the array when its columns are requested, so that it can also represent an array that a write is about to create. <p>Tables of the same unchanged array with the same options are equal, so that Spark recognises cached DataFrames.
+ * One stored array as a table. It looks up the array when its columns are requested, so that it can
+ * also represent an array that a write is about to create.
+ *
+ * <p>Tables of the same unchanged array with the same options are equal, so that Spark recognises
+ * cached DataFrames.
  */
 final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   private final BlockFormat format;

@@ -72,7 +72,9 @@ public abstract sealed class PosixWriter implements Closeable
   private static String fileSystem(Path file) {
     try {
       return Files.getFileStore(file).type();
-    } catch (IOException e) { // as in containers that hide mounts; a missing file is reported when it is opened
+    } catch (
+        IOException
+            e) { // as in containers that hide mounts; a missing file is reported when it is opened
       return "unknown";
     }
   }
@@ -135,10 +137,10 @@ public abstract sealed class PosixWriter implements Closeable
   /**
    * Makes HotSpot throw the failure of an earlier store: HotSpot 17 throws it at the thread's next
    * call into the VM, newer versions at the next safepoint poll. Creating an array of arrays of
-   * unknown length is such a call.
+   * unknown length is one.
    */
   private void awaitFailure() {
-    // Does not call the channel: if the failure interrupted such a call, the channel would consider
+    // Does not call the channel: if the failure interrupted a call, the channel would consider
     // it unfinished, and close() would wait forever.
     int length = (int) Math.min(1, fileBytes);
     Object made = new byte[length][length];

@@ -18,7 +18,11 @@ import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.BlockKind;
 
 /**
- * Reads a task's blocks as batches of whole blocks: places and sizes on the heap, values in Arrow list vectors over the memory into which the array is read. <p>Owns the last batch until the next call of {@link #next()} or {@link #close()}. A query that reads neither {@code values} nor {@code imag} does not open the array.
+ * Reads a task's blocks as batches of whole blocks: places and sizes on the heap, values in Arrow
+ * list vectors over the memory into which the array is read.
+ *
+ * <p>Owns the last batch until the next call of {@link #next()} or {@link #close()}. A query that
+ * reads neither {@code values} nor {@code imag} does not open the array.
  */
 public final class SourcePartitionReader implements PartitionReader<ColumnarBatch> {
   /** Blocks of a batch that holds few bytes or none. */

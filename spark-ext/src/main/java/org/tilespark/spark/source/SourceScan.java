@@ -40,7 +40,7 @@ import org.tilespark.spark.rows.BlockScan;
 final class SourceScan
     implements BlockScan, Batch, SupportsReportStatistics, SupportsReportOrdering {
   /**
-   * Cost of a block for a task that reads no values; with it, a task gets about a million such
+   * Cost of a block for a task that reads no values; with it, a task gets about a million of these
    * blocks.
    */
   private static final long COORDINATES_BYTES = 128;
@@ -52,7 +52,8 @@ final class SourceScan
   private final Map<String, BlockLocation[]> locations = new HashMap<>(); // by object
   private final Optional<BlockShares> shares; // empty if they are this scan's to choose
   private final long valueColumns; // count of those that are read
-  private long[] ranges; // [start, end) pairs of the numbers of the blocks to read; computed on demand
+  // [start, end) pairs of the numbers of the blocks to read; computed on demand
+  private long[] ranges;
 
   SourceScan(
       BlockSource source,

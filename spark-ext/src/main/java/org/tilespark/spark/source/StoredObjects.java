@@ -19,8 +19,13 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
 
 /**
- * Writes complete objects to a store. An object appears under its name only when it is complete, and replaces an older one, so a second attempt that writes the same bytes does not affect readers. <p>On file systems with an atomic rename, a hidden file is written and renamed; it remains if the process is killed. On others an object is created and closed, after which it is visible.
- * Nothing is forced to a disk. Used by one thread.
+ * Writes complete objects to a store. An object appears under its name only when it is complete,
+ * and replaces an older one, so a second attempt that writes the same bytes does not affect
+ * readers.
+ *
+ * <p>On file systems with an atomic rename, a hidden file is written and renamed; it remains if the
+ * process is killed. On others an object is created and closed, after which it is visible. Nothing
+ * is forced to a disk. Used by one thread.
  */
 public final class StoredObjects {
   /** Hadoop file systems that replace a file by a rename in one step. */

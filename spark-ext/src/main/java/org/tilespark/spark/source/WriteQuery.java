@@ -21,7 +21,12 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
- * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end if the blocks below it can be written directly. <p>The re-block stays if a cache has its result, or if it fills missing blocks with zeros. It also stays if it makes contiguous runs in the file longer, and they would be shorter than {@value #LEAST_RUN_BYTES} bytes without it.
+ * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end
+ * if the blocks below it can be written directly.
+ *
+ * <p>The re-block stays if a cache has its result, or if it fills missing blocks with zeros. It
+ * also stays if it makes contiguous runs in the file longer, and they would be shorter than {@value
+ * #LEAST_RUN_BYTES} bytes without it.
  */
 final class WriteQuery {
   /** Contiguous bytes in the file beyond which longer runs are hardly faster to write. */

@@ -61,7 +61,8 @@ public final class TransferPlans {
   /**
    * These rows, with blocks of {@code values} and {@code imag} in the place of the packed elements
    * in a column {@code data}: the inverse of {@link #pack}. Types are widened as {@code
-   * format("npy")} does, and {@code values} gets the metadata of {@code data}, with the extents and block shape that are given.
+   * format("npy")} does, and {@code values} gets the metadata of {@code data}, with the extents and
+   * block shape that are given.
    *
    * @param dtype type of the elements; by default the type that the metadata of {@code data} states
    * @param extents extents of the whole array in place of those that the metadata states

@@ -21,7 +21,8 @@ import scala.xml.Unparsed;
  * The tab {@code GPU} of Spark's web UI, and the same data as JSON at {@code /GPU/json} and {@code
  * /GPU/shuffles/json}.
  *
- * <p>Spark's UI classes are not a public interface. The members used here are the same in 4.0 to 4.3, except for the number of flags of the page header.
+ * <p>Spark's UI classes are not a public interface. The members used here are the same in 4.0 to
+ * 4.3, except for the number of flags of the page header.
  */
 public final class GpuTab extends SparkUITab {
   /** Its title, and its path. */

@@ -35,13 +35,19 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * Finds everything that is wrong with a DataFrame of blocks.
  *
  * <p>The result has the columns {@code code, block, found, expected}, all STRING, and no rows if
- * the data is good. Codes: {@code missingColumn}, {@code doubledColumn}, {@code columnType} (if there are any of these, the rows are not checked); {@code nullCoordinate}, {@code
+ * the data is good. Codes: {@code missingColumn}, {@code doubledColumn}, {@code columnType} (if
+ * there are any of these, the rows are not checked); {@code nullCoordinate}, {@code
  * nonPositiveSize}, {@code negativeOffset}, {@code outsideExtents}, {@code nullValues}, {@code
- * nullElement}, {@code wrongLength} for single blocks; {@code overlap} and {@code hole} for blocks together.
+ * nullElement}, {@code wrongLength} for single blocks; {@code overlap} and {@code hole} for blocks
+ * together.
  *
  * <p>Further columns distinguish several arrays: blocks that differ in one belong to two arrays.
- * The extents of an array are those that the column metadata states, otherwise those that its blocks reach. <p>The checks run when the result is read. Values are not moved: a first pass checks each row's null bits and lengths; for holes and overlaps only places and sizes are shuffled, by the
- * cells of a grid of at most 4096 cells per array.
+ * The extents of an array are those that the column metadata states, otherwise those that its
+ * blocks reach.
+ *
+ * <p>The checks run when the result is read. Values are not moved: a first pass checks each row's
+ * null bits and lengths; for holes and overlaps only places and sizes are shuffled, by the cells of
+ * a grid of at most 4096 cells per array.
  */
 public final class BlockValidator {
   private static final StructType DEFECT =

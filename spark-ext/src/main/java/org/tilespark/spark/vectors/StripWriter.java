@@ -8,7 +8,9 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.RowBytes;
 
 /**
- * Writes the row of a block whose number of vectors is known only at the end. Vectors are written to a fixed place of one array; the part of the row before them, whose length depends on their number, is written at the end, directly before them:
+ * Writes the row of a block whose number of vectors is known only at the end. Vectors are written
+ * to a fixed place of one array; the part of the row before them, whose length depends on their
+ * number, is written at the end, directly before them:
  *
  * <pre>
  *   room | fixed columns | count and null bits | vectors | ids

@@ -110,7 +110,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
   /**
    * A case.
    *
-   * @param ours what is made of the matrix
+   * @param ours function of the matrix
    * @param mllib the same by MLlib; empty if it is not compared
    * @param python the same in Python of an array {@code a}
    */
@@ -134,7 +134,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
    * A library of Python.
    *
    * @param option the option that names a Python which has it
-   * @param setup what is not measured
+   * @param setup preparation, which is not measured
    */
   private record Python(String option, String setup, String expression) {}
 

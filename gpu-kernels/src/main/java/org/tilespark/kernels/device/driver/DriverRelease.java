@@ -19,8 +19,7 @@ public final class DriverRelease {
     try {
       return find(Files.readString(VERSION, StandardCharsets.UTF_8));
     } catch (IOException | RuntimeException e) {
-      return ""; // the file is not visible in this container; the CUDA version is reported all the
-                 // same
+      return ""; // not visible in this container; the CUDA version is reported nevertheless
     }
   }
 

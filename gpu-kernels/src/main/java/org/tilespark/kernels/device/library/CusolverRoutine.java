@@ -29,7 +29,7 @@ public record CusolverRoutine(
   }
 
   /**
-   * What a routine works with.
+   * The memory and the handles that a routine works with.
    *
    * @param area address of its part of device memory
    * @param host its part of memory outside the heap

@@ -174,9 +174,8 @@ public final class OpenblasMultiplier implements Multiplier {
     Runnable multiply =
         () -> {
           if (!problem.factors().readsC()) {
-            above
-                .clear(); // so clear C first: OpenBLAS multiplies its old content by beta, and NaN
-                          // times 0 is NaN
+            above.clear(); // so clear C first: OpenBLAS multiplies its old content by beta, and NaN
+            // times 0 is NaN
           }
           multiplyAbove(problem, a, c);
         };

@@ -29,7 +29,8 @@ public final class HostFourier {
   static final int LONGEST = 1 << 26;
 
   /**
-   * Bytes of the lines that are transformed together in one plane: caches hold four such planes.
+   * Bytes of the lines that are transformed together in one plane: caches hold four of these
+   * planes.
    */
   private static final int GROUP_BYTES = 1 << 20;
 

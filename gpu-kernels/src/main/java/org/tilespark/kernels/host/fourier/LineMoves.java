@@ -130,7 +130,7 @@ final class LineMoves<A> {
    * Copies pieces of neighbouring lines between memory and rows.
    *
    * @param row the first of the lines' numbers
-   * @param every step from one such number to the next
+   * @param every step from one of these numbers to the next
    * @param rows places of the rows, one after another, and their number
    */
   private void copyRows(

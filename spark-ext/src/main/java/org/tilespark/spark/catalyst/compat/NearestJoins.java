@@ -57,7 +57,7 @@ public final class NearestJoins {
     }
   }
 
-  /** The request of a node that is such a join; empty for other nodes. */
+  /** The request of a node that is a nearest join; empty for other nodes. */
   public static Optional<Join> of(LogicalPlan node) {
     if (!node.getClass().getName().equals(JOIN)) {
       return Optional.empty();

@@ -8,8 +8,8 @@ import java.util.Arrays;
  */
 public final class BestScores {
   private final int most;
-  private final double[]
-      keys; // (queries, most); for each query a heap with its worst candidate first
+  // (queries, most); for each query a heap with its worst candidate first
+  private final double[] keys;
   private final long[] places; // likewise
   private final int[] counts; // by query
 

@@ -83,8 +83,8 @@ public abstract sealed class TileSearch {
   private static final class OfNearest extends TileSearch {
     private final int k;
     private final BestScores best;
-    private final boolean
-        isOfAll; // true if rows of best are those of a, false if they are those of a tile
+    // True if rows of best are those of a, false if they are those of a tile
+    private final boolean isOfAll;
     private final Neighbours taken = new Neighbours();
     private int firstRow; // in best
 

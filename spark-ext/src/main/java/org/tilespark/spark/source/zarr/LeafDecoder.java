@@ -56,7 +56,7 @@ final class LeafDecoder implements Closeable {
   /**
    * Checks the stored length of a chunk before memory is allocated for it.
    *
-   * @throws IllegalArgumentException if its codecs cannot give so many bytes
+   * @throws IllegalArgumentException if its codecs cannot give that many bytes
    */
   void requireLength(ChunkLayout.Leaf leaf, long length) {
     long bytes = bytes(leaf.shape());
