@@ -1050,10 +1050,10 @@ public final class MatrixBlocks {
 
   /**
    * Principal components of a matrix whose columns are variables. {@link #pca(Dataset, long,
-   * boolean, boolean)} of a matrix without NaN.
+   * boolean, String)} of a matrix without NaN.
    */
   public static Pca pca(Dataset<Row> df, long k, boolean whiten) {
-    return pca(df, k, whiten, false);
+    return pca(df, k, whiten, "error");
   }
 
   /**
@@ -1062,16 +1062,11 @@ public final class MatrixBlocks {
    * @param df M x N blocks of any type, real, two rows or more
    * @param k components, at most the shorter side
    * @param whiten true for scores whose variances are 1
-   * @param nansAreMeans true if NaN stands for the mean of its column, else it is an error
+   * @param nan {@code "mean"} if NaN stands for the mean of its column, {@code "error"} if it is an
+   *     error
    */
-  public static Pca pca(Dataset<Row> df, long k, boolean whiten, boolean nansAreMeans) {
-    return Pca.of(
-        OperatorCall.of(
-            TableFunctions.MATRIX_PCA,
-            df,
-            k,
-            Boolean.toString(whiten),
-            nansAreMeans ? "mean" : "error"));
+  public static Pca pca(Dataset<Row> df, long k, boolean whiten, String nan) {
+    return Pca.of(OperatorCall.of(TableFunctions.MATRIX_PCA, df, k, Boolean.toString(whiten), nan));
   }
 
   /**

@@ -231,7 +231,7 @@ final class FactorOperators {
 
   static final Operator PCA =
       new Operator(
-          "(m, k[, whiten[, nansAreMeans]])",
+          "(m, k[, whiten[, nan]])",
           "Principal components of a matrix whose columns are variables, as scikit-learn's PCA:"
               + " factors 'components', k x columns, of which the largest element of each row is"
               + " positive; 'singular_values' of the centred matrix; 'explained_variance', with the"

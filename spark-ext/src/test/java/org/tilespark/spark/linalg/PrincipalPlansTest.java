@@ -136,7 +136,7 @@ class PrincipalPlansTest extends SparkTest {
     };
     double[][] mean = {{0.5833333333333334, 1.1590909090909092, 1.8636363636363635}};
     Dataset<Row> blocks = blocks(spark, a, ElementType.FLOAT64, strips(12, 3, 5));
-    Pca found = MatrixBlocks.pca(blocks, 3, false, true);
+    Pca found = MatrixBlocks.pca(blocks, 3, false, "mean");
     assertTrue(norm(less(values, dense(found.singularValues(), 3, 1))) <= 1e-13);
     assertTrue(norm(less(components, dense(found.components(), 3, 3))) <= 1e-13);
     assertTrue(norm(less(mean, dense(found.mean(), 1, 3))) <= 1e-13);
