@@ -283,7 +283,7 @@ class MeetingTest extends SparkTest {
             blocks
                 .withColumn("col", org.apache.spark.sql.functions.expr("if(col = 20, 21L, col)"))
                 .coalesce(3),
-        "row 0, col 21");
+        ", col 21");
   }
 
   /** Each of several arrays is checked by one of the tasks. */
