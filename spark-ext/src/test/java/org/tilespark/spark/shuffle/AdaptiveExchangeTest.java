@@ -16,7 +16,7 @@ import org.tilespark.spark.testing.TestArray;
 
 /** Ways in which adaptive execution of Spark reads a shuffle, each of one that memory serves. */
 class AdaptiveExchangeTest extends SparkTest {
-  private static final int MAPS = 4;
+  private static final int MAPS = 5;
 
   /** 60 blocks that are all at row 0. */
   private static final TestArray WIDE = TestArray.matrix(ElementType.FLOAT32, 8, 360, 8, 6);

@@ -14,14 +14,16 @@ public final class SpreadRows {
   private SpreadRows() {}
 
   /**
-   * The rows in some order, in as many partitions as are asked for, but no more than the session
-   * has cores. No exchange makes the partitions: one for each query of each test would take half of
-   * their time.
+   * The rows in some order, in as many partitions as are asked for. No exchange makes up to as many
+   * as the session has cores: one for each query of each test would take half of their time.
    */
   public static Dataset<Row> of(
       SparkSession spark, List<Row> rows, StructType schema, int partitions) {
     List<Row> mixed = new ArrayList<>(rows);
     Collections.shuffle(mixed, new Random(rows.size()));
-    return spark.createDataFrame(mixed, schema).coalesce(partitions);
+    Dataset<Row> frame = spark.createDataFrame(mixed, schema);
+    return partitions > spark.sparkContext().defaultParallelism()
+        ? frame.repartition(partitions)
+        : frame.coalesce(partitions);
   }
 }
