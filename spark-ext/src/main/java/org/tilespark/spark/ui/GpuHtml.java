@@ -136,7 +136,7 @@ final class GpuHtml {
             .flatMap(row -> row.status.devices().stream().map(status -> new Device(row, status)))
             .toList();
     return "<p>Figures count from each executor's start and are at most ten seconds old. All of"
-               + " them, in bytes and nanoseconds: <a href=\"json/\">JSON</a>.</p>"
+        + " them, in bytes and nanoseconds: <a href=\"json/\">JSON</a>.</p>"
         + table("gpu-devices", "Devices", DEVICES, devices, row -> row.executor.hasLostDevice())
         + table("gpu-executors", "Executors", EXECUTORS, executors, Executor::hasLostDevice)
         + table("gpu-shuffles", "Last shuffles of blocks", SHUFFLES, shuffles, row -> false);
