@@ -131,7 +131,7 @@ def test_typical_mistakes():
     x, y = ts.from_numpy(a), ts.from_numpy(b)
     mistakes = [
         (lambda: x @ y, "matmul of shapes (4, 3) and (4, 3)"),
-        (lambda: ts.fft.fftn(x), "transforms take volumes"),
+        (lambda: ts.fft.low_pass(x, 0.1), "expected a volume"),
         (lambda: ts.from_numpy(np.zeros(3, "uint64")), "Blocks cannot hold uint64"),
         (lambda: x[3:3], "holds none of 4 elements"),
         (lambda: ts.read_npy("/no/such/file.npy"), "/no/such/file.npy"),
