@@ -192,7 +192,6 @@ def batch(volume):
         (lambda x, v: bool(x), "truth value of a matrix of shape .* is ambiguous"),
         (lambda x, v: float(x), r"float\(\) of a matrix of shape \(4, 5\); expected one element"),
         (lambda x, v: ts.linalg.center(np.zeros((5, 2), "c16")), r"center of complex128 values.*map_blocks\(np.real\)"),
-        (lambda x, v: ts.fft.irfftn(np.zeros((4, 5, 4), "c16"), s=(8, 5, 7)), r"s \(8, 5, 7\) .*expected \(4, 5, 7\)"),
         (lambda x, v: ts.fft.irfftn(ts.fft.rfftn(v), s=(3, 4, 6)), r"expected \(3, 4, 5\)"),
         (lambda x, v: ts.fft.irfftn(ts.fft.rfftn(v), axes=(2, 1, 0)), r"made along \(0, 1, 2\)"),
         (lambda x, v: ts.fft.ifftn(ts.fft.fftn(v, axes=(0, 1)), axes=(0,)), r"made along \(0, 1\)"),
