@@ -39,7 +39,7 @@ abstract class SmallArraysContract extends PipelineFixture {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     int batched = 0;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 60 || (batched <= 5 && round < 1000); round++) {
       RandomPrograms programs = new RandomPrograms(random, false);
       BlockProgram program = programs.giving(programs.state(), 2);
       batched += program.repeated(2).isPresent() && !program.isPlanewise() ? 1 : 0;
