@@ -16,6 +16,7 @@ import org.apache.spark.storage.BlockStatus;
 import org.apache.spark.storage.RDDBlockId;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /** Facts of cached frames for planners. */
@@ -69,19 +70,34 @@ public final class CachedFrames {
       cached = ((Dependency<?>) cached.dependencies().head()).rdd();
     }
     SparkEnv env = SparkEnv.get();
+    if (env == null || !rows.sparkContext().isLocal()) {
+      return Optional.empty();
+    }
     long[] bytes = new long[cached.getNumPartitions()];
     for (int i = 0; i < bytes.length; i++) {
-      RDDBlockId id = new RDDBlockId(cached.id(), i);
-      Option<BlockStatus> found =
-          env != null && rows.sparkContext().isLocal()
-              ? env.blockManager().getStatus(id)
-              : Option.empty();
-      if (found.isEmpty() || found.get().memSize() == 0) {
+      bytes[i] = bytes(env.blockManager(), new RDDBlockId(cached.id(), i));
+      if (bytes[i] == 0) {
         return Optional.empty();
       }
-      bytes[i] = found.get().memSize();
     }
     return Optional.of(bytes);
+  }
+
+  /** Bytes of a block in this process's memory; 0 if it is not there. */
+  private static long bytes(BlockManager blocks, RDDBlockId id) {
+    Option<BlockStatus> found = blocks.getStatus(id);
+    if (found.isEmpty() || found.get().memSize() == 0) {
+      return 0;
+    }
+    // Spark counts images outside the heap only in part, see CacheStore.
+    long ofBatches = 0;
+    if (found.get().storageLevel().deserialized()) {
+      Option<? extends Iterator<?>> batches = blocks.memoryStore().getValues(id);
+      while (batches.isDefined() && batches.get().hasNext()) {
+        ofBatches += batches.get().next() instanceof ImageBatch each ? each.sizeInBytes() : 0;
+      }
+    }
+    return Math.max(found.get().memSize(), ofBatches);
   }
 
   private static boolean isInPlace(Option<BlockStatus> found) {

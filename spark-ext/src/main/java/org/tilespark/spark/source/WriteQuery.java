@@ -22,7 +22,8 @@ import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
  * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end
- * if the blocks below it can be written directly.
+ * if the blocks below it can be written directly. A stored array is read in the blocks that suit
+ * both files ({@link LongRuns}).
  *
  * <p>The re-block stays if a cache has its result, or if it fills missing blocks with zeros. It
  * also stays if it makes contiguous runs in the file longer, and they would be shorter than {@value
@@ -30,7 +31,7 @@ import org.tilespark.spark.reblock.ReblockPlans;
  */
 final class WriteQuery {
   /** Contiguous bytes in the file beyond which longer runs are hardly faster to write. */
-  private static final long LEAST_RUN_BYTES = 64 << 10;
+  private static final long LEAST_RUN_BYTES = LongRuns.ENOUGH_BYTES;
 
   private final BlockSchema schema;
   private final Shape extents;
@@ -49,14 +50,14 @@ final class WriteQuery {
   static QueryExecution of(Dataset<Row> data, BlockSchema schema, Shape extents) {
     var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
     QueryExecution query = classic.queryExecution();
-    return new WriteQuery(schema, extents)
-        .belowReblock(query.withCachedData())
-        .map(
-            plan ->
-                org.apache.spark.sql.classic.Dataset$.MODULE$
-                    .ofRows(classic.sparkSession(), plan)
-                    .queryExecution())
-        .orElse(query);
+    LogicalPlan given = query.withCachedData();
+    LogicalPlan direct = new WriteQuery(schema, extents).belowReblock(given).orElse(given);
+    LogicalPlan plan = LongRuns.in(direct, schema, extents).orElse(direct);
+    return plan == given
+        ? query
+        : org.apache.spark.sql.classic.Dataset$.MODULE$
+            .ofRows(classic.sparkSession(), plan)
+            .queryExecution();
   }
 
   /**
@@ -112,14 +113,22 @@ final class WriteQuery {
                     .map(columns -> renamed(cut.child(), columns, written)));
   }
 
-  private static LogicalPlan renamed(
-      LogicalPlan plan, List<Attribute> columns, List<Attribute> names) {
+  /** The columns of a plan under other names: the plan itself if it gives just these. */
+  static LogicalPlan renamed(LogicalPlan plan, List<Attribute> columns, List<Attribute> names) {
+    if (ScalaInterop.<Attribute>list(plan.output()).equals(columns)
+        && names(columns).equals(names(names))) {
+      return plan; // a projection would copy every row
+    }
     return new Project(
         ScalaInterop.seq(
             IntStream.range(0, columns.size())
                 .mapToObj(i -> Attributes.as(columns.get(i), names.get(i)))
                 .toList()),
         plan);
+  }
+
+  private static List<String> names(List<Attribute> columns) {
+    return columns.stream().map(Attribute::name).toList();
   }
 
   private boolean hasLongRuns(CutBlocks cut, Shape assembled) {

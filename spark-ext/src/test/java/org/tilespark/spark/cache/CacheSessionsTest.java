@@ -141,6 +141,27 @@ class CacheSessionsTest {
     assertEquals(0, stored(RDDInfo::memSize));
   }
 
+  /** Tasks share out partitions by all their bytes, of which Spark counts a part. */
+  @Test
+  void bytesThatSparkDoesNotCount() {
+    long heap = Runtime.getRuntime().maxMemory() - (300L << 20);
+    startWithPlugin(
+        Map.of(
+            "spark.memory.fraction",
+            String.format("%.6f", 3.0 * VALUE_BYTES / heap),
+            "spark.sql.execution.sortBeforeRepartition",
+            "false"));
+    Dataset<Row> frame = null;
+    for (int partitions = 6; partitions <= 8; partitions++) { // the last one is not counted
+      frame = ARRAY.toDataFrame(spark, partitions).persist(StorageLevel.MEMORY_ONLY());
+      assertEquals(64, frame.count());
+    }
+    assertTrue(stored(RDDInfo::memSize) < 2 * VALUE_BYTES, "Spark counts all of it");
+    long[] bytes = CachedFrames.bytes(frame.queryExecution().toRdd()).orElseThrow();
+    assertEquals(8, bytes.length);
+    assertTrue(Arrays.stream(bytes).min().orElseThrow() >= VALUE_BYTES / 16);
+  }
+
   /** Rows that do not fit the stores are on the heap, and exchanges have their half. */
   @Test
   void theStoresAreSmall() throws InterruptedException {
