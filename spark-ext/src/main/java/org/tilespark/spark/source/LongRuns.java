@@ -21,10 +21,10 @@ import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
  * The blocks of a stored array from which one file is written, if operators between the two take
- * block by block: the shape of the blocks is not visible in the file. A block consists of contiguous
- * runs in each of the two files. Reading a run is a system call; writing one touches pages, which
- * other blocks' runs touch again if they are short. So the block is grown along the axes that
- * lengthen the shorter of its runs.
+ * block by block: the shape of the blocks is not visible in the file. A block consists of
+ * contiguous runs in each of the two files. Reading a run is a system call; writing one touches
+ * pages, which other blocks' runs touch again if they are short. So the block is grown along the
+ * axes that lengthen the shorter of its runs.
  */
 final class LongRuns {
   /** Contiguous bytes beyond which longer runs are hardly faster to read or write. */

@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.FormattedMode$;
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
 import org.apache.spark.sql.execution.exchange.Exchange;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.functions;
 import org.apache.spark.storage.RDDBlockId;
 import org.apache.spark.storage.StorageLevel;
 import org.junit.jupiter.api.AfterEach;
@@ -281,9 +282,9 @@ class MeetingTest extends SparkTest {
     assertDefect(
         blocks ->
             blocks
-                .withColumn("col", org.apache.spark.sql.functions.expr("if(col = 20, 21L, col)"))
+                .withColumn("col", functions.expr("if(row = 20 and col = 20, 21L, col)"))
                 .coalesce(3),
-        ", col 21");
+        "row 20, col 21");
   }
 
   /** Each of several arrays is checked by one of the tasks. */

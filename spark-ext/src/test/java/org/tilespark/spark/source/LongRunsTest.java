@@ -66,11 +66,7 @@ class LongRunsTest extends SparkTest {
     Path path = dir.resolve("a.npy");
     Files.write(path, new NpyFixture("f4", shape.toArray()).canonical());
     Dataset<Row> stored =
-        spark
-            .read()
-            .format("npy")
-            .option("blockShape", "16,8,16")
-            .load(path.toString());
+        spark.read().format("npy").option("blockShape", "16,8,16").load(path.toString());
     for (Map<String, String> mode : sampledModes()) {
       with(
           mode,

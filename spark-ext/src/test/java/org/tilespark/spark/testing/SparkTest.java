@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.SparkException;
 import org.apache.spark.SparkExecutorInfo;
 import org.apache.spark.SparkStatusTracker;
 import org.apache.spark.metrics.source.Source;
@@ -39,6 +40,9 @@ import scala.Option;
  * every class that no Arrow, pinned or device byte is alive.
  */
 public abstract class SparkTest {
+  /** What adaptive execution says of stages that fail at the same time. */
+  private static final String FAILED_TOGETHER = "in stage materialization";
+
   /** How often each test method asked for {@link #sampledModes}. */
   private static final Map<String, Integer> CALLS = new ConcurrentHashMap<>();
 
@@ -215,9 +219,13 @@ public abstract class SparkTest {
 
   /** Runs it, and gives the reason of the exception of ours that it throws for wrong input. */
   protected static String reasonOf(Executable body) {
-    Exception thrown = assertThrows(Exception.class, body);
-    TileSparkThrowable ours = assertInstanceOf(TileSparkThrowable.class, thrown);
-    assertTrue(ours.condition().isWrongInput(), thrown::toString);
+    Throwable thrown = assertThrows(Exception.class, body);
+    if (thrown instanceof SparkException && thrown.getMessage().contains(FAILED_TOGETHER)) {
+      thrown = thrown.getCause();
+    }
+    String said = thrown + ", because of " + thrown.getCause();
+    TileSparkThrowable ours = assertInstanceOf(TileSparkThrowable.class, thrown, said);
+    assertTrue(ours.condition().isWrongInput(), ours::toString);
     return ours.reason();
   }
 
