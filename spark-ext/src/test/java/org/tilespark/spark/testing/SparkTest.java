@@ -40,7 +40,7 @@ import scala.Option;
  * every class that no Arrow, pinned or device byte is alive.
  */
 public abstract class SparkTest {
-  /** What adaptive execution says of stages that fail at the same time. */
+  /** Part of the message of adaptive execution for stages that fail at the same time. */
   private static final String FAILED_TOGETHER = "in stage materialization";
 
   /** How often each test method asked for {@link #sampledModes}. */
