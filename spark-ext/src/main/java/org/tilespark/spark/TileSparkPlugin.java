@@ -266,7 +266,7 @@ public final class TileSparkPlugin implements SparkPlugin {
       sender.ifPresent(StatusSender::soon);
     }
 
-    /** Ends an executor that lost its device, after the driver was told of the task's failure. */
+    /** Tells the driver of the failure; then, if the device is lost, ends this executor. */
     @Override
     public void onTaskFailed(TaskFailedReason reason) {
       sender.ifPresent(StatusSender::soon);

@@ -41,7 +41,6 @@ public final class FilesBenchmark {
             --matrix-blocks R,C   their blocks (default: as the format cuts them)
             --volume X,Y,Z    extents of the volume that is transformed (default: 512,512,512)
             --permuted N      extents of the volume that is transposed to zyx (default: 640)
-            --permuted-blocks X,Y,Z   its blocks (default: as the format cuts it)
             --directory DIR   where the files lie, for a while (default: /dev/shm)
             --python PYTHON   with numpy and scipy, and dask for its case (default: python3)
             --rounds N        turns (default: 5)
@@ -54,7 +53,6 @@ public final class FilesBenchmark {
               Option.text("matrix-blocks"),
               Option.text("volume"),
               Option.checked("permuted", Integer::parseInt),
-              Option.text("permuted-blocks"),
               Option.text("directory"),
               Option.text("python"),
               Option.checked("rounds", Integer::parseInt),
@@ -192,8 +190,7 @@ public final class FilesBenchmark {
   }
 
   private Dataset<Row> permute(List<Path> inputs) {
-    return VolumeBlocks.permute(
-        read(inputs.get(0), arguments.option("permuted-blocks").orElse("")), "zyx");
+    return VolumeBlocks.permute(read(inputs.get(0), ""), "zyx");
   }
 
   private Dataset<Row> read(Path file, String blockShape) {
