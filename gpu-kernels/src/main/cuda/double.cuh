@@ -135,13 +135,13 @@ __device__ __forceinline__ u32 mirrored(u32 g) {
   return g % 2 * 4 + g / 2 % 2 * 2 + g / 4;
 }
 
-// Panel row, of 16, that row g (half = 1: row g + 8) of the left fragment stands for.
+// Maps row g (half = 1: row g + 8) of the left fragment to one of 16 panel rows.
 template <typename Shape>
 __device__ __forceinline__ u32 left_place(u32 g, u32 half) {
   return Shape::ACROSS_LEFT ? 2 * g + half : half * 8 + mirrored(g);
 }
 
-// Panel column, of 8, that column g of the right fragment stands for.
+// Maps column g of the right fragment to one of 8 panel columns.
 template <typename Shape>
 __device__ __forceinline__ u32 right_place(u32 g) {
   return Shape::ACROSS_RIGHT ? g : Shape::ACROSS_LEFT ? g / 2 + g % 2 * 4 : mirrored(g);
@@ -228,12 +228,12 @@ __device__ __forceinline__ void team_sync(u32 barrier) {
 }
 
 // see_left and see_right order the release of a panel after its reads. The copy engine overwrites the panel as soon as
-// all warps have arrived at the barrier, but a barrier does not wait for reads in flight: with a plain barrier, an H200
-// got a few of the 2 million panels wrong that the warps read for 4096^3. Products before the barrier do not delay it
-// either: the compiler moves it ahead of them. So one word of every read of the panel's second half is ORed into
-// `seen`, and `seen` into the barrier's number: the barrier cannot issue before these values have arrived, in whatever
-// order. Values of the first half enter products that those of the second half depend on, half a panel earlier.
-// dev/check-reads verifies in the machine code that each value is used before the barrier.
+// all warps have arrived at the barrier, but a barrier does not wait for reads in flight: with a plain one, an H200 got
+// a few of the 2 million panels wrong that the warps read for 4096^3. Products before the barrier do not delay it
+// either: the compiler moves it ahead of them. So a word of every read of the panel's second half is ORed into `seen`,
+// and `seen` into the barrier's number: the barrier cannot issue before these values have arrived. Values of the first
+// half enter products on which those of the second half depend. dev/check-reads verifies in the machine code that each
+// is used before the barrier.
 template <typename Shape>
 __device__ __forceinline__ void see_left(u32& seen, const double (&values)[4]) {
 #pragma unroll
@@ -270,7 +270,7 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
 
 // Stores a warp's sums to C; `row` and `col` are of the warp's first element. If beta is not 0, LINES lines of C are
 // read before they are stored: the compiler waits for each read that follows a store. PLAIN: alpha = 1 and beta = 0 are
-// known at compile time, so C is not read and nothing is multiplied.
+// known at compile time.
 template <typename Shape, bool PLAIN>
 __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,
@@ -425,7 +425,7 @@ __device__ __forceinline__ void for_each(const Function& function) {
   }
 }
 
-// A tile of C, or of a part of K.
+// A tile of C, or of the scratch of a part.
 struct DoubleTile {
   u32 panels;  // 0: no tile is left
   u32 row;     // row and column of its first element in C
@@ -473,7 +473,6 @@ __device__ __forceinline__ u32 tell_tile(const DoubleArguments& arguments, u32 n
   return panel;
 }
 
-// Starts the copy of one panel of a tile to a stage.
 template <typename Shape>
 __device__ __forceinline__ void copy_stage(const DoubleArguments& arguments, const DoubleTile& tile, u32 panel,
                                            char* shared, u32 stage, u64* full) {
@@ -492,8 +491,8 @@ __device__ __forceinline__ void copy_stage(const DoubleArguments& arguments, con
   }
 }
 
-// TOGETHER: one thread copies the panels in the order in which they are summed. It announces each tile before it copies
-// the previous tile's panels: a warp that waits for a panel then knows which tile is next.
+// TOGETHER: one thread copies the panels in the order of the sums. It announces each tile before it copies the previous
+// tile's panels: a warp that waits for a panel then knows the next tile.
 template <typename Shape>
 __device__ __forceinline__ void copy_together(const DoubleArguments& arguments, char* shared,
                                             DoubleState<Shape::STAGES>* state) {
@@ -607,7 +606,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 AHEAD = 2;  // rows of fragments that left is read ahead of its use
+  constexpr u32 AHEAD = 2;  // fragment rows by which reads of left precede their use
   const u32 warp = thread / 32;
   const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
@@ -662,8 +661,8 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
 #pragma unroll
             for (u32 x = 0; x < WIDE; x++) {
               product_16x8x8(sums[r][x], left[half][r], right[half][x]);
-              // A scheduling fence for reads. Without it, the compiler moves reads right after the products that use
-              // the registers they write, and the reads wait for these products.
+              // A scheduling fence. Without it the compiler moves reads right after the products that use the registers
+              // they write, and the reads wait for these products.
               __syncwarp();
               if (x == (HIGH > 2 ? 0 : 1) && ahead == 2 * HIGH) {
 #pragma unroll

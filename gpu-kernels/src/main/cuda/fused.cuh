@@ -1,5 +1,5 @@
-// Product of float matrices on the tensor cores of sm_90a. Operands are rounded to half, bfloat16 or tf32 between
-// global memory and the tensor cores; sums are float:
+// Product of float matrices on the tensor cores of sm_90a, rounded to half, bfloat16 or tf32 between global memory and
+// the tensor cores, with sums in float:
 //
 //   c[i, j] = alpha * sum over p of round(a(i, p)) * round(b(p, j)) + beta * c[i, j]
 //                                                              0 <= i < m, 0 <= j < n, 0 <= p < k
@@ -8,23 +8,22 @@
 // 16 bytes.
 //
 // Threads to elements: a thread block has one warpgroup that converts and WARPGROUPS that multiply. It computes tiles
-// of 128 x COLS of C, one after the other, each multiplying warpgroup 128 / WARPGROUPS x COLS. With one multiplying
-// warpgroup, two thread blocks share a multiprocessor: while one writes C, the other reads. Sums equal those of
-// tensor.cuh for the same rounded values, bit for bit.
+// of 128 x COLS of C, one after the other, each multiplying warpgroup 128 / WARPGROUPS x COLS. If WARPGROUPS is 1, two
+// thread blocks share a multiprocessor: while one writes C, the other reads. Sums equal those of tensor.cuh for the
+// same rounded values, bit for bit.
 //
 // Conversion: each of the four converting warps has SLOTS slots in shared memory, which the copy engine fills. The warp
-// rounds the values of a slot, writes them to a stage in wgmma's layout, as units of 32 rows of 128 bytes, and has the
-// slot refilled.
+// rounds a slot into units of a stage (32 rows of 128 bytes, in wgmma's layout) and has the slot refilled.
 //
 // 16-bit kinds: a unit is two boxes of 32 x 32 floats side by side, swizzled by 128 bytes, rounded to nearest even. If
-// the operand is stored across, K runs down the rows of the unit too. A warp has one slot for its unit of A and one for
-// all its units of B, each filled by one copy: at the power limit's clock, a warp's other instructions cost more than
-// bytes in flight. There it is also about 2 % faster if waiting threads sleep, B is copied first and L2 fetches 128
-// bytes at a time. Where two thread blocks share a multiprocessor, shared memory is too small for that, and a slot is
-// one box.
+// the operand is stored across, K runs down the unit's rows too. A warp has one slot for its unit of A and one for all
+// its units of B, each filled by one copy: at the power limit's clock, instructions other than conversions cost more
+// than bytes in flight. There it is also about 2 % faster if waiting threads sleep, B is copied first and L2 fetches
+// 128 bytes at a time. Where two thread blocks share a multiprocessor, shared memory is too small for this, and a slot
+// is one box.
 //
-// tf32: the copy engine rounds, and a unit is the transpose of a box. An operand that is stored along K needs no
-// transpose and is copied directly into the stages.
+// tf32: the copy engine rounds, and a unit is the transpose of a box. An operand stored along K needs no transpose and
+// is copied directly into the stages.
 //
 // Bytes: each operand is read once per row or column of tiles, mostly from L2; C is written.
 //
@@ -57,7 +56,7 @@ struct FusedArguments {
   u64 a_step;   // 1: each product has its own A; 0: all share one
   u64 b_step;
   u64 c_step;  // in elements
-  u64 k_step;  // from one part to the next, a multiple of PANEL; 0 for independent products
+  u64 k_step;  // steps of K from one part to the next, whole panels; 0 for independent products
   u64 a_blocks;
   u64 b_blocks;
 };
@@ -355,7 +354,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
   } else {
     // multiply
     registers_up<Shape::REGISTERS>();
-    // Step of a product along K, in units of 16 bytes: 16 rows where K runs down the rows, else 32 bytes.
+    // Descriptor step between products along K, in 16 bytes: 16 rows where K runs down the rows, else 32 bytes.
     constexpr bool A_DOWN = Shape::NARROW && Shape::A_ACROSS;
     constexpr bool B_DOWN = Shape::NARROW && Shape::B_ACROSS;
     constexpr u64 A_STEP = A_DOWN ? 2048 / 16 : 32 / 16;

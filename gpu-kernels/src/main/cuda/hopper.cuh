@@ -157,7 +157,7 @@ __device__ __forceinline__ void let_next_launch_begin() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// Tells the compiler that `value` changes here, so that it moves no read of it up.
+// Tells the compiler that `value` changes here: later reads of it do not move up.
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 
 #define TILESPARK_D8(d, i)                                                               \
@@ -193,7 +193,7 @@ __device__ __forceinline__ void product_64x128x16_bfloat16(float (&c)[64], const
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
 }
 
-// Element types of products with two descriptors; sums are float.
+// Element types of products whose operands are both in shared memory; sums are float.
 struct Half {
   using Type = unsigned short;
 };

@@ -172,7 +172,7 @@ struct TileArguments {
 // A part of a mixed launch, which transposes matrices of several sizes. Fields in the order of MixedLaunch.launch.
 struct MixedPart {
   u64 first_tile;  // tiles of earlier parts
-  TileArguments tiles;  // in and out are byte offsets from those of MixedArguments
+  TileArguments tiles;  // in and out are byte offsets from MixedArguments.in and out
 };
 
 constexpr int MAX_PARTS = 88;  // MixedLaunch.MAX_PARTS in Java; the struct stays below 16 KiB

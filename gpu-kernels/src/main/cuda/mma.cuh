@@ -145,7 +145,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
   const char* b = nullptr;
   u32 first_a = 0;
   u32 first_b = 0;
-  u32 steps = 0;   // stages in its K
+  u32 steps = 0;   // stages that the tile's K takes
   u32 copied = 0;  // stages whose copies have begun
   const auto copy = [&](u32 stage) {
     if (copied < steps) {

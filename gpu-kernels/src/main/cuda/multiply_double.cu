@@ -5,8 +5,7 @@
 #include "double.cuh"
 
 // multiply_double[_chain]_<ways>_w8_<rows>x<cols>x<threads>. ways: tt, nt or tn (double.cuh). chain: all of K is one
-// chain, and each team computes its own tiles. build.sh writes the size in the variable NAME_dynamic_bytes to the
-// index.
+// chain, and each team computes its own tiles. NAME_dynamic_bytes: shared memory, which build.sh writes to the index.
 #define ENTRY(NAME, HIGH, WIDE, COUNT, ...)                                                                    \
   extern "C" {                                                                                                 \
   __device__ __attribute__((used)) unsigned int NAME##_w8_##HIGH##x##WIDE##x##COUNT##_dynamic_bytes =          \

@@ -5,7 +5,7 @@
 #include "fused.cuh"
 
 // multiply_fused_<kind>_<ways>_w4_<rows>x<cols>x<threads>. ways: n or t (transposed) for A, then for B, as stored (tf32
-// nt needs no conversion). build.sh writes the size in the variable NAME_dynamic_bytes to the index.
+// nt needs no conversion). NAME_dynamic_bytes: shared memory, which build.sh writes to the index.
 #define ENTRY(NAME, THREAD_BLOCKS, ...)                                                        \
   extern "C" {                                                                                 \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                         \
@@ -15,7 +15,7 @@
     tilespark::multiply_fused<tilespark::FusedShape<__VA_ARGS__>>(arguments);                  \
   }                                                                                            \
   }
-// KIND, COLS, STAGES, SLOTS, A_ACROSS, B_ACROSS, WARPGROUPS of FusedShape.
+// Arguments of FusedShape: kind, COLS, STAGES, SLOTS, A_ACROSS, B_ACROSS, WARPGROUPS.
 #define ENTRIES(NAME, KIND)                                                                    \
   ENTRY(multiply_fused_##NAME##_nn_w4_128x256x384, 1, KIND, 256, 2, 2, false, true)            \
   ENTRY(multiply_fused_##NAME##_nt_w4_128x256x384, 1, KIND, 256, 2, 2, false, false)           \

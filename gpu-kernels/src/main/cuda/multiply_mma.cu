@@ -5,9 +5,9 @@
 
 #include "mma.cuh"
 
-// multiply_mma_<kind>_w<bytes per packed value>_<rows>x<cols>x<threads>. build.sh writes the size in the variable
-// NAME_dynamic_bytes to the index. Three stages of the large tiles, or two thread blocks of the small ones, fit the 99
-// KiB of sm_86 and sm_89.
+// multiply_mma_<kind>_w<bytes per packed value>_<rows>x<cols>x<threads>. NAME_dynamic_bytes: shared memory, which
+// build.sh writes to the index. Three stages of the large tiles, or two thread blocks of the small ones, fit the 99 KiB
+// of sm_86 and sm_89.
 #define ENTRY(KIND, NAME, COUNT, BLOCKS, ...)                                                        \
   extern "C" {                                                                                       \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                               \

@@ -4,8 +4,8 @@
 
 #include "tensor.cuh"
 
-// multiply_<kind>_w<bytes per packed value>_<rows>x<cols>x<threads>. build.sh writes the size in the variable
-// NAME_dynamic_bytes to the index.
+// multiply_<kind>_w<bytes per packed value>_<rows>x<cols>x<threads>. NAME_dynamic_bytes: shared memory, which build.sh
+// writes to the index.
 #define ENTRY(KIND, NAME, HIGH, WIDE, STAGES)                                                           \
   extern "C" {                                                                                          \
   __device__ __attribute__((used)) unsigned int NAME##_##HIGH##x##WIDE##x384_dynamic_bytes =            \

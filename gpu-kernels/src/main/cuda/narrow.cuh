@@ -51,7 +51,7 @@ using NarrowBfloat16 = Narrow16<RoundedBfloat16, MmaBfloat16>;
 struct NarrowTf32 {
   using Type = float;
   static __device__ __forceinline__ Type rounded(float value) { return RoundedTf32::of(value); }
-  // Rounds as RoundedTf32::of, in fewer instructions: infinity rounds to itself, any NaN to one NaN.
+  // Rounds like RoundedTf32::of, in fewer instructions: infinity rounds to itself, any NaN to one NaN.
   static __device__ __forceinline__ u32 bits(float value) {
     const u32 bits = __float_as_uint(value);
     return value == value ? (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u : 0x7fffe000u;
@@ -68,7 +68,7 @@ struct NarrowTf32 {
 // A thread's addresses in big.
 template <bool ACROSS>
 struct NarrowReader {
-  const float* from[ACROSS ? 1 : 4];  // a row for each product; across, one row for all
+  const float* from[ACROSS ? 1 : 4];  // addresses for each product's x; across, one for all
   u64 lead;
   u32 left;     // across: how many of this thread's four x are inside
   u32 first;    // this thread's first of 16 steps

@@ -56,11 +56,11 @@ constexpr u32 PACK_BLOCKS = 6;  // thread blocks per multiprocessor, at least
 constexpr u32 PACK_UNITS = 4;
 constexpr u32 PACK_PIECE = PACK_THREADS * PACK_UNITS;
 
-// Values of at least 2^-100 split into three normal parts. Values that rounding makes infinite have infinite or NaN
+// Magnitudes from 2^-100 on split into three normal parts. Values that rounding makes infinite have infinite or NaN
 // sums, which split.cuh detects.
 constexpr u32 LEAST_BITS = 27u << 23;
 
-// Orders values by magnitude, as the doubled bits less 1; zero ranks highest.
+// A rank by magnitude: the bits doubled, less 1. Zero wraps to the highest rank.
 __device__ __forceinline__ u32 size_rank(float value) { return __float_as_uint(value) * 2 - 1; }
 constexpr u32 LEAST_RANK = LEAST_BITS * 2 - 1;
 

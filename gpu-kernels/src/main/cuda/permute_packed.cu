@@ -32,7 +32,7 @@
 
 namespace tilespark {
 
-// Most axes over which the runs of a side, or the elements of a run, extend.
+// Maximum count of axes that number the runs of a side, or the elements of a run.
 constexpr int MAX_BOX_AXES = 4;
 
 // One axis of a box, in the input or the output.
@@ -56,7 +56,7 @@ struct BoxCut {
 struct PackedArguments {
   const void* in;
   void* out;
-  u64 boxes;           // of both cuts and all outer axes
+  u64 boxes;           // boxes of both cuts and all outer axes
   u64 stage_bytes;
   u64 in_runs;         // input runs of a box
   u64 in_run;          // elements of a whole input run

@@ -15,13 +15,13 @@
 //
 // Threads to elements, by the form of a kernel:
 //
-//   rows           a warp combines a tree: lane l has the numbers l + 32 j, so levels down to 32 stay in a thread, lower
-//                  ones shuffle; sequences are along the innermost axis, neighbouring lanes read neighbouring elements
+//   rows           a warp combines a tree, lane l the numbers l + 32 j. Levels down to 32 stay in a thread, lower ones
+//                  shuffle. Sequences are along the innermost axis, neighbouring lanes read neighbouring elements
 //   chosen         as rows, for one tree of each sequence: `out` holds the tree's number, and receives the place found
-//   packed         sequences follow each other, contiguous and without gaps. A group of g lanes combines a tree: lane l
-//                  has the vectors l + g j of V elements, 0 <= j < J, where g J V is the power of two above. Levels down
-//                  to g V stay in a thread, then lanes shuffle, then the elements of a vector are combined. A warp has
-//                  32 / g groups; a group combines as many trees at a time as its lanes' loads suffice for
+//   packed         sequences follow each other, contiguous and without gaps. A group of g lanes combines a tree, lane l
+//                  the vectors l + g j of V elements, 0 <= j < J, where g J V is the power of two at or above n. Levels
+//                  down to g V stay in a thread, then lanes shuffle, then the elements of a vector are combined. A warp
+//                  has 32 / g groups; a group combines as many trees at a time as its lanes' loads suffice for
 //   columns        a thread block combines the trees of 32 or more neighbouring results: branch b has the numbers whose
 //                  index modulo the count of branches is b; a warp combines branches, lane l those of result l; the
 //                  branches are combined in shared memory
@@ -53,7 +53,7 @@ struct ReduceArguments {
   u64 results;
   u64 length;
   u64 trees;  // trees of a sequence
-  u64 kept_extent;  // innermost kept axis; its stride and that of the next axis
+  u64 kept_extent;  // extent of the innermost kept axis; then its stride and the next axis's
   u64 kept_stride;
   u64 kept_outer_stride;
   u64 reduced_extent;  // likewise for the reduced axes
@@ -385,13 +385,13 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
   using Combine = typename W::Combine;
   using Load = Vector<typename W::Element, V>;
   constexpr u32 WARPS = THREADS / LANES;
-  constexpr int KEPT = W::ORDERED ? V : 1;  // values kept of each vector until vectors are combined
+  constexpr int KEPT = W::ORDERED ? V : 1;  // partial results per vector
   constexpr int LOADS_LOG = LOADS == 8 ? 3 : 4;
   static_assert(LOADS == 1 << LOADS_LOG, "other counts of loads want another logarithm");
 
   const u32 lane = threadIdx.x % LANES;
   const u32 group_log = static_cast<u32>(arguments.group_log);
-  const u32 trees_log = LOADS_LOG - static_cast<u32>(arguments.loads_log);  // trees of a lane at a time, log2
+  const u32 trees_log = LOADS_LOG - static_cast<u32>(arguments.loads_log);  // log2 of a lane's trees at a time
   const u32 groups = LANES >> group_log;
   const u32 group = lane >> group_log;
   const u32 place = lane & ((1u << group_log) - 1);
@@ -452,7 +452,7 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
     // Combine a lane's vectors, then a group's lanes, then a vector's elements.
 #pragma unroll
     for (int half = LOADS / 2; half > 0; half /= 2) {
-      if (half >> trees_log != 0) {  // else they are of different trees
+      if (half >> trees_log != 0) {  // else the slots are of different trees
 #pragma unroll
         for (int s = 0; s < LOADS / 2; s++) {
           if (s < half) {
@@ -466,7 +466,7 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
     }
 #pragma unroll 1
     for (u32 half = (1u << group_log) / 2; half > 0; half /= 2) {
-      // By level, slots 0, 1, 2 to 3, 4 to 7 and so on: shuffles without a branch between them overlap.
+      // Slots in groups of 1, 1, 2, 4 and so on: shuffles without a branch between them overlap.
 #pragma unroll
       for (int level = 0; level <= LOADS_LOG; level++) {
         if (level <= trees_log) {

@@ -26,8 +26,8 @@ struct RoundedTf32 {
   }
 };
 
-// The 16-bit formats also give one value as stored, and a pair of values in a register, x in the lower half (sm_80 and
-// later).
+// The 16-bit formats also round one value to the stored type, and two values into a register, x in the lower half
+// (sm_80 and later).
 struct RoundedBfloat16 {
   using Type = __nv_bfloat16;
   static __device__ __forceinline__ Type stored(float value) { return __float2bfloat16_rn(value); }

@@ -38,7 +38,7 @@ namespace tilespark {
 
 // Fields in the order of PackedSteps.addMultiply.
 struct SplitArguments {
-  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; across: (k, m), of 32 x 32
+  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; if across: (k, m), boxes of 32 x 32
   CUtensorMap b;  // parts of op(B): (3 plane_rows, padded k) bfloat16, boxes of 128 x 32, swizzled by 64 bytes
   float* c;
   u32* bad_tiles;  // (batches, row_tiles, col_tiles): 0x1 if the upper half tile was skipped, 0x10000 the lower
@@ -54,7 +54,7 @@ struct SplitArguments {
   u64 a_step;   // rows of a, as stored, from one product to the next
   u64 b_step;   // 0: all products share b
   u64 c_step;   // elements
-  u64 k_step;   // from one part to the next, a multiple of PANEL; 0 for independent products
+  u64 k_step;   // steps of K from one part to the next, whole panels; 0 for independent products
 };
 
 // A position in a ring of stages, and the parity of its barriers' phase.

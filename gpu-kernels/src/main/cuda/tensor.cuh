@@ -30,7 +30,7 @@ struct TensorArguments {
   u64 a_step;   // rows of a from one product to the next
   u64 b_step;
   u64 c_step;  // elements of c
-  u64 k_step;  // from one part to the next, a multiple of PANEL; 0 for independent products
+  u64 k_step;  // steps of K from one part to the next, whole panels; 0 for independent products
 };
 
 template <typename Kind_, u32 ROWS_, u32 COLS_, u32 STAGES_>

@@ -112,9 +112,9 @@ struct Panel {
   const T* from;  // this thread's first element of the next panel
   u64 from_step;  // elements between this thread's copies
   u64 advance;    // elements between panels
-  u32 x;          // x of its first copy, in the tile
+  u32 x;          // x of this thread's first copy, in the tile
   u32 x_step;
-  u32 p;  // p of its first copy, in the panel
+  u32 p;  // p of this thread's first copy, in the panel
   u32 p_step;
   u32 x_left;  // how many x of the tile are inside, at most EXTENT
 
@@ -171,7 +171,7 @@ struct FloatSums {
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 THREADS = ROWS / THREAD_ROWS * (COLS / THREAD_COLS);
-  // Lines of a panel are shifted by 4 banks each: copies down a column of 8 steps have no bank conflicts.
+  // Padding shifts each line of a panel by 4 banks: copies down a column of 8 steps have no bank conflicts.
   static constexpr u32 PITCH_A = ROWS + 4;
   static constexpr u32 PITCH_B = COLS + 4;
   // A warp is 4 x 8 threads, so that each of its reads of A and of B is one access.
@@ -288,7 +288,7 @@ struct DoubleSums {
   static constexpr u32 PITCH_B = COLS + 4;
 
   u32 lane;
-  u32 row;  // first of the warp, in the tile
+  u32 row;  // first row of the warp, in the tile
   u32 col;
   double part[WARP_ROWS / 8][WARP_COLS / 8][2];
   double total[WARP_ROWS / 8][WARP_COLS / 8][2];

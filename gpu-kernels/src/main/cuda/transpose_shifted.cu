@@ -193,7 +193,7 @@ struct ShiftedTile {
   // (COLS, PITCH) words, the padding, and one word that the last funnel shift reads and drops
   static constexpr int SHARED_WORDS = COLS * PITCH + COLS / U + 1;
 
-  // Moves tile number `tile`; `in` and `out` are the bases of its offsets.
+  // Moves tile number `tile` of `arguments`, with base pointers `in` and `out`.
   static __device__ __forceinline__ void move_tile(const TileArguments& arguments, const char* in,
                                                    char* out, Word* shared, u64 tile) {
     // locate

@@ -91,7 +91,7 @@ struct VectorTile {
     }
   }
 
-  // Moves tile number `tile`; `in` and `out` are the bases of its offsets.
+  // Moves tile number `tile` of `arguments`, with base pointers `in` and `out`.
   static __device__ __forceinline__ void move_tile(const TileArguments& arguments, const uint4* in,
                                                    uint4* out, uint4* shared, u64 tile) {
     // locate

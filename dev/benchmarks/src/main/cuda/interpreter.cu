@@ -16,7 +16,7 @@
 
 namespace tilespark {
 
-// In the order of InterpreterRung.Operation (Java), which has fewer.
+// In the order of InterpreterRung.Operation (Java), which has fewer operations.
 enum Operation : u32 { LOAD, CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM };
 
 constexpr int MAX_CODE = 32;  // InterpreterRung.MOST_CODE in Java

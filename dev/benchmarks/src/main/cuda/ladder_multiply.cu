@@ -3,8 +3,7 @@
 
 #include "ladder_multiply.cuh"
 
-// Kernel names: ladder_multiply_<rung>_w<bytes>_<rows>x<cols>x<threads>. BLOCKS: resident thread blocks per
-// multiprocessor.
+// ladder_multiply_<rung>_w<bytes>_<rows>x<cols>x<threads>. BLOCKS: thread blocks per multiprocessor.
 #define ENTRY(NAME, WIDTH, HIGH, WIDE, COUNT, BLOCKS, ...)                      \
   extern "C" __global__ void __launch_bounds__(COUNT, BLOCKS)                    \
       ladder_multiply_##NAME##_w##WIDTH##_##HIGH##x##WIDE##x##COUNT(             \

@@ -9,10 +9,10 @@
 //
 //   NAIVE      a thread computes one element from global memory
 //   SHARED     a thread computes one element from panels of A and B, 32 x 32 each, in shared memory
-//   REGISTERS  a thread computes 8 x 8 elements of a 128 x 128 tile, in groups of VECTOR x VECTOR at distances of STRIDE,
-//              from panels of 8 steps of K
+//   REGISTERS  a thread computes 8 x 8 elements of a 128 x 128 tile, in groups of VECTOR x VECTOR at distances of
+//              STRIDE, from panels of 8 steps of K
 //   PREFETCH   the next panels are loaded to registers during the products, then stored to the other of two buffers
-//   STAGES     the next three panels of each operand (double: two) are copied ahead by cp.async, past the registers
+//   STAGES     cp.async copies the next three panels of each operand (double: two) ahead, past the registers
 //
 // Bytes: A is read once per column of tiles, B once per row of tiles; NAIVE reads A n times and B m times, mostly from
 // the caches.
