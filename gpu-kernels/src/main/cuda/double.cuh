@@ -13,7 +13,7 @@
 // = lead_c. In this order one 16-byte load fills a fragment; with A on the left each fragment would cost 16 moves.
 //
 // Threads to elements: a thread block has two teams of four warps and computes tiles of ROWS x COLS. TOGETHER, each
-// team computes half of a tile's columns; alone, each computes its own tiles. A warp computes WARP_ROWS x WARP_COLS
+// team computes half of a tile's columns; else ("alone") each has its own tiles. A warp computes WARP_ROWS x WARP_COLS
 // with mma products of 16 x 8 x 8. A panel is 16 steps of K, two halves. Thread t + 4 g of a warp holds rows g and g +
 // 8 of the left fragment and column g of the right one, at the steps t + 4 s of K, s = 0..3. These indices may stand
 // for any elements of the panel, as long as both operands agree:

@@ -360,7 +360,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
     constexpr u64 A_STEP = A_DOWN ? 2048 / 16 : 32 / 16;
     constexpr u64 B_STEP = B_DOWN ? 2048 / 16 : 32 / 16;
     const u32 group = threadIdx.x / 128 - 1;
-    const u32 in_row = group * (Shape::ROWS / Shape::WARPGROUPS) + warp % 4 * 16 + lane / 4;  // and 8 below
+    const u32 in_row = group * (Shape::ROWS / Shape::WARPGROUPS) + warp % 4 * 16 + lane / 4;  // and the row 8 below
     Ring<STAGES> ring;
     for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
       const TilePlace place = tile_place(number, row_tiles, col_tiles);

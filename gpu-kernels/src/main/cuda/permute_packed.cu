@@ -78,7 +78,7 @@ struct __align__(16) Run {
   u64 address;           // multiple of SECTOR at or before the run's first byte
   u32 shared;            // offset in shared memory that corresponds to `address`
   unsigned short begin;  // bytes from `address` to the run's first byte
-  unsigned short end;    // and to its end; 0 for a run past the edge
+  unsigned short end;    // bytes from `address` to the run's end; 0 for a run past the edge
 };
 
 // Groups access memory from multiples of SECTOR bytes on; else each access of a warp would touch one more sector.

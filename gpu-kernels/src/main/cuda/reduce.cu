@@ -123,7 +123,7 @@ struct Maximum {
 
 // ---- the values of a tree: numbers, in the type of its partial results, or their places in the tree
 
-// The type of an element in a register: a load makes an int of narrow elements.
+// The type of an element in a register; bytes and shorts are loaded as int.
 template <typename T>
 struct Widened {
   using type = T;

@@ -3,7 +3,7 @@
 //   estimate = tile[i][j] * scale[j] + shift[j]
 //   error    = norms[i] * norms[j] <= largest ? norms[i] * per_norm[j] + errors[j] + errors[i] : infinity
 //
-// A column is dropped if estimate + error < least[i]. If only the `wanted` best of a row are sought, it is also dropped
+// A column is dropped if estimate + error < least[i]. If only the `wanted` best of a row are needed, it is also dropped
 // if `wanted` columns of its segment have an estimate - error above its estimate + error. NaN drops nothing.
 //
 // Threads to elements: a thread block takes a segment of COLS columns of one row, then strides by the grid; thread t

@@ -166,7 +166,7 @@ __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& ar
   const u64 x = piece * u64{SKINNY_ACROSS} + threadIdx.x;
   const u64 begin = part * arguments.part_k;
   const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
-  // x past the end reads the last x.
+  // Threads past the last x read the last x.
   const u64 last = arguments.extent - 1;
   const T* const first = arguments.big + (x < last ? x : last);
   const u64 apart = (x + SKINNY_THREADS < last ? x + SKINNY_THREADS : last) - (x < last ? x : last);

@@ -13,9 +13,9 @@
 // Products of parts below 2^-149 are lost: 7 K 2^-149 at most in all. That is less than other errors where |a b| >=
 // 2^-122 (docs/decisions/split-precision-range.md).
 //
-// Nonzero values below 2^-100, infinities and NaN have no exact split (small values of B come as NaN), and where sums
-// are infinite or NaN, ordinary arithmetic may give others. Half tiles of 64 x 128 with any of these are skipped and
-// marked in bad_tiles; repair_split.cu computes them.
+// Nonzero values below 2^-100, infinities and NaN are outside the split's range (small values of B come as NaN), and
+// where sums are infinite or NaN, ordinary arithmetic may give others. Half tiles of 64 x 128 with any of these are
+// skipped and marked in bad_tiles; repair_split.cu computes them.
 //
 // Threads to elements: a thread block has one warpgroup that starts copies and two that multiply. It computes tiles of
 // 128 x 128 of C, one after the other, each multiplying warpgroup 64 x 128. During the products of a panel, the next
@@ -353,7 +353,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
     const u32 group = threadIdx.x / 128 - 1;
     const u32 warp = threadIdx.x / 32 - 4;
     const u32 lane = threadIdx.x % 32;
-    const u32 in_row = warp * 16 + lane / 4;  // and 8 below
+    const u32 in_row = warp * 16 + lane / 4;  // and the row 8 below
     const u32 at = shared_address(shared) + panel_place<Shape::A_ACROSS>(warp, lane);
     const u32 panels = static_cast<u32>(arguments.panels);
     Ring<STAGES> ring;  // the panel that is split next

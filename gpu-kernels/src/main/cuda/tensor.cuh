@@ -109,7 +109,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
     constexpr u64 STEP = 32 / 16;  // descriptor step for 32 bytes along K
     const u32 group = threadIdx.x / 128 - 1;
     const u32 lane = threadIdx.x % 32;
-    const u32 in_row = group * (Shape::ROWS / 2) + threadIdx.x / 32 % 4 * 16 + lane / 4;  // and 8 below
+    const u32 in_row = group * (Shape::ROWS / 2) + threadIdx.x / 32 % 4 * 16 + lane / 4;  // and the row 8 below
     Ring<STAGES> ring;
     for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
       const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
