@@ -606,7 +606,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 AHEAD = 2;  // fragment rows by which reads of left precede their use
+  constexpr u32 AHEAD = 2;  // rows of fragments: how far reads of left run ahead
   const u32 warp = thread / 32;
   const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;

@@ -200,7 +200,7 @@ struct Packed {
       }
       for (u32 r = threadIdx.x; r < out_runs; r += THREADS) {
         targets[r] = locate_run(arguments.out_axes, r, left, out, skew, out_length);
-        // An output run has no place in the box; `shared` is the place of its first element.
+        // For output runs, `shared` is the place of the run's first element in the box.
         targets[r].shared += targets[r].begin;
       }
       for (u32 e = threadIdx.x; e < out_run; e += THREADS) {

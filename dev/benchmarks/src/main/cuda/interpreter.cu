@@ -27,7 +27,7 @@ struct InterpreterArguments {
   void* out;
   u64 elements;
   u64 count;           // count of instructions; the output is the result of the last one
-  u64 code[MAX_CODE];  // a byte each: operation, result, left and right slot; CONSTANT: left is its index
+  u64 code[MAX_CODE];  // a byte each: operation, slots of result, left, right; CONSTANT: left is the constant's index
   double constants[SLOTS];
 };
 
