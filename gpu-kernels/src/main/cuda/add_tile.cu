@@ -2,8 +2,8 @@
 //
 //   totals[i] += partials[i]; partials[i] = 0        0 <= i < elements
 //
-// Threads to elements: a thread adds 16 bytes of either tile, neighbouring threads neighbouring ones,
-// then moves on by the width of the grid. The last few elements are added one by one.
+// Threads to elements: a thread adds 16 bytes of both tiles, neighbouring threads neighbouring vectors, then strides by
+// the grid. The last few elements are added one by one.
 //
 // Bytes: both tiles are read and written once; 4 * elements * width.
 //
@@ -17,7 +17,7 @@ namespace tilespark {
 
 // Fields in the order of MultiplyPlanner.addition.
 struct AddArguments {
-  void* partials;  // both begin at multiples of 16 bytes
+  void* partials;  // both pointers are multiples of 16 bytes
   void* totals;
   u64 elements;
 };

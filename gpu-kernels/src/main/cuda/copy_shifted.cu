@@ -1,14 +1,14 @@
-// Copy of contiguous runs whose order changes, for runs that begin at any address:
+// Copy of contiguous runs in another order, for runs that begin at any address:
 //
 //   out[offset_out(o) + r] = in[offset_in(o) + r]    0 <= r < run
 //
-// where o runs over up to four outer axes with strides of their own on both sides; all in elements.
+// where o runs over up to four outer axes with separate strides for input and output, in elements.
 //
-// Threads to elements: a group of 2^lanes_bits neighbouring threads moves one segment of a run, ITEMS
-// 16-byte vectors of the output's memory for each thread, neighbouring threads neighbouring vectors.
-// A vector is read as the two aligned vectors that hold its bytes, shifted into place; those at the
-// ends of a run are stored element by element. Up to 15 bytes before and after a run
-// are read with it, but none outside the buffer, which begins and ends at multiples of 16 bytes.
+// Threads to elements: a group of 2^lanes_bits neighbouring threads moves one segment of a run. Each thread moves ITEMS
+// vectors of 16 bytes, aligned in the output; neighbouring threads move neighbouring vectors. A thread reads the two
+// aligned input vectors that hold the bytes of an output vector and shifts them into place. Partial vectors at the ends
+// of a run are stored element by element. Up to 15 bytes before and after a run are read, but none outside the buffer,
+// which begins and ends at multiples of 16 bytes.
 //
 // Bytes: each element is written once and read once or twice, the second time from the L1 cache.
 //
@@ -25,13 +25,13 @@ struct ShiftedCopyArguments {
   const void* in;
   void* out;
   u64 segments;          // segments_per_run * product of outer extents
-  u64 segments_per_run;  // of ITEMS << lanes_bits vectors each
+  u64 segments_per_run;  // a segment is ITEMS << lanes_bits vectors
   u64 run;
   u64 lanes_bits;
   Axis outer[MAX_OUTER];
 };
 
-// Vectors each thread has in flight; TransposeStrategy.UNITS_PER_THREAD on the Java side.
+// Vectors in flight per thread; TransposeStrategy.UNITS_PER_THREAD in Java.
 constexpr int ITEMS = 4;
 
 // The 16 bytes that begin at byte `skew` of low followed by high.
@@ -50,7 +50,7 @@ __device__ __forceinline__ uint4 shift_vector(uint4 low, uint4 high, u32 skew) {
                     __funnelshift_r(low.z, low.w, bits), __funnelshift_r(low.w, high.x, bits));
 }
 
-// More than a segment of a whole warp.
+// More bytes than a warp's segment: an upper bound that lets `left` be an int.
 constexpr int SEGMENT_BYTES = 32 * ITEMS * 16 + 16;
 
 // Stores bytes begin (inclusive) to end (exclusive) of a vector, both multiples of BYTES.
@@ -85,16 +85,16 @@ __device__ __forceinline__ void copy_shifted(const ShiftedCopyArguments& argumen
     const char* const __restrict__ source =
         static_cast<const char*>(arguments.in) + at.in * BYTES;
     const u32 lead = static_cast<u32>(reinterpret_cast<u64>(target) & 15);
-    // The same for all vectors of a run: how far the source lies past a multiple of 16.
+    // Input vectors begin `skew` bytes past a multiple of 16, the same for all vectors of a run.
     const int skew = static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(source)) - lead) & 15);
-    // Where in the run this thread's first vector lies, in bytes, and what of the run follows.
+    // Offset of this thread's first vector in the run, in bytes, and the bytes of the run from there on.
     const u64 place = (segment * ITEMS << lanes_bits) + (threadIdx.x & ((1u << lanes_bits) - 1));
     const i64 first = static_cast<i64>(place * 16) - lead;
     const i64 all_left = run_bytes - first;
     const int left = all_left > SEGMENT_BYTES ? SEGMENT_BYTES : static_cast<int>(all_left);
-    const int before = first < 0 ? static_cast<int>(first) : 0;  // bytes that precede the run
+    const int before = first < 0 ? static_cast<int>(first) : 0;  // minus the bytes of the vector before the run, or 0
 
-    // load: of the two aligned vectors, those that hold bytes of the run
+    // load: each of the two aligned vectors, if it holds bytes of the run
     uint4 low[ITEMS];
     uint4 high[ITEMS];
     const char* from = source + first - skew;

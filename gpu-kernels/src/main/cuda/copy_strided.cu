@@ -1,13 +1,12 @@
-// Copy of contiguous runs whose order changes, the innermost axis staying in place:
+// Copy of contiguous runs in another order; the innermost axis stays innermost:
 //
 //   out[offset_out(o) + r] = in[offset_in(o) + r]    0 <= r < run
 //
-// where o runs over up to four outer axes with strides of their own on both sides. A unit is the
-// widest access that divides a run and suits the pointers.
+// where o runs over up to four outer axes with separate strides for input and output. A unit is the widest access that
+// divides a run and the alignment of the pointers.
 //
-// Threads to elements: units are numbered along the output, the outer axes' last moving fastest. A
-// thread block moves THREADS * ITEMS consecutive units, neighbouring threads neighbouring units, and
-// then the next such chunk where there are more chunks than thread blocks.
+// Threads to elements: units are numbered in output order, the last outer axis fastest. A thread block moves a chunk of
+// THREADS * ITEMS consecutive units, neighbouring threads neighbouring units, then strides by the grid.
 //
 // Bytes: each unit is read once and written once; 2 * units * width.
 //
@@ -28,7 +27,7 @@ struct StridedArguments {
   Axis outer[MAX_OUTER];
 };
 
-// Units each thread has in flight; TransposeStrategy.StridedCopy.UNITS_PER_THREAD on the Java side.
+// Units in flight per thread; TransposeStrategy.UNITS_PER_THREAD in Java.
 constexpr int ITEMS = 4;
 
 template <int BYTES, int THREADS>

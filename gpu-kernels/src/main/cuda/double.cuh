@@ -2,78 +2,77 @@
 //
 //   c[i, j] = alpha * sum over p of left(i, p) * right(p, j) + beta * c[i, j]   0 <= i < rows, 0 <= j < cols
 //
-// c[i, j] lies at i * row_step + j * col_step. Either operand may be stored across, K down its columns;
-// it is read as it is. There are kernels for three of the four ways to store two operands:
+// c[i, j] is at i * row_step + j * col_step. An operand is stored along K (K is the contiguous axis) or across (K is
+// the strided axis) and is read as stored. There are kernels for three of the four combinations:
 //
 //   tt   left across, right along K: op(A) = A^T, op(B) = B^T of a row-major product
 //   nt   both along K
 //   tn   both across
 //
-// A product without transposes, A along K and B across, is the tt kernel's with left = B, right = A,
-// row_step = 1 and col_step = lead_c. Operands are swapped because then one 16-byte load fills a fragment;
-// with A on the left each fragment would cost 16 moves.
+// A product without transposes, A along K and B across, runs as tt with left = B, right = A, row_step = 1 and col_step
+// = lead_c. In this order one 16-byte load fills a fragment; with A on the left each fragment would cost 16 moves.
 //
-// Threads to elements: a thread block has two teams of four warps and makes tiles of ROWS x COLS: TOGETHER each team
-// half of a tile's columns, else each team tiles of its own. A warp makes WARP_ROWS x WARP_COLS with products of
-// 16 x 8 x 8. A panel is 16 steps of K, two halves. Thread t + 4 g of a warp holds of the left operand's fragment rows
-// g and g + 8, of the right one's column g, at the steps t + 4 s of K, s = 0..3. Which place of the panel that is, is
-// ours to say as long as both operands agree:
+// Threads to elements: a thread block has two teams of four warps and computes tiles of ROWS x COLS. TOGETHER, each
+// team computes half of a tile's columns; else ("alone") each has its own tiles. A warp computes WARP_ROWS x WARP_COLS
+// with mma products of 16 x 8 x 8. A panel is 16 steps of K, two halves. Thread t + 4 g of a warp holds rows g and g +
+// 8 of the left fragment and column g of the right one, at the steps t + 4 s of K, s = 0..3. These indices may stand
+// for any elements of the panel, as long as both operands agree:
 //
-//   left across (tt, tn)  p = 2 t + s % 2 + 8 (s / 2); rows g and g + 8 lie at 2 g and 2 g + 1: one read
-//                         of 16 bytes is a step of both
-//   left along K (nt)     p = t + 4 s; row g lies at the mirrored bits of g
-//   right                 column g lies at g where across, at g / 2 + 4 (g % 2) beside a left across, at
-//                         the mirrored bits of g beside a left along K
+//   left across (tt, tn)  the step is p = 2 t + s % 2 + 8 (s / 2); rows g and g + 8 are panel rows 2 g and 2 g + 1: one
+//                         16-byte read loads a step of both
+//   left along K (nt)     p = t + 4 s; row g is the panel row with the reversed bits of g
+//   right                 column g is panel column g if right is across, g / 2 + 4 (g % 2) if it is along K and left is
+//                         across, the reversed bits of g if both are along K
 //
-// so that reads of swizzled panels meet no bank twice.
+// so that reads of swizzled panels are free of bank conflicts.
 //
-// Teams: every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps
-// the tensor cores busy. TOGETHER they share the panels, of which one thread copies the next as soon as both have read
-// one, and a warp for each team waits for its next panel; alone, which is faster where K is so short that most of the
-// time tiles are stored, a warp for each team copies and waits. Warp and team meet once in each panel, at a named
-// barrier, which takes no branch: the loop over panels is one basic block.
+// Teams: every scheduler has a warp of each team; while one team waits, ends its chains or stores C, the other keeps
+// the tensor cores busy. TOGETHER, they share panels: one thread refills a stage as soon as both teams have read it,
+// and an extra warp per team waits for the next panel. Alone, an extra warp per team copies and waits; this is faster
+// where K is so short that storing tiles takes most of the time. The extra warp and its team meet once per panel at a
+// named barrier, which takes no branch: the loop over panels is one basic block.
 //
-// Accuracy: products and sums are those of IEEE 754. A sum of at most `chunk` panels is one chain; sums of chains
-// are added to totals in registers, a second chain. Of the inputs tried, terms that are all equal are the worst
-// for a chain: n of them, on an H200, were off by up to 0.24 u n of |A||B|.
+// Accuracy: products and sums are those of IEEE 754. A chain of sums covers at most `chunk` panels; chains are added to
+// totals in registers, a second chain. Of the inputs tried, equal terms are the worst for a chain: on an H200, n of
+// them had errors of up to 0.24 u n |A||B|.
 //
-// Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
+// Parts of K (split-K): product number x of a launch is part x % parts of product x / parts; parts > 1 write to
 // scratch, which parts.cuh sums.
 //
-// Shared memory: STAGES stages of the left operand's panel and the right one's, TOGETHER of the right one's for each
-// team; alone each team has so many. Panels are (rows, 16) or (rows / 16, 16, 16) where stored across, rows of 128
-// bytes swizzled by the copy engine. Then a DoubleState, alone for each team.
+// Shared memory: STAGES stages, each a panel of left and one of right; TOGETHER, one of right for each team; alone,
+// each team has its own stages. Panels are (rows, 16), or (rows / 16, 16, 16) if stored across; the copy engine
+// swizzles their rows of 128 bytes. A DoubleState follows, or one for each team if alone.
 //
-// Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, and as
-// tiles, which are fewer than 2^31, K > 0.
+// Launch: THREADS threads, SHARED_BYTES, at most as many thread blocks as multiprocessors and as tiles. There are fewer
+// than 2^31 tiles, and K > 0.
 #pragma once
 
 #include "split.cuh"
 
 namespace tilespark {
 
-// Fields in the order of DoubleSteps.addProduct.
+// Fields in the order of DoubleSteps.addMultiply.
 struct DoubleArguments {
-  // As stored, rows whole multiples of 16 bytes apart: (batches, rows, k) in boxes of (1, ROWS, 16); where across,
-  // (batches, k, rows) in boxes of (1, 16, 16).
+  // The operand as stored, rows at multiples of 16 bytes. Along K: (batches, rows, k) in boxes of (1, ROWS, 16).
+  // Across: (batches, k, rows) in boxes of (1, 16, 16).
   CUtensorMap left;
-  CUtensorMap right;  // likewise with cols and TEAM_COLS
+  CUtensorMap right;  // like left, with cols and TEAM_COLS
   double* c;
   u64 rows;
   u64 cols;
   u64 row_step;  // elements
   u64 col_step;
-  u64 panels;  // of K
-  u64 chunk;   // panels to a chain
+  u64 panels;  // panels in K
+  u64 chunk;   // panels in a chain
   u64 row_tiles;
   u64 col_tiles;
   Factors<double> factors;
   u64 batches;
-  u64 c_step;       // elements from one product to the next
-  u64 parts;        // of K, none of them empty
-  u64 part_panels;  // panels to a part
-  u64 part_step;    // elements from one part to the next
-  u64 left_step;    // matrices from one product to the next: 0 if all have the same, else 1
+  u64 c_step;       // elements of c from one product to the next
+  u64 parts;        // parts of K, none of them empty
+  u64 part_panels;  // panels in a part
+  u64 part_step;    // elements of c from one part to the next
+  u64 left_step;    // matrices from one product to the next: 0 if all share one, else 1
   u64 right_step;
 };
 
@@ -95,29 +94,30 @@ struct DoubleShape {
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
   static_assert(STAGES > 1, "a stage is filled while another one is read");
-  // Without totals all of K is one chain, whatever `chunk` is.
+  // Without totals, all of K is one chain and `chunk` is ignored.
   static constexpr bool TOTALS = TOTALS_;
   static constexpr u32 PANEL = 16;
-  static constexpr u32 WARPS = ROWS / WARP_ROWS * (TEAM_COLS / WARP_COLS);  // of a team
+  static constexpr u32 WARPS = ROWS / WARP_ROWS * (TEAM_COLS / WARP_COLS);  // warps of a team
   static_assert(WARPS == 4, "a team is a warpgroup");
   static constexpr u32 TEAM_THREADS = 32 * WARPS;
   static constexpr u32 THREADS = (TEAMS + 1) * TEAM_THREADS;  // the last warpgroup copies
   static constexpr u32 LEFT_BYTES = ROWS * 128;
-  static constexpr u32 RIGHT_BYTES = TEAM_COLS * 128;  // of a team
+  static constexpr u32 RIGHT_BYTES = TEAM_COLS * 128;  // panel of one team
   static constexpr u32 STAGE_BYTES = LEFT_BYTES + SHARING * RIGHT_BYTES;
   static constexpr u32 PANEL_BYTES = STAGES * STAGE_BYTES;
   static_assert(LEFT_BYTES % 1024 == 0 && RIGHT_BYTES % 1024 == 0, "panels begin where swizzling does");
   static constexpr u32 STATES = TEAMS / SHARING;
-  static constexpr u32 STATE_BYTES = 512;  // of all
+  static constexpr u32 STATE_BYTES = 512;  // room for all states
   static constexpr u32 SHARED_BYTES = STATES * PANEL_BYTES + STATE_BYTES;
-  // Registers to a thread; the launch gives each 168, in steps of 8. Copies of several boxes spill in 24.
+  // Registers per thread. The launch gives each thread 168; setmaxnreg changes the count in steps of 8. With 24
+  // registers, copies of several boxes would spill.
   static constexpr u32 SUMMING_REGISTERS = TOGETHER || ACROSS_LEFT ? 232 : 240;
   static constexpr u32 COPYING_REGISTERS = TOGETHER || ACROSS_LEFT ? 40 : 24;
   static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
-// Copies one operand's panel: EXTENT rows or columns of a tile from `first` on, 16 steps of K from `p` on. Across, in
-// boxes of 16 of them, which the copy engine fills with zeros beyond the last.
+// Copies a panel of one operand: EXTENT rows or columns of a tile from `first` on, 16 steps of K from `p` on. If stored
+// across, in boxes of 16 rows or columns; the copy engine fills boxes with zeros past the end of the matrix.
 template <bool ACROSS, u32 EXTENT>
 __device__ __forceinline__ void copy_panel(char* to, const CUtensorMap* map, int first, int p, int batch,
                                            u64* barrier) {
@@ -135,13 +135,13 @@ __device__ __forceinline__ u32 mirrored(u32 g) {
   return g % 2 * 4 + g / 2 % 2 * 2 + g / 4;
 }
 
-// Where row g (or, half = 1, row g + 8) of 16 of the left operand lies.
+// Maps row g (half = 1: row g + 8) of the left fragment to one of 16 panel rows.
 template <typename Shape>
 __device__ __forceinline__ u32 left_place(u32 g, u32 half) {
   return Shape::ACROSS_LEFT ? 2 * g + half : half * 8 + mirrored(g);
 }
 
-// Where column g of 8 of the right operand lies.
+// Maps column g of the right fragment to one of 8 panel columns.
 template <typename Shape>
 __device__ __forceinline__ u32 right_place(u32 g) {
   return Shape::ACROSS_RIGHT ? g : Shape::ACROSS_LEFT ? g / 2 + g % 2 * 4 : mirrored(g);
@@ -157,8 +157,8 @@ __device__ __forceinline__ void read_one(double& value, u32 at) {
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at) : "memory");
 }
 
-// A thread's first places in a stage's panels: in bytes, for the 16 rows and 8 columns that begin a warp's, which
-// are at addresses of whole 1024 bytes. Those of other steps of K differ in bits, for the panels are swizzled.
+// Shared memory addresses of a thread's first values in the panels of stage 0: for the first 16 rows and the first 8
+// columns of its warp, which begin at multiples of 1024 bytes. Other steps of K flip bits, because panels are swizzled.
 template <typename Shape>
 struct DoublePlaces {
   u32 left;
@@ -176,7 +176,7 @@ struct DoublePlaces {
                                                 : along);
   }
 
-  // Rows r * 16 on of the stage that is `at` bytes on, steps 8 * half on.
+  // Reads the left fragment of 16 rows from r * 16 on, of half `half` of the panel, in the stage at byte offset `at`.
   __device__ __forceinline__ void read_left(double (&values)[4], u32 at, u32 r, u32 half) const {
 #pragma unroll
     for (u32 s = 0; s < 2; s++) {
@@ -190,7 +190,7 @@ struct DoublePlaces {
     }
   }
 
-  // Columns c * 8 on.
+  // Reads the right fragment of 8 columns from c * 8 on.
   __device__ __forceinline__ void read_right(double (&values)[2], u32 at, u32 c, u32 half) const {
     if (Shape::ACROSS_RIGHT) {
 #pragma unroll
@@ -214,30 +214,30 @@ __device__ __forceinline__ void product_16x8x8(double (&c)[4], const double (&a)
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
 
-// Waits for the team and the warp that copies for it. All threads of the warp must be converged (.aligned).
+// Waits for the warps of the team and its extra warp. All threads of a warp must be converged (.aligned).
 template <typename Shape>
 __device__ __forceinline__ void team_barrier(u32 barrier) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(barrier), "n"(Shape::TEAM_THREADS + 32) : "memory");
 }
 
-// The same after code that may diverge: lanes leave a wait for an mbarrier one by one, and one lane alone copies.
+// Like team_barrier, after code that may diverge: lanes leave an mbarrier wait one by one, and only one lane copies.
 template <typename Shape>
 __device__ __forceinline__ void team_sync(u32 barrier) {
   __syncwarp();
   team_barrier<Shape>(barrier);
 }
 
-// What ties a panel's release to its reads. The copy engine overwrites the panel as soon as all warps have come to the
-// barrier, and a barrier does not wait for reads that are on their way: with a plain one, an H200 got a few of the 2
-// million panels wrong that the warps read for 4096^3. Products before the barrier do not hold it back either: the
-// compiler moves it ahead of them. So a word of every read of the panel's second half goes into `seen`, and `seen` into
-// the number of the barrier, which cannot issue before these values have arrived, in whatever order they come. Values
-// of the first half go into products that the second half's need, half a panel earlier; dev/check-reads looks in the
-// machine code that each of them is used before the barrier.
+// see_left and see_right order the release of a panel after its reads. The copy engine overwrites the panel as soon as
+// all warps have arrived at the barrier, but a barrier does not wait for reads in flight: with a plain one, an H200 got
+// a few of the 2 million panels wrong that the warps read for 4096^3. Products before the barrier do not delay it
+// either: the compiler moves it ahead of them. So a word of every read of the panel's second half is ORed into `seen`,
+// and `seen` into the barrier's number: the barrier cannot issue before these values have arrived. Values of the first
+// half enter products on which those of the second half depend. dev/check-reads verifies in the machine code that each
+// is used before the barrier.
 template <typename Shape>
 __device__ __forceinline__ void see_left(u32& seen, const double (&values)[4]) {
 #pragma unroll
-  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT ? 2 : 1) {  // one of each read
+  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT ? 2 : 1) {  // one value per read
     seen |= static_cast<u32>(__double2loint(values[i]));
   }
 }
@@ -249,8 +249,8 @@ __device__ __forceinline__ void see_right(u32& seen, const double (&values)[2]) 
   }
 }
 
-// The tile of that number: products and parts apart, and within one an order in which neighbours share
-// rows of the left and columns of the right operand: GROUP rows of tiles at a time, column by column.
+// Locates the tile with this number. Tiles are ordered by product and part; in a part, GROUP rows of tiles at a time,
+// column by column, so that neighbours share rows of the left and columns of the right operand.
 struct DoublePlace {
   u32 batch;
   u32 part;
@@ -268,16 +268,16 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
-// Brings a warp's sums to C. `row` and `col` are of the warp's first element. If C is read, LINES lines are read at a
-// time: behind a store the compiler waits for each read. PLAIN: the factors are known to be plain, so that nothing is
-// read or multiplied.
+// Stores a warp's sums to C; `row` and `col` are of the warp's first element. If beta is not 0, LINES lines of C are
+// read before they are stored: the compiler waits for each read that follows a store. PLAIN: alpha = 1 and beta = 0 are
+// known at compile time.
 template <typename Shape, bool PLAIN>
 __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,
                                              u32 lane) {
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 LINES = 1;  // as many as registers are left for
+  constexpr u32 LINES = 1;  // limited by registers
   const Factors<double>& factors = arguments.factors;
   const bool read = !PLAIN && factors.reads_c();
   const u32 g = lane / 4;
@@ -285,7 +285,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
   const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
   const bool even_c = inside && reinterpret_cast<u64>(c) % 16 == 0;
   if (Shape::ACROSS_LEFT && even_c && arguments.row_step == 1 && arguments.col_step % 2 == 0) {
-    // Rows 2 g and the next are neighbours in C.
+    // Panel rows 2 g and 2 g + 1 are neighbours in C.
     double* const first = c + row + 2 * g;
 #pragma unroll
     for (u32 x = 0; x < WIDE; x++) {
@@ -314,7 +314,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
     return;
   }
   if (Shape::ACROSS_RIGHT && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
-    // Columns 2 t and the next are neighbours in C.
+    // Columns 2 t and 2 t + 1 are neighbours in C.
 #pragma unroll
     for (u32 r = 0; r < HIGH; r++) {
 #pragma unroll
@@ -343,7 +343,8 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
     return;
   }
   if (!Shape::ACROSS_RIGHT && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
-    // Two threads hold columns j and j + 4, j + 1 and j + 5 of a row: they exchange two, for neighbours in C.
+    // One thread holds columns j and j + 4 of a row, another j + 1 and j + 5: they exchange two values to store
+    // neighbours.
     constexpr u32 OTHER = Shape::ACROSS_LEFT ? 1 : 2;
     const bool upper = (t & OTHER) != 0;
     const u32 pair_col = right_place<Shape>(2 * (t & ~OTHER)) + (upper ? 4 : 0);
@@ -409,7 +410,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
   }
 }
 
-// Calls it for each sum of a thread: row and column of fragments, and which of the fragment's four.
+// Calls `function` for each sum of a thread: row and column of its fragment, and its index (0 to 3) in the fragment.
 template <u32 HIGH, u32 WIDE, typename Function>
 __device__ __forceinline__ void for_each(const Function& function) {
 #pragma unroll
@@ -424,33 +425,33 @@ __device__ __forceinline__ void for_each(const Function& function) {
   }
 }
 
-// A tile of C, or of a part.
+// A tile of C, or of the scratch of a part.
 struct DoubleTile {
-  u32 panels;  // 0: there is none
-  u32 row;     // its first element in C
+  u32 panels;  // 0: no tile is left
+  u32 row;     // row and column of its first element in C
   u32 col;
   u32 batch;
-  u64 c;  // where the product or part begins: elements
+  u64 c;  // offset in c of the tile's product or part, in elements
 };
 
-// What teams and the warps that copy for them share.
+// State that the teams share with their extra warps.
 template <u32 STAGES>
 struct DoubleState {
-  // Each panel in a stage may be of another tile, and the next one; a team may still store one, and one is told ahead.
+  // Tiles in use at once: one per stage, the next panel's, one that a team still stores, and one announced ahead.
   static constexpr u32 TILES = STAGES < 6 ? 8 : 16;
   static_assert(STAGES + 3 <= TILES, "none is told over one that is stored");
-  u64 full[STAGES];  // barriers: the panels are there
-  u64 free[STAGES];  // barriers, TOGETHER: both teams have read them
+  u64 full[STAGES];  // barriers: the stage's panels have arrived
+  u64 free[STAGES];  // barriers, TOGETHER: both teams have read the stage
   DoubleTile tiles[TILES];
 };
 
-// Tiles of all products and parts.
+// Count of tiles of all products and parts.
 __device__ __forceinline__ u32 double_tiles(const DoubleArguments& arguments) {
   return static_cast<u32>(arguments.batches) * static_cast<u32>(arguments.parts) *
          static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
 }
 
-// Tells the tile of that number, and its first panel.
+// Writes tile `number` to `to` (no tile if `number` >= `count`), and returns its first panel.
 template <typename Shape>
 __device__ __forceinline__ u32 tell_tile(const DoubleArguments& arguments, u32 number, u32 count, DoubleTile& to) {
   const u32 panels = static_cast<u32>(arguments.panels);
@@ -472,7 +473,6 @@ __device__ __forceinline__ u32 tell_tile(const DoubleArguments& arguments, u32 n
   return panel;
 }
 
-// Copies a panel of a tile to a stage.
 template <typename Shape>
 __device__ __forceinline__ void copy_stage(const DoubleArguments& arguments, const DoubleTile& tile, u32 panel,
                                            char* shared, u32 stage, u64* full) {
@@ -491,8 +491,8 @@ __device__ __forceinline__ void copy_stage(const DoubleArguments& arguments, con
   }
 }
 
-// TOGETHER: one thread copies the panels, in the order in which they are summed. It tells each tile before the panels
-// of the one before: who waits for a panel knows what comes after its tile.
+// TOGETHER: one thread copies the panels in the order of the sums. It announces each tile before it copies the previous
+// tile's panels: a warp that waits for a panel then knows the next tile.
 template <typename Shape>
 __device__ __forceinline__ void copy_together(const DoubleArguments& arguments, char* shared,
                                             DoubleState<Shape::STAGES>* state) {
@@ -520,8 +520,8 @@ __device__ __forceinline__ void copy_together(const DoubleArguments& arguments, 
   }
 }
 
-// TOGETHER: a warp meets its team once before the first panel, and then once in each panel: when it is read and the
-// next one is there.
+// TOGETHER: an extra warp meets its team before the first panel, and then once per panel, when the team has read the
+// panel and the next one has arrived.
 template <typename Shape>
 __device__ __forceinline__ void wait_for_panels(DoubleState<Shape::STAGES>* state, u32 team, u32 lane) {
   constexpr u32 STAGES = Shape::STAGES;
@@ -550,7 +550,7 @@ __device__ __forceinline__ void wait_for_panels(DoubleState<Shape::STAGES>* stat
   }
 }
 
-// Alone: one warp copies a team's panels and meets it, likewise.
+// Alone: one extra warp copies the panels of a team, waits for them and meets the team in the same way.
 template <typename Shape>
 __device__ __forceinline__ void copy_alone(const DoubleArguments& arguments, char* shared,
                                            DoubleState<Shape::STAGES>* state, u32 team, u32 lane) {
@@ -565,7 +565,7 @@ __device__ __forceinline__ void copy_alone(const DoubleArguments& arguments, cha
   Ring<STAGES> waited;
   u32 copied = 0;
   for (u32 turn = 0;; turn++) {
-    // Before the first turn all stages are free, then one more at each from the second on.
+    // All stages are free in turn 0; none becomes free in turn 1, then one in each turn.
     for (u32 free = turn == 0 ? STAGES : turn == 1 ? 0 : 1; free > 0 && more; free--) {
       if (panel == end) {
         DoubleTile tile;
@@ -606,7 +606,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 AHEAD = 2;  // rows of fragments that the left operand is read ahead
+  constexpr u32 AHEAD = 2;  // rows of fragments: how far reads of left run ahead
   const u32 warp = thread / 32;
   const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
@@ -616,7 +616,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   const DoublePlaces<Shape> places(panels_at + in_row * 128,
                                    panels_at + Shape::LEFT_BYTES + second * Shape::RIGHT_BYTES + in_col * 128, lane);
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
-  // Of the panel's two halves of K: left[half][r], right[half][x]. What is live at once is less.
+  // Fragments of the panel's two halves: left[half][r], right[half][x]. Fewer than these are live at once.
   double left[2][HIGH][4];
   double right[2][WIDE][2];
   team_sync<Shape>(1 + team);
@@ -628,7 +628,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   for (u32 x = 0; x < WIDE; x++) {
     places.read_right(right[0][x], 0, x, 0);
   }
-  u32 at = 0;  // the stage, bytes
+  u32 at = 0;  // byte offset of the current stage
   u32 entry = 0;
   for (;;) {
     u32 left_panels = state->tiles[entry].panels;
@@ -641,13 +641,13 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
       sums[r][x][e] = 0;
       totals[r][x][e] = 0;
     });
-    // The first chains of the second team are shorter, so that the teams end theirs at different times.
+    // In each tile, the second team's first chain is half as long, so that the teams end chains at different times.
     u32 chain = static_cast<u32>(arguments.chunk);
     const bool chained = Shape::TOTALS && chain < left_panels;
     chain = chained ? (team == 1 ? (chain + 1) / 2 : chain) : left_panels;
     for (;;) {
       left_panels -= chain;
-      // One basic block: with branches the compiler has products wait for others.
+      // One basic block: with branches, the compiler makes products wait for each other.
 #pragma unroll 1
       for (u32 panels = chain; panels > 0; panels--) {
         const u32 next = at == (STAGES - 1) * Shape::STAGE_BYTES ? 0 : at + Shape::STAGE_BYTES;
@@ -656,13 +656,13 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
         for (u32 half = 0; half < 2; half++) {
 #pragma unroll
           for (u32 r = 0; r < HIGH; r++) {
-            const u32 ahead = half * HIGH + r + AHEAD;  // rows of fragments, both halves counted
+            const u32 ahead = half * HIGH + r + AHEAD;  // row of fragments to read, counted over both halves
             const bool beyond = ahead >= 2 * HIGH;
 #pragma unroll
             for (u32 x = 0; x < WIDE; x++) {
               product_16x8x8(sums[r][x], left[half][r], right[half][x]);
-              // The compiler keeps reads behind this; else it moves them right behind products whose registers they
-              // write, which they wait for.
+              // A scheduling fence. Without it the compiler moves reads right after the products that use the registers
+              // they write, and the reads wait for these products.
               __syncwarp();
               if (x == (HIGH > 2 ? 0 : 1) && ahead == 2 * HIGH) {
 #pragma unroll
@@ -675,7 +675,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
                 }
                 team_barrier<Shape>(1 + team + (seen & zero));
               }
-              // Registers that these write were last used two products ago.
+              // The registers that this read writes were last used two products ago.
               if (x == 1) {
                 places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? next : at, ahead % HIGH,
                                  ahead / HIGH % 2);
@@ -709,7 +709,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
     const DoubleTile& tile = state->tiles[entry];
     const u64 row = u64{tile.row} + in_row;
     const u64 col = u64{tile.col} + second * Shape::TEAM_COLS + in_col;
-    if (arguments.factors.are_plain()) {  // no reads, and no products of sums
+    if (arguments.factors.are_plain()) {  // C is not read, and sums are not multiplied
       store_double<Shape, true>(sums, arguments, arguments.c + tile.c, row, col, lane);
     } else {
       store_double<Shape, false>(sums, arguments, arguments.c + tile.c, row, col, lane);

@@ -1,8 +1,8 @@
-// Functions: PTX that PtxLibrary reads, no kernels
+// Functions: device functions as PTX, which PtxLibrary reads; no kernels
 //
-// Functions of elementwise programs that take more than an instruction: UnaryFunction and BinaryFunction call them by
-// the name tilespark_NAME_TYPE. Those of floats are CUDA's own where these are within 2 ulp, else computed in double
-// precision; those of doubles are CUDA's own.
+// Operations of elementwise programs that take more than one instruction: UnaryFunction and BinaryFunction call them as
+// tilespark_NAME_TYPE. The double functions are CUDA's own. The float functions are CUDA's own if these are within 2
+// ulp, else they are computed in double precision.
 //
 // Source: quotient and remainder are defined as numpy's floor_divide and remainder.
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ T sign(T x) {
   return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x;
 }
 
-// 1 / (1 + e^-x), without overflow on either side.
+// 1 / (1 + e^-x), without overflow for large |x|.
 __device__ __forceinline__ double sigmoid(double x) {
   const double e = exp(-fabs(x));
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
@@ -60,7 +60,7 @@ __device__ __forceinline__ T remainder_floats(T x, T y) {
 #define FUNCTION2(NAME, SUFFIX, T, EXPRESSION) \
   extern "C" __device__ T tilespark_##NAME##_##SUFFIX(T x, T y) { return EXPRESSION; }
 
-// One function of doubles for both types: of floats within one rounding.
+// Defines NAME for double, and for float as the double result, rounded to float.
 #define IN_DOUBLE(NAME, EXPRESSION)                                        \
   FUNCTION(NAME, f64, double, EXPRESSION)                                  \
   extern "C" __device__ float tilespark_##NAME##_f32(float value) {        \
@@ -75,7 +75,7 @@ __device__ __forceinline__ T remainder_floats(T x, T y) {
     return static_cast<float>(EXPRESSION);                                 \
   }
 
-// CUDA's function of each type.
+// Defines NAME as CUDA's function for float and for double.
 #define FLOATS(NAME)                          \
   FUNCTION(NAME, f32, float, NAME##f(x))      \
   FUNCTION(NAME, f64, double, NAME(x))

@@ -1,14 +1,14 @@
-// Boxes between the planes of blocks and one array on the device:
+// Copies boxes between the planes of blocks (real and imaginary parts in separate arrays) and one array on the device:
 //
 //   put:   array[at(i)] = (re[i], im[i])          take:   (re[i], im[i]) = array[at(i)] * factor
 //
-// where i runs over the elements of a dense, row-major box, at(i) is the place of that element in a
-// larger array, and an array of real values has no im. A launch moves several pieces; a piece is a
-// range of i, so that copies to and from the host, which bring and fetch pieces, are contiguous.
+// where i runs over the elements of a dense, row-major box, and at(i) is the offset of the element in a larger array.
+// An array of real values has no im. A launch moves several pieces. A piece is a range of i, so that its copy to or
+// from the host is contiguous.
 //
-// Threads to elements: a unit is VEC elements of a piece that make 16 bytes of the array, or one
-// element where its pieces do not allow 16-byte accesses. Units are numbered along the pieces;
-// neighbouring threads take neighbouring units, each thread ITEMS of them, THREADS apart.
+// Threads to elements: a unit is VEC elements of a piece, 16 bytes of the array, or one element if the piece does not
+// allow 16-byte accesses. Units are numbered over all pieces; neighbouring threads take neighbouring units, and each
+// thread takes ITEMS units at distances of THREADS.
 //
 // Bytes: each element is read once and written once.
 //
@@ -20,34 +20,34 @@
 
 namespace tilespark {
 
-// One piece. Fields in the order of FourierBoxes.words.
+// One piece. Fields in the order of FourierBoxes.launch.
 struct Piece {
-  u64 first_unit;  // units of the pieces before
-  u64 start;       // its first element, counted in its box
-  u64 count;       // its elements
+  u64 first_unit;  // units of earlier pieces
+  u64 start;       // the piece's first element, counted in its box
+  u64 count;       // elements of the piece
   u64 vector;      // 1: units of VEC elements; 0: single elements
-  u64 run;         // elements of the box that lie together in the array
-  u64 rows;        // runs between two steps of the outermost axis
-  u64 row_stride;  // in elements of the array
+  u64 run;         // elements of the box that are contiguous in the array
+  u64 rows;        // runs per step of the outermost axis
+  u64 row_stride;  // in elements of the array, like slice_stride
   u64 slice_stride;
-  u64 base;  // where the box's first element lies in the array
-  u64 re;    // bytes from the planes' pointer to the piece's first element
+  u64 base;  // offset of the box's first element in the array
+  u64 re;    // bytes from the planes' pointer to the piece's first real part
   u64 im;
 };
 
-constexpr int MAX_PIECES = 128;  // FourierBoxes.MOST_PIECES; the struct stays below 16 KiB
+constexpr int MAX_PIECES = 128;  // FourierBoxes.MOST_PIECES in Java; the struct stays below 16 KiB
 
 struct BoxArguments {
   const void* in;
   void* out;
-  u64 units;  // of all pieces
-  u64 count;  // of pieces
-  u64 scaled;  // take: 0 where the factor is 1, so that bits stay as they are
+  u64 units;  // units of all pieces
+  u64 count;  // count of pieces
+  u64 scaled;  // take: 0 if the factor is 1, so that bits stay unchanged
   double factor;
   Piece piece[MAX_PIECES];
 };
 
-// Units each thread has in flight; FourierBoxes.UNITS_PER_THREAD.
+// Units in flight per thread; FourierBoxes.UNITS_PER_THREAD in Java.
 constexpr int ITEMS = 4;
 
 // N values that are read and written together.
@@ -56,7 +56,7 @@ struct alignas(sizeof(T) * N) Pack {
   T value[N];
 };
 
-// The piece that holds a unit: the last that does not begin after it.
+// The piece that holds a unit: the last one that begins at or before the unit.
 __device__ __forceinline__ const Piece& locate_piece(const BoxArguments& arguments, u64 unit) {
   u32 low = 0;
   u32 high = static_cast<u32>(arguments.count);
@@ -71,12 +71,12 @@ __device__ __forceinline__ const Piece& locate_piece(const BoxArguments& argumen
   return arguments.piece[low];
 }
 
-// A unit: its elements' places.
+// The location of a unit's elements.
 struct Place {
-  u64 at;     // in the array, in elements
-  u64 re;     // in the planes, in bytes
+  u64 at;     // offset in the array, in elements
+  u64 re;     // offset in the planes, in bytes
   u64 im;
-  u32 count;  // of elements; 0: nothing to do
+  u32 count;  // elements of the unit; 0: no unit
   bool vector;
 };
 
@@ -230,7 +230,7 @@ __device__ __forceinline__ void move_boxes(const BoxArguments& arguments) {
 
 }  // namespace tilespark
 
-// fourier_<put or take>_<complex or real>_w<width of a part>_<threads>
+// Kernel names: fourier_<put or take>_<complex or real>_w<bytes of a real or imaginary part>_<threads>
 #define MOVE_BOXES(NAME, T, COMPLEX, PUT, BYTES, THREADS)                                \
   extern "C" __global__ void __launch_bounds__(THREADS)                                  \
       fourier_##NAME##_w##BYTES##_##THREADS(                                             \

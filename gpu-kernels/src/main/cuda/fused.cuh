@@ -1,57 +1,62 @@
-// Product of float matrices on the tensor cores of sm_90a, rounded to half, bfloat16 or tf32 between global
-// memory and the tensor cores, with sums in float:
+// Product of float matrices on the tensor cores of sm_90a, rounded to half, bfloat16 or tf32 between global memory and
+// the tensor cores, with sums in float:
 //
 //   c[i, j] = alpha * sum over p of round(a(i, p)) * round(b(p, j)) + beta * c[i, j]
 //                                                              0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// An operand lies with K along its rows or across: K along its columns. Rows begin at multiples of 16 bytes.
+// An operand is stored along K (K is the contiguous axis) or across (K is the strided axis). Rows begin at multiples of
+// 16 bytes.
 //
-// Threads to elements: a thread block is a warpgroup that converts and WARPGROUPS that multiply; it makes tiles of
-// 128 x COLS of C, one after the other, each warpgroup 128 / WARPGROUPS x COLS. With one that multiplies, two thread
-// blocks share a multiprocessor: while one writes C, the other reads. Sums are those of tensor.cuh of the same
-// values, bit for bit.
+// Threads to elements: a thread block has one warpgroup that converts and WARPGROUPS that multiply. It computes tiles
+// of 128 x COLS of C, one after the other, each multiplying warpgroup 128 / WARPGROUPS x COLS. If WARPGROUPS is 1, two
+// thread blocks share a multiprocessor: while one writes C, the other reads. Sums equal those of tensor.cuh for the
+// same rounded values, bit for bit.
 //
-// Conversion: each of the four warps has SLOTS slots of its own, which the copy engine fills. It writes units, 32 rows
-// of 128 bytes, of a stage, as wgmma reads them, and has the slot filled again. Of the 16-bit kinds a unit is two boxes
-// of 32 x 32 floats side by side, rows of 128 bytes, swizzled by 128 bytes, and rounded to nearest even; across, K goes
-// down the rows of the unit too. A warp has one slot for its unit of A and one for all of B, each filled by one copy:
-// at the power limit's clock what the warps do besides converting costs more than bytes that are on their way. There it
-// is about 2 % faster, too, that waiting threads sleep, B comes first and L2 fetches 128 bytes at a time. Where two
-// thread blocks share a multiprocessor there is no room for that, and a slot is one box. Of tf32 the copy engine
-// rounds; a unit is the transpose of a box; an operand that lies along needs none and is copied into the stages at once.
+// Conversion: each of the four converting warps has SLOTS slots in shared memory, which the copy engine fills. The warp
+// rounds a slot into units of a stage (32 rows of 128 bytes, in wgmma's layout) and has the slot refilled.
 //
-// Bytes: reads each operand once for each row or column of tiles, mostly from L2; writes C.
+// 16-bit kinds: a unit is two boxes of 32 x 32 floats side by side, swizzled by 128 bytes, rounded to nearest even. If
+// the operand is stored across, K runs down the unit's rows too. A warp has one slot for its unit of A and one for all
+// its units of B, each filled by one copy: at the power limit's clock, instructions other than conversions cost more
+// than bytes in flight. There it is also about 2 % faster if waiting threads sleep, B is copied first and L2 fetches
+// 128 bytes at a time. Where two thread blocks share a multiprocessor, shared memory is too small for this, and a slot
+// is one box.
 //
-// Shared memory: STAGES stages as in tensor.cuh; the slots, 4 KiB a box; barriers.
+// tf32: the copy engine rounds, and a unit is the transpose of a box. An operand stored along K needs no transpose and
+// is copied directly into the stages.
 //
-// Launch: at most as many thread blocks as the device holds, and rather as few as make no more rounds of tiles: in a round
-// of some multiprocessors alone, memory waits.
+// Bytes: each operand is read once per row or column of tiles, mostly from L2; C is written.
+//
+// Shared memory: STAGES stages as in tensor.cuh; the slots, 4 KiB per box; barriers.
+//
+// Launch: at most as many thread blocks as the device holds, and the fewest that need no more waves of tiles: in a wave
+// on only some multiprocessors, memory bandwidth is unused.
 #pragma once
 
 #include "tensor.cuh"
 
 namespace tilespark {
 
-// Fields in the order of FusedSteps.addProduct.
+// Fields in the order of FusedSteps.addMultiply.
 struct FusedArguments {
-  // As stored, (products, 1, rows, columns) in boxes of (1, 1, 32, 32), or, with `blocks`, where slots hold whole units
-  // and columns are whole 32, (products, columns / 32, rows, 32) in boxes of (1, 2, 32, 32). Boxes of B are B_AT_ONCE
-  // times as high.
+  // The operand as stored: (products, 1, rows, columns) in boxes of (1, 1, 32, 32). With a_blocks or b_blocks, where
+  // slots hold whole units and 32 divides the columns: (products, columns / 32, rows, 32) in boxes of (1, 2, 32, 32).
+  // Boxes of B are B_AT_ONCE times as high.
   CUtensorMap a;
   CUtensorMap b;
   float* c;
   u64 m;
   u64 n;
   u64 lead_c;
-  u64 panels;  // of K, at least one
+  u64 panels;  // panels in K, at least one
   u64 row_tiles;
   u64 col_tiles;
   Factors<float> factors;
-  u64 batches;  // products of their own, or parts of one along K
-  u64 a_step;   // 1: products have an A of their own; 0: all the same
+  u64 batches;  // independent products, or parts of one along K
+  u64 a_step;   // 1: each product has its own A; 0: all share one
   u64 b_step;
-  u64 c_step;  // elements
-  u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
+  u64 c_step;  // in elements
+  u64 k_step;  // steps of K from one part to the next, whole panels; 0 for independent products
   u64 a_blocks;
   u64 b_blocks;
 };
@@ -66,15 +71,15 @@ struct FusedShape {
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARPGROUPS = WARPGROUPS_;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
-  static constexpr u32 REGISTERS = WARPGROUPS == 1 ? 168 : 208;  // of a thread that multiplies
-  // Of 64 rows each, of a warpgroup.
+  static constexpr u32 REGISTERS = WARPGROUPS == 1 ? 168 : 208;  // registers of a multiplying thread
+  // wgmma products of 64 rows, for each warpgroup.
   static constexpr u32 PRODUCTS = ROWS / WARPGROUPS / 64;
   static constexpr bool NARROW = sizeof(typename Kind::Type) == 2;
   static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr bool B_ACROSS = B_ACROSS_;
   static constexpr bool A_CONVERTED = NARROW || A_ACROSS;
   static constexpr bool B_CONVERTED = NARROW || B_ACROSS;
-  // Units of a warp and stage.
+  // Units of a warp in a stage.
   static constexpr u32 A_UNITS = ROWS / 128;
   static constexpr u32 B_UNITS = COLS / 128;
   static constexpr u32 CONVERTED = (A_CONVERTED ? A_UNITS : 0) + (B_CONVERTED ? B_UNITS : 0);
@@ -82,34 +87,35 @@ struct FusedShape {
   static constexpr u32 COPIED = A_UNITS + B_UNITS - CONVERTED;
   static constexpr u32 UNIT_BYTES = 32 * 128;
   static constexpr u32 UNIT_BOXES = NARROW ? 2 : 1;
-  static constexpr u32 BOXES = WARPGROUPS == 1 ? 1 : UNIT_BOXES;  // of a unit that are copied at once
-  // A warp has a slot for all that it converts of an operand.
+  static constexpr u32 BOXES = WARPGROUPS == 1 ? 1 : UNIT_BOXES;  // boxes of a unit in one copy
+  // AT_ONCE: a slot holds all units of an operand that a warp converts.
   static constexpr bool AT_ONCE = NARROW && WARPGROUPS > 1;
-  static constexpr u32 B_AT_ONCE = AT_ONCE ? B_UNITS : 1;  // units
-  // What fills a slot at once, of a stage; those of A first, but AT_ONCE that of B: the larger copy begins the sooner.
+  static constexpr u32 B_AT_ONCE = AT_ONCE ? B_UNITS : 1;  // units of B in a slot
+  // An item is what fills a slot once. Items of a stage: those of A come first, but AT_ONCE that of B, so that the
+  // larger copy begins sooner.
   static constexpr u32 A_ITEMS = A_CONVERTED ? A_UNITS * UNIT_BOXES / BOXES : 0;
   static constexpr u32 B_ITEMS = B_CONVERTED ? B_UNITS / B_AT_ONCE * UNIT_BOXES / BOXES : 0;
   static constexpr u32 ITEMS = A_ITEMS + B_ITEMS;
   static __device__ constexpr bool is_of_a(u32 item) { return AT_ONCE ? item == 1 : ITEMS - item > B_ITEMS; }
-  // Its first box, of the warp's boxes of the operand.
+  // The item's first box, among the warp's boxes of the operand.
   static __device__ constexpr u32 first_box(u32 item) {
     return AT_ONCE ? 0 : (is_of_a(item) ? item : item - A_ITEMS) * BOXES;
   }
-  static constexpr u32 SLOT_BYTES = BOXES * UNIT_BYTES;  // of A, and of B but for B_AT_ONCE
+  static constexpr u32 SLOT_BYTES = BOXES * UNIT_BYTES;  // of A; a slot of B is B_AT_ONCE times as large
   static_assert(!AT_ONCE || (SLOTS == 2 && A_ITEMS == 1 && B_ITEMS == 1), "a slot of B, a slot of A");
-  static constexpr u32 SLOTS_BYTES = (SLOTS + B_AT_ONCE - 1) * SLOT_BYTES;  // of a warp
+  static constexpr u32 SLOTS_BYTES = (SLOTS + B_AT_ONCE - 1) * SLOT_BYTES;  // all slots of a warp
   static constexpr u32 A_BYTES = ROWS * 128;
   static constexpr u32 STAGE_BYTES = A_BYTES + COLS * 128;
   static constexpr u32 BARRIER_BYTES = 1024;
   static_assert((2 * STAGES + 4 * SLOTS) * sizeof(u64) <= BARRIER_BYTES, "there is room for all");
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 4 * SLOTS_BYTES + BARRIER_BYTES;
-  // Two thread blocks leave no room to write C's uneven rows through.
+  // With two thread blocks, shared memory has no room to stage unaligned rows of C.
   static constexpr bool STAGED = WARPGROUPS > 1;
-  // Steps of K of a stage.
+  // Steps of K in a stage.
   static constexpr u32 PANEL = NARROW ? 64 : 32;
 };
 
-// Orders this thread's writes to shared memory before what the tensor cores read.
+// Orders this thread's writes to shared memory before the tensor cores' reads.
 __device__ __forceinline__ void shared_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 __device__ __forceinline__ float4 load_quad(u32 from) {
@@ -124,9 +130,9 @@ __device__ __forceinline__ void store_quad(u32 to, u32 x, u32 y, u32 z, u32 w) {
 __device__ __forceinline__ u32 rounded_pair(Half, float x, float y) { return RoundedFloat16::pair(x, y); }
 __device__ __forceinline__ u32 rounded_pair(Bfloat16, float x, float y) { return RoundedBfloat16::pair(x, y); }
 
-// Rounds COUNT boxes, `step` bytes apart, to the halves of a unit of a 16-bit kind from `box` on: chunk j of 16 bytes
-// of row r is at j ^ r % 8, and of the boxes' chunks so. Eight neighbouring threads have eight rows, so that they meet
-// all banks. A box is written while the next one is read.
+// Rounds COUNT boxes, at distances of `step` bytes, into the halves of a 16-bit unit from half `box` on. Chunk j (16
+// bytes) of row r is at j ^ r % 8, in the unit and in the boxes. Eight neighbouring threads take eight rows, so that
+// they meet all banks. While one box is read, the previous one is written.
 template <u32 COUNT, typename Kind>
 __device__ __forceinline__ void convert_boxes(Kind kind, u32 from, u32 step, u32 to, u32 box, u32 lane) {
   const u32 row = lane % 8;
@@ -160,7 +166,7 @@ __device__ __forceinline__ void convert_boxes(Kind kind, u32 from, u32 step, u32
     }
   }
 }
-// Transposes a box. A warp reads rows of 32 values, and writes 16 bytes of 32 rows.
+// Transposes a box. A warp reads rows of 32 values and writes 16 bytes of each of 32 rows.
 template <u32 COUNT>
 __device__ __forceinline__ void convert_boxes(Tf32, u32 from, u32, u32 to, u32, u32 lane) {
   from += lane * 4;
@@ -181,7 +187,7 @@ __device__ __forceinline__ void convert_boxes(Tf32, u32 from, u32, u32 to, u32, 
   }
 }
 
-// Threads that sleep use less power, which at the power limit is clock for the others. Measured for these shapes alone.
+// Sleeping threads use less power; at the power limit this raises the clock. Measured only for AT_ONCE shapes.
 template <typename Shape>
 __device__ __forceinline__ void wait_for(u64* barrier, u32 parity) {
   if (Shape::AT_ONCE) {
@@ -191,7 +197,7 @@ __device__ __forceinline__ void wait_for(u64* barrier, u32 parity) {
   }
 }
 
-// A place in the work of a thread block: a panel of a tile.
+// A position in the work of a thread block: a panel of a tile.
 struct FusedPlace {
   u32 number;
   u32 panel;
@@ -206,7 +212,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
   char* const slots = shared + STAGES * Shape::STAGE_BYTES;
   u64* const full = reinterpret_cast<u64*>(slots + 4 * Shape::SLOTS_BYTES);
   u64* const empty = full + STAGES;
-  u64* const filled = empty + STAGES;  // (4, SLOTS)
+  u64* const filled = empty + STAGES;  // (4 warps, SLOTS)
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -232,7 +238,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
     registers_down<88>();
     char* const mine = slots + warp * Shape::SLOTS_BYTES;
 
-    // Starts the copy of this warp's units of an operand from unit i on, so many boxes of each from `box` on.
+    // Starts the copy of this warp's units of an operand from unit i on, `boxes` boxes of each from box `box` on.
     const auto copy = [&](const FusedPlace& at, bool of_a, u32 i, u32 box, u32 boxes, char* to, u64* done) {
       const CUtensorMap* const map = of_a ? &arguments.a : &arguments.b;
       const u32 first = of_a ? at.tile.row * Shape::ROWS : at.tile.col * Shape::COLS;
@@ -261,7 +267,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
         at.tile = tile_place(at.number, row_tiles, col_tiles);
       }
     };
-    // Fills a slot with an item, which the compiler knows.
+    // Fills a slot with an item; `item` is a constant once loops are unrolled.
     const auto fill = [&](const FusedPlace& at, u32 item, u32 slot) {
       if (at.number < tiles && lane == 0) {
         const bool of_a = Shape::is_of_a(item);
@@ -278,7 +284,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
       prefetch_map(&arguments.b);
     }
     FusedPlace at = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
-    FusedPlace ahead = at;  // SLOTS / ITEMS panels on
+    FusedPlace ahead = at;  // SLOTS / ITEMS panels after `at`
 #pragma unroll
     for (u32 slot = 0; slot < SLOTS; slot++) {
       fill(ahead, slot % Shape::ITEMS, slot);
@@ -286,7 +292,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
         advance(ahead);
       }
     }
-    FusedPlace beyond = ahead;  // one more
+    FusedPlace beyond = ahead;  // one panel after `ahead`
     advance(beyond);
 
     Ring<STAGES> ring;
@@ -334,7 +340,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
         if (last && lane == 0) {
           barrier_arrive(&full[ring.stage]);
         }
-        // What comes SLOTS items later.
+        // Refill the slot with the item that comes SLOTS items later.
         constexpr u32 PANELS = SLOTS / Shape::ITEMS;
         fill((item + SLOTS) / Shape::ITEMS == PANELS ? ahead : beyond, (item + SLOTS) % Shape::ITEMS, next.stage);
         next.next();
@@ -348,13 +354,13 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
   } else {
     // multiply
     registers_up<Shape::REGISTERS>();
-    // Of 32 bytes along K, or 16 rows.
+    // Descriptor step between products along K, in 16 bytes: 16 rows where K runs down the rows, else 32 bytes.
     constexpr bool A_DOWN = Shape::NARROW && Shape::A_ACROSS;
     constexpr bool B_DOWN = Shape::NARROW && Shape::B_ACROSS;
     constexpr u64 A_STEP = A_DOWN ? 2048 / 16 : 32 / 16;
     constexpr u64 B_STEP = B_DOWN ? 2048 / 16 : 32 / 16;
     const u32 group = threadIdx.x / 128 - 1;
-    const u32 in_row = group * (Shape::ROWS / Shape::WARPGROUPS) + warp % 4 * 16 + lane / 4;  // and 8 below
+    const u32 in_row = group * (Shape::ROWS / Shape::WARPGROUPS) + warp % 4 * 16 + lane / 4;  // and the row 8 below
     Ring<STAGES> ring;
     for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
       const TilePlace place = tile_place(number, row_tiles, col_tiles);
@@ -362,7 +368,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
       u32 before = 0;
       u32 panel = 0;
       do {
-        // Unknown to the compiler, which would split the loop, and then the tensor cores wait for each product.
+        // Hides `panel` from the compiler, which would split the loop; then the tensor cores wait for each product.
         asm volatile("" : "+r"(panel));
         wait_for<Shape>(&full[ring.stage], ring.parity);
         const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * (Shape::ROWS / Shape::WARPGROUPS) * 128;
@@ -379,7 +385,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
           }
         }
         products_commit();
-        // The stage before is read no more once all but the newest products are done.
+        // The previous stage is no longer read once all but the newest products are done.
         products_wait<1>();
         if (panel > 0) {
           release(&empty[before], lane);

@@ -1,5 +1,5 @@
-// What sm_90a adds, one function an instruction: barriers that count bytes (mbarrier), the bulk tensor
-// copy engine (cp.async.bulk.tensor), and products of a warpgroup (wgmma).
+// Instructions that sm_90a adds, one function each: barriers that count bytes (mbarrier), the bulk tensor copy engine
+// (cp.async.bulk.tensor), and products of a warpgroup (wgmma).
 //
 // Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.13 (mbarrier), 9.7.9 (bulk copies) and 9.7.16 (wgmma).
 #pragma once
@@ -16,7 +16,7 @@ __device__ __forceinline__ u32 shared_address(const void* p) {
   return static_cast<u32>(__cvta_generic_to_shared(p));
 }
 
-// Barriers. A phase ends when all `arrivals` have come and all expected bytes have arrived.
+// Barriers. A phase ends after `arrivals` arrivals, when all expected bytes have been copied too.
 __device__ __forceinline__ void barrier_init(u64* barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
 }
@@ -40,8 +40,8 @@ __device__ __forceinline__ void barrier_wait(u64* barrier, u32 parity) {
       : "memory");
 }
 
-// The same where waits are long. Both may suspend the thread: that one for a time of the hardware's choice, this one
-// for up to 10 ms unless the phase ends.
+// Like barrier_wait, for long waits. Both may suspend the thread until the phase ends: barrier_wait for a time that the
+// hardware chooses, this function for up to 10 ms.
 __device__ __forceinline__ void barrier_wait_asleep(u64* barrier, u32 parity) {
   asm volatile(
       "{\n"
@@ -56,7 +56,7 @@ __device__ __forceinline__ void barrier_wait_asleep(u64* barrier, u32 parity) {
       : "memory");
 }
 
-// One arrival, and so many bytes more to come.
+// Arrives, and adds `bytes` to the bytes that this phase expects.
 __device__ __forceinline__ void barrier_expect(u64* barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
                "r"(bytes)
@@ -67,7 +67,7 @@ __device__ __forceinline__ void barrier_arrive(u64* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 
-// Copies the box of the tensor that begins at (x, y) to shared memory; its bytes count at the barrier.
+// Copies the box of the tensor that begins at (x, y) to shared memory; the barrier counts its bytes.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, u64* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -76,7 +76,7 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x
       : "memory");
 }
 
-// Of three axes.
+// For a tensor of three axes.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -85,7 +85,7 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x
       : "memory");
 }
 
-// Of four.
+// For a tensor of four axes.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, int w, u64* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -108,9 +108,8 @@ __device__ __forceinline__ void registers_down() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-// Describes a panel in shared memory: rows of 128 bytes along K, swizzled by 128 bytes (the copy
-// engine's CU_TENSOR_MAP_SWIZZLE_128B), 8 rows to 1024 bytes. To go along K within the row, add
-// bytes / 16.
+// Describes a panel in shared memory to wgmma: rows of 128 bytes along K, swizzled by 128 bytes (the copy engine's
+// CU_TENSOR_MAP_SWIZZLE_128B), 8 rows to 1024 bytes. To advance along K within a row, add bytes / 16.
 __device__ __forceinline__ u64 panel_descriptor(const void* panel) {
   constexpr u64 EIGHT_ROWS = 1024 >> 4;
   constexpr u64 SWIZZLE_128 = 1;
@@ -118,7 +117,7 @@ __device__ __forceinline__ u64 panel_descriptor(const void* panel) {
          (EIGHT_ROWS << 32) | (SWIZZLE_128 << 62);
 }
 
-// The same of rows of 64 bytes, swizzled by 64 bytes, 8 rows to 512 bytes.
+// Like panel_descriptor, for rows of 64 bytes, swizzled by 64 bytes, 8 rows to 512 bytes.
 __device__ __forceinline__ u64 narrow_panel_descriptor(const void* panel) {
   constexpr u64 EIGHT_ROWS = 512 >> 4;
   constexpr u64 SWIZZLE_64 = 2;
@@ -126,9 +125,9 @@ __device__ __forceinline__ u64 narrow_panel_descriptor(const void* panel) {
          (EIGHT_ROWS << 32) | (SWIZZLE_64 << 62);
 }
 
-// Describes panels of 16-bit elements in shared memory that do not lie along K: each holds 64 steps of
-// K, a row of 128 bytes (64 rows of op(A) or columns of op(B)) each, swizzled by 128 bytes; 64 rows or
-// columns on, the next panel. To go on 16 steps of K, add 2048 / 16.
+// Describes panels of 16-bit elements in shared memory that are stored across (K strided): a panel has 64 rows of 128
+// bytes, swizzled by 128 bytes; each row is a step of K with 64 rows of op(A) or columns of op(B). The next panel has
+// the next 64 rows or columns. To advance 16 steps of K, add 2048 / 16.
 __device__ __forceinline__ u64 across_descriptor(const void* panel) {
   constexpr u64 EIGHT_STEPS = 1024 >> 4;
   constexpr u64 NEXT_PANEL = 64 * 128 >> 4;
@@ -150,15 +149,15 @@ __device__ __forceinline__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-// Waits until the launches before this one have ended and what they wrote is to be seen. The host may launch
-// a kernel that has this before they end: nothing that they write or read may be touched before.
+// Waits until earlier launches have ended and their writes are visible. The host may launch a kernel that calls this
+// before they end; until then the kernel must not touch memory that they read or write.
 __device__ __forceinline__ void wait_for_launches_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-// The next launch may begin, up to its own wait, once all thread blocks have come here or ended.
+// Lets the next launch begin, up to its own wait, once all thread blocks have called this or ended.
 __device__ __forceinline__ void let_next_launch_begin() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// Tells the compiler that a register changes here, so that nothing that reads it moves up.
+// Tells the compiler that `value` changes here: later reads of it do not move up.
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 
 #define TILESPARK_D8(d, i)                                                               \
@@ -182,10 +181,9 @@ __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value
       TILESPARK_TEN(4) TILESPARK_TEN(5) TILESPARK_TEN(6) TILESPARK_TEN(7) TILESPARK_TEN(8)          \
           TILESPARK_TEN(9) TILESPARK_TEN(10) TILESPARK_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127}"
 
-// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 16 bfloat16 in registers, b described.
-// Of a, a thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns 2 (lane % 4) and
-// the next (0, 1) and 8 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns 8 g + 2 (lane % 4) and
-// the next.
+// c = a * b, + c if `add`. c is 64 x 128 per warpgroup, a is 64 x 16 bfloat16 in registers, b is a descriptor. A thread
+// of warp w holds rows 16 w + lane / 4 (registers 0, 2) and 8 below (1, 3) of a, at columns 2 (lane % 4) and the next
+// (0, 1) and 8 further (2, 3). It holds the same rows of c; c[4 g ..] is at columns 8 g + 2 (lane % 4) and the next.
 __device__ __forceinline__ void product_64x128x16_bfloat16(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
@@ -195,7 +193,7 @@ __device__ __forceinline__ void product_64x128x16_bfloat16(float (&c)[64], const
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
 }
 
-// Kinds of elements of products with both operands described; the sums are float.
+// Element types of products whose operands are both in shared memory; sums are float.
 struct Half {
   using Type = unsigned short;
 };
@@ -206,7 +204,7 @@ struct Tf32 {
   using Type = float;
 };
 
-// A_ACROSS, B_ACROSS: 1 if the operand does not lie along K (16-bit kinds only).
+// A_ACROSS, B_ACROSS: 1 if K is the strided axis of the operand (16-bit types only).
 #define TILESPARK_PRODUCT(KIND, STEPS, NAME, SIZE, SUMS, LIST, ALL, A, B, ADD, ACROSS_WORDS, ...)          \
   template <int A_ACROSS, int B_ACROSS>                                                               \
   __device__ __forceinline__ void product(KIND, float (&c)[SUMS], u64 a, u64 b, bool add) {           \

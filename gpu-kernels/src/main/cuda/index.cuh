@@ -1,7 +1,7 @@
 // Index arithmetic and argument structs shared by all kernels that move data.
 //
-// Offsets into global memory are 64-bit, indices inside a tile 32-bit. Each struct is written by the
-// Java side as consecutive 64-bit words (KernelLaunch), so it holds nothing but 64-bit fields.
+// Offsets into global memory are 64-bit, indices inside a tile 32-bit. The Java side writes each struct as consecutive
+// 64-bit words (KernelLaunch), so structs have only 64-bit fields.
 #pragma once
 
 namespace tilespark {
@@ -10,23 +10,23 @@ using i64 = long long;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
-// Outer axes of a move; TransposeStrategy.MAX_OUTER on the Java side.
+// Most outer axes of a move; TransposeStrategy.MAX_OUTER in Java.
 constexpr int MAX_OUTER = 4;
 
-// One outer axis: its extent, and the elements between neighbours on both sides.
+// An outer axis: its extent, and its strides in input and output, in elements.
 struct Axis {
   u64 extent;
   u64 in_stride;
   u64 out_stride;
 };
 
-// Where a batch of two-dimensional pieces lies, in elements.
+// Offsets of one matrix of a batch in input and output, in elements.
 struct Offsets {
   u64 in;
   u64 out;
 };
 
-// The element of a width as one register-sized value; only its bits matter.
+// A register-sized type for elements of BYTES bytes; only its bits matter.
 template <int BYTES>
 struct Element;
 template <>
@@ -73,15 +73,15 @@ __device__ __forceinline__ void swap(u32& a, u32& b) {
   b = held;
 }
 
-// Transposes a square of 16 / BYTES vectors of as many elements, in registers.
+// Transposes a square of elements in registers: 16 / BYTES vectors of 16 / BYTES elements each.
 template <int BYTES>
 __device__ __forceinline__ void transpose_square(uint4 (&square)[16 / BYTES]) {
   if constexpr (BYTES == 8) {
     swap(square[0].z, square[1].x);
     swap(square[0].w, square[1].y);
   } else if constexpr (BYTES < 8) {
-    // Words first trade places as in a matrix of 4 x 4 pieces, each PIECE words high; then the
-    // elements inside each piece are transposed.
+    // First swap words as in the transpose of a matrix of 4 x 4 pieces, each PIECE words high; then transpose the
+    // elements inside each piece.
     constexpr int PIECE = 4 / BYTES;
 #pragma unroll
     for (int r = 0; r < 4; r++) {
@@ -119,8 +119,8 @@ __device__ __forceinline__ void transpose_square(uint4 (&square)[16 / BYTES]) {
 // The 64-bit case of divide(): a hundred instructions that almost no index needs, kept out of line.
 __device__ __noinline__ static u64 divide_wide(u64 n, u64 d) { return n / d; }
 
-// n / d, leaving n % d in n. A 32-bit division costs a quarter of a 64-bit one, and almost all
-// indices fit.
+// Returns n / d and leaves n % d in n. A 32-bit division costs a quarter of a 64-bit one, and almost all indices fit 32
+// bits.
 __device__ __forceinline__ u64 divide(u64& n, u64 d) {
   u64 quotient;
   if (((n | d) >> 32) == 0) {
@@ -136,8 +136,8 @@ __device__ __forceinline__ u64 divide(u64& n, u64 d) {
   return quotient;
 }
 
-// The offsets of step `index` of the outer axes, the last of which moves fastest. The outermost axis
-// costs no division, since the index that is left is below its extent.
+// Offsets of step `index` of the outer axes; the last axis moves fastest. The outermost axis needs no division, because
+// the remaining index is below its extent.
 __device__ __forceinline__ Offsets locate_outer(const Axis (&outer)[MAX_OUTER], u64 index) {
   Offsets at = {0, 0};
 #pragma unroll
@@ -153,7 +153,7 @@ __device__ __forceinline__ Offsets locate_outer(const Axis (&outer)[MAX_OUTER], 
   return at;
 }
 
-// A batch of two-dimensional transposes in tiles, as the tile kernels take it. Fields in the order of
+// Arguments of the tile kernels: a batch of two-dimensional transposes in tiles. Fields in the order of
 // MatrixBatch.tileWords.
 struct TileArguments {
   const void* in;
@@ -169,24 +169,23 @@ struct TileArguments {
   Axis outer[MAX_OUTER];
 };
 
-// Matrices of several sizes in one launch, as the mixed kernels take them. Fields in the order of
-// MixedLaunch.words.
+// A part of a mixed launch, which transposes matrices of several sizes. Fields in the order of MixedLaunch.launch.
 struct MixedPart {
-  u64 first_tile;  // tiles of the parts before
-  TileArguments tiles;  // in and out are the bytes from the pointers below
+  u64 first_tile;  // tiles of earlier parts
+  TileArguments tiles;  // in and out are byte offsets from MixedArguments.in and out
 };
 
-constexpr int MAX_PARTS = 88;  // MixedLaunch.MAX_PARTS; the struct stays below 16 KiB
+constexpr int MAX_PARTS = 88;  // MixedLaunch.MAX_PARTS in Java; the struct stays below 16 KiB
 
 struct MixedArguments {
   const void* in;
   void* out;
-  u64 tiles;  // of all parts
-  u64 count;  // of parts
+  u64 tiles;  // tiles of all parts
+  u64 count;  // count of parts
   MixedPart part[MAX_PARTS];
 };
 
-// The part that holds a tile: the last that does not begin after it.
+// The part that holds a tile: the last one that begins at or before the tile.
 __device__ __forceinline__ u32 locate_part(const MixedArguments& arguments, u64 tile) {
   u32 low = 0;
   u32 high = static_cast<u32>(arguments.count);
@@ -201,11 +200,11 @@ __device__ __forceinline__ u32 locate_part(const MixedArguments& arguments, u64 
   return low;
 }
 
-// Where a tile lies.
+// The location of a tile.
 struct TilePlace {
   u64 row_tile;
   u64 col_tile;
-  Offsets at;  // of its matrix
+  Offsets at;  // offsets of the tile's matrix
 };
 
 __device__ __forceinline__ TilePlace locate_tile(const TileArguments& arguments, u64 tile) {

@@ -2,20 +2,20 @@
 //
 //   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// Both operands lie with K along their rows, as pack.cuh leaves them: rows of whole panels of 128 bytes.
+// Both operands have K along their rows, as pack.cuh writes them; a row is a whole number of panels of 128 bytes.
 //
-// Threads to elements: a thread block makes tiles of ROWS x COLS, one after the other; a warp makes
-// WARP_ROWS x WARP_COLS of each, with products of 16 x 8 x 32 bytes. Thread t + 4 g of a warp holds of c
-// rows g and g + 8, columns 2 t and the next.
+// Threads to elements: a thread block computes tiles of ROWS x COLS, one after the other; a warp computes WARP_ROWS x
+// WARP_COLS of each, with mma products of 16 x 8 x 32 bytes. Thread t + 4 g of a warp holds rows g and g + 8 of c,
+// columns 2 t and the next.
 //
-// Accuracy: the tensor cores cut sums off. Where PROMOTED, the sums of one panel are added in ordinary
-// registers, rounded to nearest; else one chain of products is as long as K.
+// Accuracy: the tensor cores truncate sums. If PROMOTED, the sums of each stage are added in ordinary registers,
+// rounded to nearest; else one chain of products is as long as K.
 //
-// Shared memory: STAGES stages of (ROWS, DEPTH bytes) and (COLS, DEPTH bytes), copied ahead (cp.async).
-// Chunks of 16 bytes are swizzled so that neither the copies nor ldmatrix meet a bank twice.
+// Shared memory: STAGES stages of (ROWS, DEPTH bytes) and (COLS, DEPTH bytes), filled ahead by cp.async. Chunks of 16
+// bytes are swizzled, so that copies and ldmatrix are free of bank conflicts.
 //
-// Bytes: A is read col_tiles times and B row_tiles times, mostly from L2; C is written once, and read once
-// unless beta is 0.
+// Bytes: A is read col_tiles times and B row_tiles times, mostly from L2; C is written once, and read once unless beta
+// is 0.
 //
 // Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.9 (cp.async) and 9.7.14 (ldmatrix).
 #pragma once
@@ -25,26 +25,26 @@
 
 namespace tilespark {
 
-// Fields in the order of PackedSteps.addProduct.
+// Fields in the order of PackedSteps.addMultiply.
 struct MmaArguments {
-  const void* a;  // (a_rows, a_panels * 128 bytes)
-  const void* b;  // (b_rows, a_panels * 128 bytes)
+  const void* a;  // (a_rows, all_panels * 128 bytes)
+  const void* b;  // (b_rows, all_panels * 128 bytes)
   float* c;
   u64 m;
   u64 n;
   u64 lead_c;
-  u64 a_rows;       // of all products
+  u64 a_rows;       // rows of all products
   u64 b_rows;
-  u64 all_panels;   // of a row
-  u64 panels;       // of K of a product, or of a part of one; the last part may have fewer
+  u64 all_panels;   // panels in a row
+  u64 panels;       // panels in K of a product or part; the last part may have fewer
   u64 row_tiles;
   u64 col_tiles;
   Factors<float> factors;
-  u64 batches;      // products of their own, or parts of one along K
+  u64 batches;      // independent products, or parts of one along K
   u64 a_step;       // rows of a from one product to the next
   u64 b_step;
-  u64 c_step;       // elements
-  u64 panel_step;   // panels from one part to the next; 0 for products of their own
+  u64 c_step;       // elements of c
+  u64 panel_step;   // panels from one part to the next; 0 for independent products
 };
 
 template <typename Kind_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 DEPTH_, u32 STAGES_, bool PROMOTED_>
@@ -54,7 +54,7 @@ struct MmaShape {
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARP_ROWS = WARP_ROWS_;
   static constexpr u32 WARP_COLS = WARP_COLS_;
-  static constexpr u32 DEPTH = DEPTH_;  // bytes of K of a stage
+  static constexpr u32 DEPTH = DEPTH_;  // bytes of K in a stage
   static constexpr u32 STAGES = STAGES_;
   static constexpr bool PROMOTED = PROMOTED_;
   static constexpr u32 THREADS = ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32;
@@ -65,7 +65,7 @@ struct MmaShape {
   static_assert(STAGES >= 2, "one is filled while another is read");
 };
 
-// Copies 16 bytes to shared memory without waiting.
+// Starts a copy of 16 bytes to shared memory.
 __device__ __forceinline__ void copy_16(u32 to, const char* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
@@ -74,7 +74,7 @@ template <u32 PENDING>
 __device__ __forceinline__ void copies_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
-// Four matrices of 8 rows of 16 bytes; lane l gives the address of row l % 8 of matrix l / 8.
+// Reads four matrices of 8 rows of 16 bytes; lane l gives the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void read_matrices(u32 (&values)[4], u32 at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
@@ -82,17 +82,17 @@ __device__ __forceinline__ void read_matrices(u32 (&values)[4], u32 at) {
                : "memory");
 }
 
-// Chunks of rows of DEPTH bytes in shared memory: 8 neighbouring rows have theirs in different banks.
+// Swizzled rows of DEPTH bytes in shared memory: equal chunks of 8 neighbouring rows are in different banks.
 template <u32 DEPTH>
 struct MmaPanel {
   static constexpr u32 CHUNKS = DEPTH / 16;
-  static constexpr u32 ROWS_OF_LINE = CHUNKS < 8 ? 8 / CHUNKS : 1;  // of 128 bytes
+  static constexpr u32 ROWS_OF_LINE = CHUNKS < 8 ? 8 / CHUNKS : 1;  // rows in 128 bytes
   static __device__ __forceinline__ u32 turn(u32 row) {
     return row / ROWS_OF_LINE % (CHUNKS < 8 ? CHUNKS : 8);
   }
 
-  // Begins the copy of EXTENT rows from number `first` on. Rows after `last` are copies of it: what they
-  // give is not stored.
+  // Starts the copy of EXTENT rows from row `first` on. Rows past `last` are copies of row `last`; their products are
+  // not stored.
   template <u32 EXTENT, u32 THREADS>
   static __device__ __forceinline__ void copy(u32 to, const char* from, u64 row_bytes, u32 first, u32 last) {
     constexpr u32 AT_ONCE = THREADS / CHUNKS;
@@ -116,15 +116,15 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
   using Panel = MmaPanel<DEPTH>;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 STEPS = DEPTH / 32;  // products along a stage
+  constexpr u32 STEPS = DEPTH / 32;  // products of 32 bytes in a stage
   extern __shared__ __align__(128) char dynamic[];
   const u32 shared = shared_address(dynamic);
   const u32 warp = threadIdx.x / 32;
   const u32 lane = threadIdx.x % 32;
   const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
   const u32 in_col = warp % (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
-  // Reads of a: matrices of rows 0-7 and 8-15, of 16 bytes each, then the next 16 bytes; of b: both 16
-  // bytes of columns 0-7, then of 8-15.
+  // Each ldmatrix of a reads rows 0-7 and 8-15 at 16 bytes of K, then at the next 16 bytes; of b, columns 0-7 at both,
+  // then columns 8-15 at both.
   const u32 a_row = in_row + lane % 16;
   const u32 b_row = in_col + lane % 8 + lane / 16 * 8;
   const u32 a_chunk = lane / 16;
@@ -145,8 +145,8 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
   const char* b = nullptr;
   u32 first_a = 0;
   u32 first_b = 0;
-  u32 steps = 0;   // stages of K
-  u32 copied = 0;  // of them
+  u32 steps = 0;   // stages that the tile's K takes
+  u32 copied = 0;  // stages whose copies have begun
   const auto copy = [&](u32 stage) {
     if (copied < steps) {
       const u32 to = shared + stage * Shape::STAGE_BYTES;
@@ -179,7 +179,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
   }
   for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
     float sums[HIGH][WIDE * 4] = {};
-    float totals[HIGH][WIDE * 4] = {};  // unused, and so removed, if not PROMOTED
+    float totals[HIGH][WIDE * 4] = {};  // if not PROMOTED, the compiler removes it
     u32 left[2][HIGH][4];
     u32 right[2][WIDE / 2][4];
     const auto read = [&](u32 stage, u32 s) {
@@ -197,7 +197,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
     __syncthreads();
     read(0, 0);
     u32 stage = 0;
-    u32 filled = STAGES - 1;  // the stage that is copied to next
+    u32 filled = STAGES - 1;  // the next stage to be filled
     for (u32 step = 0; step < steps; step++) {
       const u32 next = stage + 1 == STAGES ? 0 : stage + 1;
 #pragma unroll
@@ -210,7 +210,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
           read(stage, s + 1);
         } else {
           copies_wait<STAGES - 2>();
-          __syncthreads();  // all see the next stage; and none reads this one any more
+          __syncthreads();  // the next stage is visible to all, and nobody reads this one any more
           if (step + 1 < steps) {
             read(next, 0);
           }
@@ -237,7 +237,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
       stage = next;
     }
 
-    // The next tile's copies begin before this one is stored.
+    // Start the next tile's copies before this tile is stored.
     const TilePlace made = place;
     if (number + gridDim.x < tiles) {
       begin(number + gridDim.x);

@@ -1,12 +1,11 @@
-// Products of float matrices that are rounded to half, bfloat16 or tf32 on the way: fused.cuh says how.
+// Products of float matrices that are rounded to half, bfloat16 or tf32 while they are read: see fused.cuh.
 //
 // Architectures: sm_90a
 
 #include "fused.cuh"
 
-// multiply_fused_<kind>_<ways>_w4_<rows>x<cols>x<threads>, ways: t or n for A, then for B, as they are stored
-// (tf32 nt needs no conversion). Each needs the shared memory of the variable that is named after it, which
-// build.sh writes to the index.
+// multiply_fused_<kind>_<ways>_w4_<rows>x<cols>x<threads>. ways: n or t (transposed) for A, then for B, as stored (tf32
+// nt needs no conversion). NAME_dynamic_bytes: shared memory, which build.sh writes to the index.
 #define ENTRY(NAME, THREAD_BLOCKS, ...)                                                        \
   extern "C" {                                                                                 \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                         \
@@ -16,7 +15,7 @@
     tilespark::multiply_fused<tilespark::FusedShape<__VA_ARGS__>>(arguments);                  \
   }                                                                                            \
   }
-// Kind, columns, STAGES, SLOTS, A across, B across, WARPGROUPS.
+// Arguments of FusedShape: kind, COLS, STAGES, SLOTS, A_ACROSS, B_ACROSS, WARPGROUPS.
 #define ENTRIES(NAME, KIND)                                                                    \
   ENTRY(multiply_fused_##NAME##_nn_w4_128x256x384, 1, KIND, 256, 2, 2, false, true)            \
   ENTRY(multiply_fused_##NAME##_nt_w4_128x256x384, 1, KIND, 256, 2, 2, false, false)           \

@@ -1,13 +1,13 @@
-// Products of matrices of half, bfloat16 and tf32 on the tensor cores of sm_80 and later: mma.cuh says how.
-// On sm_90a those of multiply_tensor.cu are faster.
+// Products of matrices of half, bfloat16 and tf32 on the tensor cores of sm_80 and later: see mma.cuh. On sm_90a the
+// kernels of multiply_tensor.cu are faster.
 //
 // Architectures: sm_80 sm_86 sm_87 sm_89 compute_80
 
 #include "mma.cuh"
 
-// multiply_mma_<kind>_w<bytes of a value as packed>_<rows>x<cols>x<threads>. Each needs the shared memory
-// of the variable that is named after it, which build.sh writes to the index. Three stages of the large
-// tiles, and two thread blocks of the small ones, fit the 99 KiB of sm_86 and sm_89.
+// multiply_mma_<kind>_w<bytes per packed value>_<rows>x<cols>x<threads>. NAME_dynamic_bytes: shared memory, which
+// build.sh writes to the index. Three stages of the large tiles, or two thread blocks of the small ones, fit the 99 KiB
+// of sm_86 and sm_89.
 #define ENTRY(KIND, NAME, COUNT, BLOCKS, ...)                                                        \
   extern "C" {                                                                                       \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                               \

@@ -1,10 +1,10 @@
-// Products of which one extent is small, of operands rounded to tf32, bfloat16 or float16: narrow.cuh says how, and
-// skinny.cuh for a small K. The sums of parts are multiply_skinny.cu's.
+// Products with one small extent, of operands rounded to tf32, bfloat16 or float16: see narrow.cuh, and skinny.cuh for
+// a small K. The kernels of multiply_skinny.cu sum parts.
 // Architectures: sm_80 sm_86 sm_87 sm_89 sm_90a compute_80
 
 #include "narrow.cuh"
 
-// multiply_skinny_<kind>_<along or across>_w4_<x of a thread block>x<most columns>x<threads>
+// multiply_skinny_<kind>_<along or across>_w4_<x per thread block>x<most columns>x<threads>
 #define ENTRY(NAME, KIND, WAY, ACROSS)                                                                    \
   extern "C" __global__ void __launch_bounds__(tilespark::SKINNY_THREADS, 2)                              \
       multiply_skinny_##NAME##_##WAY##_w4_256x16x256(                                                     \

@@ -1,4 +1,4 @@
-// Sums of products that were cut along K: parts.cuh says how.
+// Sums the parts of products that were split along K: see parts.cuh.
 //
 // Architectures: sm_80 sm_86 sm_87 sm_89 sm_90a compute_80
 

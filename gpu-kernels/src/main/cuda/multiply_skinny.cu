@@ -1,8 +1,8 @@
-// Products of which one extent is 16 at most: skinny.cuh says how.
+// Products with one extent of at most 16: see skinny.cuh.
 
 #include "skinny.cuh"
 
-// multiply_skinny_<kernel>_w<width>_<x of a thread block>x<most columns>x<threads>; BLOCKS of them share a
+// multiply_skinny_<kernel>_w<width>_<x per thread block>x<most columns>x<threads>. BLOCKS: thread blocks per
 // multiprocessor, as many as registers allow without spills.
 #define ENTRY(KIND, T, WIDTH, EXTENT, COUNT, BLOCKS)                                         \
   extern "C" __global__ void __launch_bounds__(tilespark::SKINNY_THREADS, BLOCKS)            \

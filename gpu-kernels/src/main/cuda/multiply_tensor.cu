@@ -1,11 +1,11 @@
-// Products of matrices of half, bfloat16 and tf32 on the tensor cores of sm_90a: tensor.cuh says how.
+// Products of matrices of half, bfloat16 and tf32 on the tensor cores of sm_90a: see tensor.cuh.
 //
 // Architectures: sm_90a
 
 #include "tensor.cuh"
 
-// multiply_<kind>_w<bytes of a value as packed>_<rows>x<cols>x<threads>. Each needs the shared memory of
-// the variable that is named after it, which build.sh writes to the index.
+// multiply_<kind>_w<bytes per packed value>_<rows>x<cols>x<threads>. NAME_dynamic_bytes: shared memory, which build.sh
+// writes to the index.
 #define ENTRY(KIND, NAME, HIGH, WIDE, STAGES)                                                           \
   extern "C" {                                                                                          \
   __device__ __attribute__((used)) unsigned int NAME##_##HIGH##x##WIDE##x384_dynamic_bytes =            \

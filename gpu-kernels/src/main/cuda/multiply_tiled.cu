@@ -1,8 +1,8 @@
-// Product of two matrices, either of them transposed in memory: tiled.cuh says how.
+// Product of two matrices, either of them transposed in memory: see tiled.cuh.
 
 #include "tiled.cuh"
 
-// The tile of C and the threads are part of the name; the rest is each thread's, or each warp's, share.
+// The name has the tile of C and the threads; the last two arguments are the share of a thread or, for double, a warp.
 #define ENTRY(WIDTH, KIND, HIGH, WIDE, COUNT, SHARE_HIGH, SHARE_WIDE)                     \
   extern "C" __global__ void __launch_bounds__(COUNT)                                    \
       multiply_tiled_w##WIDTH##_##HIGH##x##WIDE##x##COUNT(                                \

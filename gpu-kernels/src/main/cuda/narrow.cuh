@@ -1,24 +1,24 @@
-// Products of which M or N is 16 at most, of float operands rounded to tf32, bfloat16 or float16 as they are
-// read, on the tensor cores of sm_80 and later, at the speed of memory:
+// Products with M or N of at most 16, of float operands rounded to tf32, bfloat16 or float16 while they are read, on
+// the tensor cores of sm_80 and later, at memory bandwidth:
 //
 //   c[x, j] = alpha * sum over p of round(big(x, p)) * round(small(p, j)) + beta * c[x, j]
-//                                                        0 <= x < extent, 0 <= j < count <= 16
+//                                                       0 <= x < extent, 0 <= j < count <= 16
 //
-// Two kernels, for any lead and alignment of elements, with the arguments of skinny.cuh, where it says what big
-// and small are, and how K is cut into parts; `chain` is not read:
+// Two kernels, for any leading dimension and alignment, with the arguments of skinny.cuh (`chain` is ignored), which
+// also defines big, small and the parts of K:
 //
-//   narrow_along   big lies along K, at x * lead + p
-//   narrow_across  big lies across, at p * lead + x
+//   narrow_along   big is stored along K, (x, p) at x * lead + p
+//   narrow_across  big is stored across, (x, p) at p * lead + x
 //
-// Threads to elements: a warp makes 32 of x, in four products of small's 16 j by 8 of x. K goes by in steps of 16.
-// Of each, thread t + 4 g has big's steps 4 t to 4 t + 3, of x = 8 i + g (along) or 4 g + i (across) for product i:
-// four neighbours are one read of 16 bytes, where rows begin evenly. The tensor cores count steps in another
-// order; small is laid down in that, a fragment a thread, so that sums are the same.
+// Threads to elements: a warp computes 32 values of x, in four mma products of 16 j of small by 8 x of big. Each covers
+// 16 steps of K, of which thread t + 4 g reads steps 4 t to 4 t + 3 of big, for x = 8 i + g (along) or 4 g + i (across)
+// in product i: four neighbours are one 16-byte read if rows are aligned. mma numbers the steps differently; small is
+// stored in shared memory as one fragment per thread, in matching order.
 //
-// Bytes: reads big once, small once for each thread block's x (from L2), writes c once.
+// Bytes: big is read once, small once per piece of x (from L2), c is written once.
 //
-// Accuracy: the tensor cores cut sums off. Those of SKINNY_CHUNK steps are added in ordinary registers, rounded
-// to nearest. The order depends on extents and storage alone, on no address.
+// Accuracy: the tensor cores truncate sums. Sums of SKINNY_CHUNK steps are added in ordinary registers, rounded to
+// nearest. Their order depends on extents and storage alone, not on addresses.
 //
 // Shared memory: SKINNY_CHUNK steps of small, (SKINNY_CHUNK / 16, 32 threads, 8).
 #pragma once
@@ -31,12 +31,12 @@ namespace tilespark {
 
 constexpr u32 NARROW_STEPS = 16;
 constexpr u32 NARROW_COUNT = 16;
-constexpr u32 NARROW_WARP = 32;                                   // x of a warp
-constexpr u32 NARROW_EXTENT = SKINNY_THREADS / 32 * NARROW_WARP;  // and of a thread block
-constexpr u32 NARROW_AHEAD = 2;                                   // times 16 steps are read at a time
+constexpr u32 NARROW_WARP = 32;                                   // x per warp
+constexpr u32 NARROW_EXTENT = SKINNY_THREADS / 32 * NARROW_WARP;  // x per thread block
+constexpr u32 NARROW_AHEAD = 2;                                   // groups of 16 steps read at a time
 
-// 16 steps of small, and those of big for 8 of x, of a thread: four neighbours along K each; s, of small, for j = g
-// and g + 8.
+// A product over 16 steps for 8 values of x. v: a thread's four neighbours of big along K; s: its four of small for j =
+// g and for j = g + 8.
 template <typename Rounding, typename Mma>
 struct Narrow16 {
   using Type = typename Rounding::Type;
@@ -51,7 +51,7 @@ using NarrowBfloat16 = Narrow16<RoundedBfloat16, MmaBfloat16>;
 struct NarrowTf32 {
   using Type = float;
   static __device__ __forceinline__ Type rounded(float value) { return RoundedTf32::of(value); }
-  // As RoundedTf32::of, in fewer instructions: infinity rounds to itself.
+  // Rounds like RoundedTf32::of, in fewer instructions: infinity rounds to itself, any NaN to one NaN.
   static __device__ __forceinline__ u32 bits(float value) {
     const u32 bits = __float_as_uint(value);
     return value == value ? (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u : 0x7fffe000u;
@@ -65,15 +65,15 @@ struct NarrowTf32 {
   }
 };
 
-// Where a thread reads big.
+// A thread's addresses in big.
 template <bool ACROSS>
 struct NarrowReader {
-  const float* from[ACROSS ? 1 : 4];  // step 0 of each product's x; across, of all
+  const float* from[ACROSS ? 1 : 4];  // addresses for each product's x; across, one for all
   u64 lead;
-  u32 left;     // across: x that are inside, of this thread's four
-  u32 first;    // step
-  bool inside;  // all x of the warp are
-  bool even;    // 16 bytes may be read at a time
+  u32 left;     // across: how many of this thread's four x are inside
+  u32 first;    // this thread's first of 16 steps
+  bool inside;  // across: all x of the warp are inside; along: true
+  bool even;    // 16-byte reads are aligned
 
   __device__ __forceinline__ NarrowReader(const SkinnyArguments<float>& arguments, u64 x) {
     const u32 lane = threadIdx.x % 32;
@@ -90,17 +90,17 @@ struct NarrowReader {
     } else {
 #pragma unroll
       for (u32 i = 0; i < 4; i++) {
-        // Rows beyond the last read the last.
+        // Rows past the end read the last row.
         const u64 row = x + 8 * i + lane / 4;
         from[i] = arguments.big + (row < arguments.extent ? row : arguments.extent - 1) * lead + first;
       }
     }
   }
 
-  // True if NARROW_AHEAD times 16 steps of so many may be read as they are; the same for all threads of a warp.
+  // True if NARROW_AHEAD times 16 of `steps` steps need no bounds checks; equal for all threads of a warp.
   __device__ __forceinline__ bool is_whole(u32 steps) const { return inside && steps >= NARROW_AHEAD * NARROW_STEPS; }
 
-  // The 16 steps from p on.
+  // Reads 16 steps from p on.
   template <bool EVEN>
   __device__ __forceinline__ void read_whole(float (&values)[4][4], u64 p) const {
 #pragma unroll
@@ -122,7 +122,7 @@ struct NarrowReader {
     }
   }
 
-  // The same of any, of which so many steps are inside; 0 for others, and for x beyond the last.
+  // Like read_whole, with bounds checks: 0 from step `steps` on, and for x past the last.
   __device__ __forceinline__ void read_some(float (&values)[4][4], u64 p, u32 steps) const {
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
@@ -135,7 +135,7 @@ struct NarrowReader {
   }
 };
 
-// 16 steps.
+// Multiplies 16 steps.
 template <typename Kind>
 __device__ __forceinline__ void narrow_products(const float (&values)[4][4], const typename Kind::Type (*small)[8],
                                                 float (&sums)[4][4]) {
@@ -145,7 +145,7 @@ __device__ __forceinline__ void narrow_products(const float (&values)[4][4], con
   }
 }
 
-// NARROW_AHEAD times 16 steps from p on, all read before the first product.
+// Reads NARROW_AHEAD times 16 steps from p on, then multiplies them.
 template <typename Kind, bool ACROSS, bool EVEN>
 __device__ __forceinline__ void narrow_steps(const NarrowReader<ACROSS>& reader, u64 p,
                                              const typename Kind::Type (*small)[32][8], float (&sums)[4][4]) {
@@ -160,7 +160,7 @@ __device__ __forceinline__ void narrow_steps(const NarrowReader<ACROSS>& reader,
   }
 }
 
-// One piece of x and one part.
+// Computes one piece of x for one part of K.
 template <typename Kind, bool ACROSS>
 __device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& arguments, u64 piece, u64 part) {
   using Type = typename Kind::Type;
@@ -175,7 +175,7 @@ __device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& argum
     const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
     __syncthreads();
     for (u32 at = threadIdx.x; at < NARROW_COUNT * SKINNY_CHUNK; at += SKINNY_THREADS) {
-      // Neighbours along what lies together.
+      // Neighbouring threads read neighbouring elements.
       const bool k_first = arguments.small_k == 1;
       const u32 p = k_first ? at % SKINNY_CHUNK : at / NARROW_COUNT;
       const u32 j = k_first ? at / SKINNY_CHUNK : at % NARROW_COUNT;
@@ -186,7 +186,7 @@ __device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& argum
     }
     __syncthreads();
     float sums[4][4] = {};
-    const u32 mine = x < arguments.extent ? steps : 0;  // the same for all threads of a warp
+    const u32 mine = x < arguments.extent ? steps : 0;  // equal for all threads of a warp
     u32 p = 0;
     if (reader.even) {
       for (; reader.is_whole(mine - p); p += NARROW_AHEAD * NARROW_STEPS) {
@@ -213,7 +213,7 @@ __device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& argum
   for (u32 i = 0; i < 4; i++) {
 #pragma unroll
     for (u32 r = 0; r < 4; r++) {
-      const u32 col = lane % 4 * 2 + r % 2;  // of the product's 8
+      const u32 col = lane % 4 * 2 + r % 2;  // x in the product, 0 to 7
       const u64 to_x = x + (ACROSS ? 4 * col + i : 8 * i + col);
       const u32 j = lane / 4 + r / 2 * 8;
       if (to_x < arguments.extent && j < arguments.count) {

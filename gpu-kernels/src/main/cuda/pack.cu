@@ -1,15 +1,14 @@
-// Copies operands into the forms that multiply_split.cu, multiply_tensor.cu, multiply_mma.cu and
-// multiply_double.cu read.
-// What a copy does, its threads and its bytes: pack.cuh.
+// Copies operands into the layouts that multiply_split.cu, multiply_tensor.cu, multiply_mma.cu and multiply_double.cu
+// read. pack.cuh describes all kernels but pack_rows.
 //
-// pack_rows copies rows as they are to rows that begin at multiples of 16 bytes:
+// pack_rows copies rows to rows that begin at multiples of 16 bytes:
 //
 //   to[row, col] = from[row, col]     0 <= row < rows, 0 <= col < cols; 0 up to to_lead
 //
-// of one matrix, or of several, which are then stacked one below the other.
+// for one matrix, or for several, which it stacks.
 //
-// Threads to elements: a thread block copies pieces of 1024 columns of a row, neighbouring threads
-// neighbouring elements.
+// Threads to elements: a thread block copies pieces of 1024 columns of a row, neighbouring threads neighbouring
+// elements.
 //
 // Bytes: reads and writes the operand once. Shared memory: none.
 //
@@ -56,7 +55,7 @@ __device__ __forceinline__ void pack_rows(const PackRowsArguments& arguments) {
 
 }  // namespace tilespark
 
-// pack_<form>_w<bytes written of a value>_<threads>; of split operands A is copied as it is.
+// pack_<form>_w<bytes per value written>_<threads>; the split forms copy A as it is.
 #define PACK(NAME, FORM_A, FORM_B)                                                    \
   extern "C" __global__ void                                                          \
   __launch_bounds__(tilespark::PACK_THREADS, tilespark::PACK_BLOCKS)                  \

@@ -1,27 +1,26 @@
-// Copies operands into the form that the tensor core kernels read: row-major with K along the rows,
-// whichever way they are stored; rounded or split as the kernel wants it; rows padded with zeros to whole
-// panels of 128 bytes, and so many rows of zeros below.
+// Copies operands into the layout of the tensor core kernels: row-major with K along the rows, whichever way they are
+// stored, rounded or split as the kernel needs. Rows are padded with zeros to whole panels of 128 bytes, and zero rows
+// are appended.
 //
-//   to[x, p] = round(from(x, p))     0 <= x < extent, 0 <= p < k; 0 where x or p lies outside
+//   to[x, p] = round(from(x, p))     0 <= x < extent, 0 <= p < k; 0 where x or p is outside
 //
-// from(x, p) lies at x * lead + p, or at p * lead + x if `across`. x counts rows of op(A) or columns of
-// op(B). One launch copies A, B or both.
+// from(x, p) is at x * lead + p (along K), or at p * lead + x if `across`. x counts rows of op(A) or columns of op(B).
+// One launch copies A, B or both.
 //
-// Split writes three planes of bfloat16, value = to[0] + to[plane] + to[2 plane]; a value that is too small
-// to be cut becomes NaN, so that the sums it is in are NaN and split.cuh leaves them to the repair.
-// SplitMixed also puts, of each 32 steps of K, step 8 t + 4 s + 2 h + e at place 16 s + 8 h + 2 t + e
-// (t < 4; s, h, e < 2): so a thread of split.cuh finds its part of A's rows, K along them, in whole 16 bytes.
+// Split writes three planes of bfloat16, value = to[0] + to[plane] + to[2 plane]. A value too small to be split becomes
+// NaN; so do its sums, and split.cuh leaves them to repair_split. SplitMixed also permutes each 32 steps of K: step 8 t
+// + 4 s + 2 h + e goes to place 16 s + 8 h + 2 t + e (t < 4; s, h, e < 2), so that a thread of split.cuh can read its
+// part of A, stored along K, in whole 16 bytes.
 //
-// Threads to elements: a unit is 4 places of a row of `to`. Along, a piece of the work is 1024 units that
-// follow each other, and neighbouring threads have neighbouring units. Across, it is a tile of 64 x 64:
-// each thread reads squares of 4 x 4, or 4 steps of K of single columns where rows do not begin evenly,
-// and lays them down in shared memory with K along the rows; then as along.
+// Threads to elements: a unit is 4 places of a row of `to`. Along: a thread block copies 1024 consecutive units at a
+// time, neighbouring threads neighbouring units. Across: it copies a tile of 64 x 64; each thread reads squares of 4 x
+// 4, or 4 steps of K of single columns if rows are unaligned, and writes them to shared memory with K along the rows;
+// the rest is as along.
 //
-// Bytes: reads the operand once and writes as many, half as many again for Split, half for the 16-bit
-// kinds.
+// Bytes: reads the operand once; writes as much, 1.5 times as much for Split, half for the 16-bit kinds.
 //
-// Shared memory: across, (64, 16) units, row x's unit q at q ^ (x ^ x / 4) % 8: eight neighbouring
-// threads meet all banks, whether they lay down units of rows 1 or 4 apart or read a row.
+// Shared memory: across, (64, 16) units, unit q of row x at q ^ (x ^ x / 4) % 8: eight neighbouring threads meet all
+// banks when they write to every row, to every fourth row, or read a row.
 #pragma once
 
 #include "hopper.cuh"
@@ -36,8 +35,8 @@ struct PackOperand {
   u64 across;
   u64 padded_extent;  // multiple of 64
   u64 padded_k;       // multiple of 32
-  u64 batches;        // operands, one below the other in `to`; 0 if there is nothing to copy
-  u64 from_step;      // elements between them
+  u64 batches;        // operands, stacked in `to`; 0: nothing to copy
+  u64 from_step;      // elements from one operand to the next
 };
 
 // Fields in the order of PackedSteps.pack.
@@ -52,21 +51,21 @@ struct PackArguments {
 
 constexpr u32 PACK = 64;
 constexpr u32 PACK_THREADS = 256;
-constexpr u32 PACK_BLOCKS = 6;  // of a multiprocessor, at least
-// Units that each thread has in flight, and those of a piece.
+constexpr u32 PACK_BLOCKS = 6;  // thread blocks per multiprocessor, at least
+// Units in flight per thread, and units of a piece.
 constexpr u32 PACK_UNITS = 4;
 constexpr u32 PACK_PIECE = PACK_THREADS * PACK_UNITS;
 
-// Magnitudes from 2^-100 on have three parts of which none is denormal. Of those that rounding makes
-// infinite the sums are no numbers, which split.cuh sees.
+// Magnitudes from 2^-100 on split into three normal parts. Values that rounding makes infinite have infinite or NaN
+// sums, which split.cuh detects.
 constexpr u32 LEAST_BITS = 27u << 23;
 
-// Of zero the greatest number; of others the bits of the magnitude, doubled, less 1: in their order.
+// A rank by magnitude: the bits doubled, less 1. Zero wraps to the highest rank.
 __device__ __forceinline__ u32 size_rank(float value) { return __float_as_uint(value) * 2 - 1; }
 constexpr u32 LEAST_RANK = LEAST_BITS * 2 - 1;
 
-// Two values (x in the lower half) as three bfloat16 each, x = parts[0] + parts[1] + parts[2]: each is the
-// nearest of 8 bits to what those before left out, which three always reach.
+// Splits two values (x in the lower half) into three bfloat16 each, x = first + second + third: each is the rest after
+// the previous ones, rounded to 8 bits. Three are always exact.
 __device__ __forceinline__ void cut(float x, float y, u32& first, u32& second, u32& third) {
   first = RoundedBfloat16::pair(x, y);
   x -= __uint_as_float(first << 16);
@@ -77,7 +76,7 @@ __device__ __forceinline__ void cut(float x, float y, u32& first, u32& second, u
   third = RoundedBfloat16::pair(x, y);
 }
 
-// What is written of the 4 values of a unit, into one plane or three.
+// Output forms: each writes the 4 values of a unit into one plane or three.
 struct PackRaw {
   using Type = float;
   static constexpr bool MIXED = false;
@@ -125,7 +124,7 @@ struct PackSplitMixed : PackSplit {
   static constexpr bool MIXED = true;
 };
 
-// The step of K, of the 32 around place 4 q, whose value belongs there; that of place 4 q + 2 is `next` on.
+// The step of K whose value goes to place 4 q; the step of place 4 q + 2 is NEXT further.
 template <bool MIXED>
 struct PackOrder {
   static constexpr u32 NEXT = MIXED ? 8 : 2;
@@ -134,13 +133,12 @@ struct PackOrder {
   }
 };
 
-// n / d, of numbers that mostly fit 32 bits.
+// n / d; most numbers fit 32 bits.
 __device__ __forceinline__ u64 pack_divide(u64 n, u64 d) {
   return (n | d) >> 32 == 0 ? static_cast<u32>(n) / static_cast<u32>(d) : n / d;
 }
 
-// Copies a piece of an operand that lies along. EVEN: rows begin at multiples of 16 bytes and k is a
-// multiple of 4.
+// Copies a piece of an operand stored along K. EVEN: rows begin at multiples of 16 bytes and k is a multiple of 4.
 template <typename Form, bool EVEN>
 __device__ __forceinline__ void pack_along(const PackOperand& of, const float* from, typename Form::Type* to,
                                            u64 number) {
@@ -166,7 +164,7 @@ __device__ __forceinline__ void pack_along(const PackOperand& of, const float* f
       line += batch * of.from_step;
     }
     line += x * of.lead + p;
-    // Behind the last unit x is past the extent, or batch past the batches.
+    // Past the last unit, x is past the extent, or batch past the batches.
     const bool inside = x < of.extent && (first + threadIdx.x + i * PACK_THREADS) * 4 < plane;
     float4 value = make_float4(0, 0, 0, 0);
     if (EVEN) {
@@ -208,8 +206,7 @@ using PackTile = float4[PACK][PACK / 4];
 
 __device__ __forceinline__ u32 pack_place(u32 x, u32 q) { return q ^ ((x ^ x / 4) % 8); }
 
-// Copies a tile of an operand that lies across. EVEN: rows begin at multiples of 16 bytes and extent is a
-// multiple of 4.
+// Copies a tile of an operand stored across. EVEN: rows begin at multiples of 16 bytes and extent is a multiple of 4.
 template <typename Form, bool EVEN>
 __device__ __forceinline__ void pack_across(const PackOperand& of, const float* from, typename Form::Type* to,
                                             PackTile& tile, u64 number) {
@@ -247,7 +244,7 @@ __device__ __forceinline__ void pack_across(const PackOperand& of, const float* 
       values[i] = make_float4(v[0], v[1], v[2], v[3]);
     }
   }
-  __syncthreads();  // the tile before is read
+  __syncthreads();  // the previous tile is read
   if (EVEN) {
     const u32 q = threadIdx.x / 16;
     tile[x][pack_place(x, q)] = make_float4(values[0].x, values[1].x, values[2].x, values[3].x);
@@ -284,8 +281,7 @@ __device__ __forceinline__ void pack_across(const PackOperand& of, const float* 
   }
 }
 
-// Copies the pieces of an operand from `number` on, every gridDim-th; returns which piece of the next
-// operand follows.
+// Copies every gridDim-th piece of an operand from piece `number` on; returns the first piece of the next operand.
 template <typename Form>
 __device__ __forceinline__ u64 pack_operand(const PackOperand& of, const float* from, void* out, PackTile& tile,
                                             u64 number) {
@@ -316,7 +312,7 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
   const u64 number = pack_operand<FormA>(arguments.a, arguments.from_a, arguments.to_a, tile, blockIdx.x);
   pack_operand<FormB>(arguments.b, arguments.from_b, arguments.to_b, tile, number);
 #if __CUDA_ARCH__ >= 900
-  // What multiplies may be launched meanwhile, and waits.
+  // The kernel of the product may be launched now; it waits for this one.
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }

@@ -1,12 +1,11 @@
-// Sums of products that were cut along K: part q of a product lies in scratch, a (rows, cols) matrix
-// without gaps, and
+// Sums the parts of products that were split along K. Part q of a product is a dense (rows, cols) matrix in scratch:
 //
 //   c[i, j] = alpha * (scratch[0, i, j] + scratch[1, i, j] + ...) + beta * c[i, j]
 //
-// added from left to right, so that the same cut gives the same bits.
+// Parts are added from left to right, so that the same split gives the same bits.
 //
-// Threads to elements: neighbours along cols. Bytes: reads parts * rows * cols, writes rows * cols.
-// Launch: SUM_THREADS threads, any grid; the batches' parts lie one product behind the other.
+// Threads to elements: neighbouring threads take neighbours along cols. Bytes: reads parts * rows * cols, writes rows *
+// cols. Launch: SUM_THREADS threads, any grid; scratch holds the parts of one product after those of another.
 #pragma once
 
 #include "factors.cuh"

@@ -1,90 +1,87 @@
-// Permutation of axes some of which are short, through boxes staged in shared memory:
+// Permutation of axes, some of them short, through boxes staged in shared memory:
 //
 //   out[sum of d[k] * out_stride[k]] = in[sum of d[k] * in_stride[k]]
 //
-// A box spans so many of the axes that are innermost on either side that both its input and its
-// output consist of long runs, although the innermost axes alone may be a few elements long. The
-// input runs are moved to shared memory as they are; the output runs are gathered there:
+// A box spans enough of the innermost axes of both sides that both its input and its output consist of long runs, even
+// if the innermost axes have only a few elements. Input runs are copied to shared memory unchanged; output runs are
+// gathered there:
 //
 //   input runs of (y, z)          shared memory               output runs of x
 //   x0 |z z z|z z z|z z z|        one row for each x          z0, y0 |x x x|
 //   x1 |z z z|z z z|z z z|   ->   at its own skew        ->   z0, y1 |x x x|
 //   x2 |z z z|z z z|z z z|                                    ...
 //
-// Threads to elements: one thread block per box, or several boxes in turn. A group of 2^lanes_bits
-// neighbouring threads moves a run, neighbouring threads neighbouring words. A word is 4 bytes, or one
-// element if that is wider. Words are aligned on both sides: an input run lies in shared memory at the
-// same place relative to a word as in global memory, and the words at the ends of an output run that
-// belong to it in part are stored element by element.
+// Threads to elements: one thread block per box, or several boxes in turn. A group of 2^lanes_bits neighbouring threads
+// moves a run, neighbouring threads neighbouring words. A word is 4 bytes, or one element if that is wider. Words are
+// aligned on both sides: an input run has the same offset to a word in shared memory as in global memory, and partial
+// words at the ends of an output run are stored element by element.
 //
-// Bytes: each element is read once and written once; 2 * elements * width. Up to three bytes beside a
-// run are read, never beyond a multiple of four bytes: buffers begin and end at such.
+// Bytes: each element is read once and written once; 2 * elements * width. Up to three bytes before and after a run are
+// read, never past a multiple of four bytes: buffers begin and end at multiples of four.
 //
-// Shared memory, dynamic, in this order: the box (stage_bytes); where each input run lies and where
-// each output run lies (16 bytes each); where each element of an output run lies in the box (2 bytes
-// each, once for every place that an output run can have relative to a word). The box's strides in
-// shared memory are the planner's: congruent to those of the input modulo a word, and odd in words, so
-// that a gather along one of them meets different banks.
+// Shared memory, dynamic, in this order: the box (stage_bytes); the places of input runs and of output runs (16 bytes
+// each); the offsets in the box of the elements of an output run (2 bytes each, a table for each offset that an output
+// run can have to a word). The planner chooses the box's strides in shared memory: congruent to those of the input
+// modulo a word, and odd in words, so that a gather along one of them meets different banks.
 //
-// Source: boxes over the innermost axes of both sides are the idea of the packed kernels of
-// A.-P. Hynninen and D. Lyakh, "cuTT: A High-Performance Tensor Transpose Library for CUDA Compatible
-// GPUs" (2017), section 3; the tables, words and skews are ours.
+// Source: the packed kernels of A.-P. Hynninen and D. Lyakh, "cuTT: A High-Performance Tensor Transpose Library for
+// CUDA Compatible GPUs" (2017), section 3, have boxes over the innermost axes of both sides; tables, words and skews
+// are ours.
 
 #include "index.cuh"
 
 namespace tilespark {
 
-// Axes that distinguish the runs of a side, or the elements of a run.
+// Maximum count of axes that number the runs of a side, or the elements of a run.
 constexpr int MAX_BOX_AXES = 4;
 
-// One axis of a box, as one side sees it.
+// One axis of a box, in the input or the output.
 struct BoxAxis {
-  u64 extent;         // within the box; the upper half holds ceil(2^32 / extent)
+  u64 extent;         // extent in the box; the upper half holds ceil(2^32 / extent)
   u64 stride;         // bytes between neighbours in global memory
   u64 shared_stride;  // bytes between neighbours in shared memory
-  u64 cut;            // 1 or 2: cut[0] or cut[1] cuts this axis; 0: the box spans it
+  u64 cut;            // 1 or 2: the box spans a part of this axis, cut[0] or cut[1]; 0: all of it
 };
 
-// An axis that is longer than the box.
+// An axis of which a box spans only a part.
 struct BoxCut {
   u64 boxes;       // ceil(extent / box_extent)
-  u64 extent;      // of the whole axis
+  u64 extent;      // extent of the whole axis
   u64 box_extent;
   u64 in_stride;   // bytes between boxes
   u64 out_stride;
 };
 
-// Fields in the order of TransposeStrategy.Packed.launch.
+// Fields in the order of PackedBox.words.
 struct PackedArguments {
   const void* in;
   void* out;
-  u64 boxes;           // of both cuts and all outer axes
+  u64 boxes;           // boxes of both cuts and all outer axes
   u64 stage_bytes;
-  u64 in_runs;         // of a box
-  u64 in_run;          // elements of a whole one
+  u64 in_runs;         // input runs of a box
+  u64 in_run;          // elements of a whole input run
   u64 in_run_cut;      // 1 or 2: cut[0] or cut[1] shortens the input runs of edge boxes; 0: none
   u64 in_lanes_bits;
   u64 out_runs;
   u64 out_run;
   u64 out_run_cut;
   u64 out_lanes_bits;
-  BoxAxis in_axes[MAX_BOX_AXES];       // that distinguish input runs, the fastest first
-  BoxAxis out_axes[MAX_BOX_AXES];      // that distinguish output runs
-  BoxAxis element_axes[MAX_BOX_AXES];  // inside an output run
+  BoxAxis in_axes[MAX_BOX_AXES];       // axes that number the input runs, the fastest first
+  BoxAxis out_axes[MAX_BOX_AXES];      // axes that number the output runs
+  BoxAxis element_axes[MAX_BOX_AXES];  // axes inside an output run
   BoxCut cut[2];                       // neighbouring boxes differ in cut[1]
   Axis outer[MAX_OUTER];
 };
 
-// Where a run lies.
+// The place of a run.
 struct __align__(16) Run {
-  u64 address;           // multiple of SECTOR at or before its first byte
-  u32 shared;            // where in shared memory what is at `address` lies, or would lie
-  unsigned short begin;  // bytes from there to its first byte
-  unsigned short end;    // and beyond its last; 0 for a run beyond the edge
+  u64 address;           // multiple of SECTOR at or before the run's first byte
+  u32 shared;            // offset in shared memory that corresponds to `address`
+  unsigned short begin;  // bytes from `address` to the run's first byte
+  unsigned short end;    // bytes from `address` to the run's end; 0 for a run past the edge
 };
 
-// Threads of a group begin at multiples of so many bytes, or else a warp would touch a sector of memory
-// more on every access.
+// Groups access memory from multiples of SECTOR bytes on; else each access of a warp would touch one more sector.
 constexpr u32 SECTOR = 32;
 
 template <int BYTES, int THREADS>
@@ -92,19 +89,19 @@ struct Packed {
   using T = typename Element<BYTES>::type;
   using Word = typename Element<(BYTES < 4 ? 4 : BYTES)>::type;
   static constexpr u32 WORD = sizeof(Word);
-  static constexpr u32 U = WORD / BYTES;  // elements of a word
+  static constexpr u32 U = WORD / BYTES;  // elements in a word
 
-  // The places in shared memory of a word's elements.
+  // Offsets in shared memory of a word's elements.
   struct __align__(2 * U) Places {
     unsigned short at[U];
   };
 
-  // How much of the two cut axes lies inside a box.
+  // Extents of the two cut axes in this box.
   struct Left {
     u32 cut[2];
   };
 
-  // Run or element `index` relative to the first one.
+  // Offsets of a run or element from the first one.
   struct Step {
     u64 address;
     u32 shared;
@@ -139,7 +136,7 @@ struct Packed {
             static_cast<unsigned short>(to.inside ? begin + length * BYTES : 0)};
   }
 
-  // The elements of a run of `whole` elements that lie inside.
+  // Elements inside the array, of a run of `whole` elements.
   static __device__ __forceinline__ u32 shorten(u64 whole, u64 by, const BoxCut (&cut)[2], Left left) {
     const u32 length = static_cast<u32>(whole);
     return by == 0   ? length
@@ -152,7 +149,7 @@ struct Packed {
     return static_cast<u32>(left < cut.box_extent ? left : cut.box_extent);
   }
 
-  // Moves an aligned word from global to shared memory, if it can without passing a register.
+  // Moves an aligned word from global to shared memory; from sm_80 on, asynchronously and not through a register.
   static __device__ __forceinline__ void stage_word(char* to, u64 from) {
 #if __CUDA_ARCH__ >= 800
     const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
@@ -179,7 +176,7 @@ struct Packed {
     const u32 in_runs = static_cast<u32>(arguments.in_runs);
     const u32 out_runs = static_cast<u32>(arguments.out_runs);
     const u32 out_run = static_cast<u32>(arguments.out_run);
-    const u32 words = (out_run + U - 1 + U - 1) / U;  // that an output run touches at worst
+    const u32 words = (out_run + U - 1 + U - 1) / U;  // words that an output run touches at most
     Run* const sources = reinterpret_cast<Run*>(stage + arguments.stage_bytes);
     Run* const targets = sources + in_runs;
     Places* const places = reinterpret_cast<Places*>(targets + out_runs);  // (U, words)
@@ -203,7 +200,7 @@ struct Packed {
       }
       for (u32 r = threadIdx.x; r < out_runs; r += THREADS) {
         targets[r] = locate_run(arguments.out_axes, r, left, out, skew, out_length);
-        // An output run has no place of its own in the box: that of its first element.
+        // For output runs, `shared` is the place of the run's first element in the box.
         targets[r].shared += targets[r].begin;
       }
       for (u32 e = threadIdx.x; e < out_run; e += THREADS) {
@@ -244,19 +241,19 @@ struct Packed {
         }
       }
 
-      // The next box overwrites the shared one. All threads take the same branch.
+      // The next box overwrites shared memory. All threads take the same branch.
       if (box + gridDim.x < arguments.boxes) {
         __syncthreads();
       }
     }
   }
 
-  // Gathers an output run whose first element's place is `from`.
+  // Gathers an output run; its first element is at `from` in shared memory.
   static __device__ __forceinline__ void store_run(const Run& run, const char* from,
                                                    const Places* places, u32 words, u32 lane,
                                                    u32 bits) {
     const u32 lead = run.begin % WORD / BYTES;  // elements of the first word before the run
-    const u32 first = lead * words - run.begin / WORD;  // modulo 2^32, as is the sum below
+    const u32 first = lead * words - run.begin / WORD;  // modulo 2^32, like first + q below
 #pragma unroll 4
     for (u32 q = lane; q * WORD < run.end; q += 1u << bits) {
       const u32 b = q * WORD;

@@ -2,33 +2,35 @@
 //
 //   out[r] = combination over t of in[kept(r) + reduced(t)]    0 <= r < results, 0 <= t < length
 //
-// where up to two axes stay and up to two are reduced. A launch combines trees: numbers 1024 k to 1024 k + 1023 of each
-// sequence, the last tree padded with the neutral element. In a tree number i meets number i + 512, then i + 256 and
-// so on down to 1, whichever form runs, so that sums have the bits of HostReducer. The results of a sequence's trees are
-// a sequence for the next launch (ReductionPlanner).
+// Up to two axes are kept and up to two are reduced. The numbers of one result are a sequence. A launch combines trees:
+// tree k of a sequence has its numbers 1024 k to 1024 k + 1023; the last tree is padded with the neutral element. In a
+// tree, number i is combined with number i + 512, then i + 256 and so on down to i + 1, in every kernel form, so that
+// sums have the bits of HostReducer. The results of a sequence's trees are a sequence for the next launch
+// (ReductionPlanner).
 //
-// What is combined is the number, or ("match") its place t if it equals best[r], else a place behind all others.
+// The combined values are the numbers, or, in "match", places: t if number t equals best[r], else a place after all
+// others.
 //
-// A sequence of n <= 1024 numbers needs the levels below the power of two at or above n alone: the levels above it add
-// -0. Threads to elements, by the form of a kernel:
+// A sequence of n <= 1024 numbers needs only the levels below the power of two at or above n: higher levels add -0.
 //
-//   rows           a warp has a tree: lane l numbers l + 32 j, so steps down to 32 stay in a thread, others shuffle;
-//                  sequences lie along the innermost axis, and neighbouring lanes read neighbouring elements
-//   chosen         as rows, for one tree of each sequence: the one whose number is in the result before; the place in it
-//                  takes its place
-//   packed         sequences lie behind each other, each without a gap. A group of g lanes has a tree: lane l takes the
-//                  vectors l + g j of V elements, 0 <= j < J, where g J V is the power of two above. Steps down to g V
-//                  stay in a thread, then lanes shuffle, then the elements of a vector meet. A warp has 32 / g groups,
-//                  and a group as many trees side by side as its lanes' loads suffice for.
-//   columns        a thread block has the trees of 32 or more neighbouring results: a warp takes the branches b, of which
-//                  a number's index has the remainder b by the count of branches, and lane l those of result l;
-//                  branches meet in shared memory
-//   columns_short  a thread has a sequence
+// Threads to elements, by the form of a kernel:
 //
-// Sums of integers, extremes and places have one value in whatever order they are combined: in packed the elements of a
-// vector meet at once.
+//   rows           a warp combines a tree, lane l the numbers l + 32 j. Levels down to 32 stay in a thread, lower ones
+//                  shuffle. Sequences are along the innermost axis, neighbouring lanes read neighbouring elements
+//   chosen         as rows, for one tree of each sequence: `out` holds the tree's number, and receives the place found
+//   packed         sequences follow each other, contiguous and without gaps. A group of g lanes combines a tree, lane l
+//                  the vectors l + g j of V elements, 0 <= j < J, where g J V is the power of two at or above n. Levels
+//                  down to g V stay in a thread, then lanes shuffle, then the elements of a vector are combined. A warp
+//                  has 32 / g groups; a group combines as many trees at a time as its lanes' loads suffice for
+//   columns        a thread block combines the trees of 32 or more neighbouring results: branch b has the numbers whose
+//                  index modulo the count of branches is b; a warp combines branches, lane l those of result l; the
+//                  branches are combined in shared memory
+//   columns_short  a thread combines a sequence
 //
-// Bytes: each element is read once, each tree's result written once; in chosen the elements of one tree of a sequence.
+// Sums of integers, extremes and places do not depend on the order: for these, packed combines a vector's elements
+// first.
+//
+// Bytes: each element is read once, each tree's result written once; chosen reads one tree of each sequence.
 //
 // Shared memory: columns 1024 partial results, else none.
 //
@@ -46,27 +48,27 @@ constexpr i64 BEHIND_ALL = 0x7fffffffffffffffLL;
 // Fields in the order of ReductionPlanner.words.
 struct ReduceArguments {
   const void* in;
-  const void* best;  // of match alone: what is looked for, one for each result
-  void* out;         // (results, trees) of rows, (trees, results) of columns
+  const void* best;  // match only: the value to look for, one per result
+  void* out;         // (results, trees) in rows; (trees, results) in columns
   u64 results;
   u64 length;
-  u64 trees;  // of a sequence
-  u64 kept_extent;  // of the innermost axis that stays; strides of it and of the next one
+  u64 trees;  // trees of a sequence
+  u64 kept_extent;  // extent of the innermost kept axis; then its stride and the next axis's
   u64 kept_stride;
   u64 kept_outer_stride;
-  u64 reduced_extent;  // the same of the axes that are reduced
+  u64 reduced_extent;  // likewise for the reduced axes
   u64 reduced_stride;
   u64 reduced_outer_stride;
-  u64 group_log;  // logarithm of the lanes of a tree in packed, of the branches of a tree in columns
-  u64 loads_log;  // logarithm of the loads of a lane for a tree in packed
+  u64 group_log;  // packed: log2 of the lanes per tree; columns: log2 of the branches per tree
+  u64 loads_log;  // packed: log2 of the loads per lane and tree
 };
 
-// ---- what numbers become
+// ---- combining two values
 
 struct Sum {
   template <typename A>
   static __device__ __forceinline__ A none() {
-    return static_cast<A>(-0.0);  // changes no sum, not even one of -0
+    return static_cast<A>(-0.0);  // changes no sum, not even -0
   }
   template <typename A>
   static __device__ __forceinline__ A of(A x, A y) {
@@ -96,7 +98,7 @@ __device__ __forceinline__ bool is_negative(A x) {
   return x < 0;
 }
 
-// NaN if there is one; -0 is less than 0.
+// NaN if either is NaN; -0 is less than 0.
 struct Minimum {
   template <typename A>
   static __device__ __forceinline__ A none() {
@@ -119,9 +121,9 @@ struct Maximum {
   }
 };
 
-// ---- what is combined: a number in the type in which a tree is computed, or its place in the tree
+// ---- the values of a tree: numbers, in the type of its partial results, or their places in the tree
 
-// An element in a register: narrow ones as the int that a load makes of them.
+// The type of an element in a register; bytes and shorts are loaded as int.
 template <typename T>
 struct Widened {
   using type = T;
@@ -140,7 +142,7 @@ struct Numbers {
   using Element = T;
   using Held = typename Widened<T>::type;
   using Result = RESULT;
-  using Partial = PARTIAL;  // an int holds sums of 1024 numbers of 16 bits
+  using Partial = PARTIAL;  // int can hold the sum of 1024 16-bit numbers
   using Combine = COMBINE;
   static constexpr bool ORDERED = false;
   __device__ __forceinline__ Numbers(const ReduceArguments&, u64) {}
@@ -154,12 +156,12 @@ constexpr bool is_same = false;
 template <typename X>
 constexpr bool is_same<X, X> = true;
 
-// Sums of bytes: four are added by one instruction where a load has as many.
+// Sums of bytes: one instruction adds four if a load has four or more.
 struct ByteSum : Numbers<signed char, i64, int, Sum> {
   using Numbers<signed char, i64, int, Sum>::Numbers;
 };
 
-// Sums of floating-point numbers: their bits depend on the order.
+// Sums of floating-point numbers, whose bits depend on the order.
 template <typename T>
 struct OrderedSum : Numbers<T, double, double, Sum> {
   static constexpr bool ORDERED = true;
@@ -181,13 +183,13 @@ struct Places {
     return x == best || (x != x && best != best) ? static_cast<int>(place) : none();
   }
   static __device__ __forceinline__ int none() { return Bounds<int>::most(); }
-  // The tree's first number has this place in the sequence.
+  // `first` is the place in the sequence of the tree's first number.
   static __device__ __forceinline__ i64 result(int place, u64 first) {
     return place == none() ? BEHIND_ALL : static_cast<i64>(first) + place;
   }
 };
 
-// ---- where it lies
+// ---- locations
 
 __device__ __forceinline__ u64 kept_offset(const ReduceArguments& arguments, u64 result) {
   if (arguments.kept_outer_stride == 0) {
@@ -198,13 +200,13 @@ __device__ __forceinline__ u64 kept_offset(const ReduceArguments& arguments, u64
   return outer * arguments.kept_outer_stride + inner * arguments.kept_stride;
 }
 
-// How many numbers a tree has.
+// Count of numbers in a tree.
 __device__ __forceinline__ u32 tree_length(const ReduceArguments& arguments, u64 tree) {
   const u64 left = arguments.length - tree * TREE;
   return left < TREE ? static_cast<u32>(left) : TREE;
 }
 
-// The sequence of an item, items being trees one sequence after another; leaves the tree's number in the item.
+// The sequence of an item; items are trees, sequence by sequence. Leaves the tree's number in `item`.
 __device__ __forceinline__ u64 locate_sequence(const ReduceArguments& arguments, u64& item) {
   if (arguments.trees == 1) {
     const u64 result = item;
@@ -214,15 +216,15 @@ __device__ __forceinline__ u64 locate_sequence(const ReduceArguments& arguments,
   return divide(item, arguments.trees);
 }
 
-// Goes along a tree in equal steps: divisions at the start at most, none later.
+// Walks along a tree in equal steps. Only the start may need divisions.
 struct Walk {
-  static constexpr u32 FAR = 1u << 31;  // further than any tree
+  static constexpr u32 FAR = 1u << 31;  // longer than any tree
 
   u64 offset;
   u64 offset_step;
-  u64 wrap;  // what the offset changes by where the inner index begins anew; modulo 2^64
-  u32 extent;  // of the inner axis, or FAR
-  u32 ahead;  // elements before the inner index begins anew, or FAR if they are more
+  u64 wrap;  // change of the offset when the inner index wraps; modulo 2^64
+  u32 extent;  // extent of the inner axis, or FAR
+  u32 ahead;  // elements until the inner index wraps, or FAR if more
   u32 inner_step;
 
   __device__ __forceinline__ Walk(const ReduceArguments& arguments, u64 first, u32 step) {
@@ -263,7 +265,7 @@ struct Walk {
 
 // ---- trees
 
-// Combines a power of two of values in the order of a tree; the first becomes the result.
+// Combines COUNT values, a power of two, in the order of a tree; values[0] is the result.
 template <typename W, int COUNT>
 __device__ __forceinline__ void combine_all(typename W::Partial (&values)[COUNT]) {
 #pragma unroll
@@ -277,7 +279,7 @@ __device__ __forceinline__ void combine_all(typename W::Partial (&values)[COUNT]
   }
 }
 
-// Combines the numbers branch + step j of a tree that has so many, COUNT of them at most.
+// Combines the numbers branch + step j of a tree of tree_numbers numbers, at most COUNT.
 template <typename W, int COUNT>
 __device__ __forceinline__ typename W::Partial combine_branch(
     const ReduceArguments& arguments, const typename W::Element* __restrict__ sequence, const W& what, u64 tree,
@@ -288,7 +290,7 @@ __device__ __forceinline__ typename W::Partial combine_branch(
   const u32 step = 1u << step_log;
   const u32 count = branch < tree_numbers ? ((tree_numbers - branch - 1) >> step_log) + 1 : 0;
   Walk walk(arguments, tree * TREE + branch, step);
-  // All loads before the first addition: what hides the latency of memory is how many are under way.
+  // All loads before the first addition: the loads in flight hide the latency of memory.
   const bool is_straight = walk.ahead > (COUNT - 1) * step;
   const Element* from = sequence + (count > 0 ? walk.offset : 0);
   const u64 stride = step * arguments.reduced_stride;
@@ -302,7 +304,7 @@ __device__ __forceinline__ typename W::Partial combine_branch(
       values[j] = what.of(held[j], branch + (j << step_log));
     }
   } else {
-    // Loads without branches: of numbers that are not there the first one.
+    // Loads without branches: past the end, the first number is loaded instead.
     if (is_straight) {
 #pragma unroll
       for (int j = 0; j < COUNT; j++) {
@@ -324,7 +326,7 @@ __device__ __forceinline__ typename W::Partial combine_branch(
   return values[0];
 }
 
-// A warp has a tree: all trees of all sequences, or, if CHOSEN, the one of each sequence that the results name.
+// A warp combines a tree: all trees of all sequences or, if CHOSEN, the tree of each sequence that `out` names.
 template <typename W, int COLUMNS, int THREADS, bool CHOSEN>
 __device__ __forceinline__ void reduce_warps(const ReduceArguments& arguments) {
   constexpr u32 WARPS = THREADS / LANES;
@@ -383,13 +385,13 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
   using Combine = typename W::Combine;
   using Load = Vector<typename W::Element, V>;
   constexpr u32 WARPS = THREADS / LANES;
-  constexpr int KEPT = W::ORDERED ? V : 1;  // values of a vector that wait for other vectors
+  constexpr int KEPT = W::ORDERED ? V : 1;  // partial results per vector
   constexpr int LOADS_LOG = LOADS == 8 ? 3 : 4;
   static_assert(LOADS == 1 << LOADS_LOG, "other counts of loads want another logarithm");
 
   const u32 lane = threadIdx.x % LANES;
   const u32 group_log = static_cast<u32>(arguments.group_log);
-  const u32 trees_log = LOADS_LOG - static_cast<u32>(arguments.loads_log);  // of a lane, side by side
+  const u32 trees_log = LOADS_LOG - static_cast<u32>(arguments.loads_log);  // log2 of a lane's trees at a time
   const u32 groups = LANES >> group_log;
   const u32 group = lane >> group_log;
   const u32 place = lane & ((1u << group_log) - 1);
@@ -400,7 +402,7 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
   const u64 step = static_cast<u64>(gridDim.x) * WARPS * per_warp;
   u64 first = (static_cast<u64>(blockIdx.x) * WARPS + threadIdx.x / LANES) * per_warp;
   for (; first < items; first += step) {
-    // Locate. Of sequences of several trees a lane has one tree at a time, so that slots differ by whole sequences.
+    // Locate. If sequences have several trees, a lane has one tree at a time, so that slots differ by whole sequences.
     const u64 item = first + group;
     u64 tree = item;
     const u64 result = locate_sequence(arguments, tree);
@@ -410,9 +412,9 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
     const u64 items_left = items - first;
     const u32 left = items_left < per_warp ? static_cast<u32>(items_left) : static_cast<u32>(per_warp);
 
-    // Load: slot s has the vector s / 2^trees_log of the tree s % 2^trees_log.
+    // Load: slot s has vector s / 2^trees_log of tree s % 2^trees_log.
     Load held[LOADS];
-    u32 there = 0;  // a bit for each slot
+    u32 there = 0;  // a bit per slot: its vector exists
 #pragma unroll
     for (int s = 0; s < LOADS; s++) {
       const u32 beside = s & ((1u << trees_log) - 1);
@@ -447,10 +449,10 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
       }
     }
 
-    // Combine the vectors of a lane, then those of a group, then the elements of a vector.
+    // Combine a lane's vectors, then a group's lanes, then a vector's elements.
 #pragma unroll
     for (int half = LOADS / 2; half > 0; half /= 2) {
-      if (half >> trees_log != 0) {  // else other trees' vectors
+      if (half >> trees_log != 0) {  // else the slots are of different trees
 #pragma unroll
         for (int s = 0; s < LOADS / 2; s++) {
           if (s < half) {
@@ -464,7 +466,7 @@ __device__ __forceinline__ void reduce_packed(const ReduceArguments& arguments) 
     }
 #pragma unroll 1
     for (u32 half = (1u << group_log) / 2; half > 0; half /= 2) {
-      // Slots 0, 1, 2 to 3, 4 to 7 and so on: shuffles without a branch between them overlap.
+      // Slots in groups of 1, 1, 2, 4 and so on: shuffles without a branch between them overlap.
 #pragma unroll
       for (int level = 0; level <= LOADS_LOG; level++) {
         if (level <= trees_log) {
@@ -499,7 +501,7 @@ __device__ __forceinline__ void reduce_columns(const ReduceArguments& arguments)
   __shared__ typename W::Partial branches[MOST_BRANCHES * LANES];  // (branches, columns)
   const u32 branches_log = static_cast<u32>(arguments.group_log);
   const u32 count = 1u << branches_log;
-  const u32 warps = count < WARPS ? count : WARPS;  // of a column
+  const u32 warps = count < WARPS ? count : WARPS;  // warps per column
   const u32 columns = LANES * (WARPS / warps);
   const u32 warp = threadIdx.x / LANES;
   const u32 column = warp / warps * LANES + threadIdx.x % LANES;
@@ -547,8 +549,8 @@ __device__ __forceinline__ void reduce_columns_short(const ReduceArguments& argu
 
 }  // namespace tilespark
 
-// Thread blocks of a multiprocessor. Narrow loads want more, so that enough bytes are under way; a thread with many
-// numbers wants registers for them.
+// Thread blocks per multiprocessor, at least. Narrow loads need more, to keep enough bytes in flight; threads with many
+// numbers need registers for them.
 #define LEAST_BLOCKS_OF(BYTES, NUMBERS) ((NUMBERS) > 16 || (BYTES) > 4 ? 2 : (BYTES) <= 2 ? 4 : 3)
 #define LEAST_BLOCKS_rows(BYTES, ROWS, COLUMNS) 2
 #define LEAST_BLOCKS_chosen(BYTES, ROWS, COLUMNS) 2
@@ -556,8 +558,8 @@ __device__ __forceinline__ void reduce_columns_short(const ReduceArguments& argu
 #define LEAST_BLOCKS_columns(BYTES, ROWS, COLUMNS) LEAST_BLOCKS_OF(BYTES, (ROWS) / 32)
 #define LEAST_BLOCKS_columns_short(BYTES, ROWS, COLUMNS) LEAST_BLOCKS_OF(BYTES, ROWS)
 
-// reduce_<form>_<what>_<int|float>_w<width>_<rows>x<columns>x<threads>: numbers and results of a tree's thread block in
-// columns, loads of a lane and elements of a load in packed.
+// reduce_<form>_<what>_<int|float>_w<width>_<rows>x<columns>x<threads>. In columns: numbers and results of the trees of
+// a thread block; in packed: loads per lane and elements per load.
 #define REDUCE_FORM(FORM, WHAT, KIND, BYTES, ROWS, COLUMNS, ...)                      \
   extern "C" __global__ void __launch_bounds__(256, LEAST_BLOCKS_##FORM(BYTES, ROWS, COLUMNS)) \
       reduce_##FORM##_##WHAT##_##KIND##_w##BYTES##_##ROWS##x##COLUMNS##x256(          \
@@ -574,7 +576,7 @@ __device__ __forceinline__ void reduce_columns_short(const ReduceArguments& argu
   REDUCE_FORM(columns_short, WHAT, KIND, BYTES, 16, 1, __VA_ARGS__)   \
   REDUCE_FORM(columns_short, WHAT, KIND, BYTES, 32, 1, __VA_ARGS__)
 
-// No spills: fewer loads of 8 bytes, and no 16 places a load.
+// These counts avoid spills: fewer loads of 8 bytes, and for places no loads of 16 elements.
 #define PACKED_1(WHAT, KIND, BYTES, ...)                              \
   REDUCE_FORM(packed, WHAT, KIND, BYTES, 8, 16, __VA_ARGS__)          \
   PLACES_1(WHAT, KIND, BYTES, __VA_ARGS__)

@@ -1,5 +1,5 @@
-// Float values as other precisions have them, ties to even: what float16 cannot hold becomes infinite, and NaN
-// stays NaN.
+// Float values rounded to other precisions, ties to even. Values beyond the range of float16 become infinite; NaN stays
+// NaN.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -7,7 +7,7 @@
 
 namespace tilespark {
 
-// As they are.
+// Values as they are.
 struct AsStored {
   template <typename T>
   static __device__ __forceinline__ T of(T value) {
@@ -16,7 +16,7 @@ struct AsStored {
 };
 
 struct RoundedTf32 {
-  // Of NaN a bit is set that is not cut off.
+  // Of a NaN, sets a mantissa bit that tf32 keeps, so that it stays NaN.
   static __device__ __forceinline__ float of(float value) {
     const unsigned bits = __float_as_uint(value);
     const unsigned size = bits & 0x7fffffffu;
@@ -26,7 +26,8 @@ struct RoundedTf32 {
   }
 };
 
-// Of 16 bits also one as it is stored, and two in a register, x in the lower half (from sm_80 on).
+// The 16-bit formats also round one value to the stored type, and two values into a register, x in the lower half
+// (sm_80 and later).
 struct RoundedBfloat16 {
   using Type = __nv_bfloat16;
   static __device__ __forceinline__ Type stored(float value) { return __float2bfloat16_rn(value); }

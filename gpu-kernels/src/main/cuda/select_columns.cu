@@ -1,20 +1,20 @@
-// Selects of each row of a tile the columns that may be among the results (kernels.select.ColumnSelection):
+// For each row of a tile, selects the columns that may be among the results (kernels.select.ColumnSelection):
 //
 //   estimate = tile[i][j] * scale[j] + shift[j]
 //   error    = norms[i] * norms[j] <= largest ? norms[i] * per_norm[j] + errors[j] + errors[i] : infinity
 //
-// A column is left out if estimate + error < least[i]. Where the best `wanted` of a row are sought, it is also left out
-// if as many columns of its segment have an estimate - error above its estimate + error. NaN leaves nothing out.
+// A column is dropped if estimate + error < least[i]. If only the `wanted` best of a row are needed, it is also dropped
+// if `wanted` columns of its segment have an estimate - error above its estimate + error. NaN drops nothing.
 //
-// Threads to elements: a thread block has a segment of COLS columns of one row, and goes on by the whole grid; thread t
+// Threads to elements: a thread block takes a segment of COLS columns of one row, then strides by the grid; thread t
 // has the columns t + THREADS * n. The `wanted`-th largest estimate - error is found bit by bit, from the highest: each
-// step counts the numbers that are not below a trial. They are rounded down to float for that, which leaves the result a
+// step counts the numbers at or above a trial value. The numbers are first rounded down to float, so the result is a
 // lower bound.
 //
-// Bytes: the tile is read once, columns' scale and shift once for each row, the rest where estimates do not suffice;
-// eight bytes for each segment and four for each column found are written.
+// Bytes: the tile is read once, scale and shift once per row, other bounds only where estimates do not suffice; eight
+// bytes per segment and four per selected column are written.
 //
-// Shared memory: two words for each warp.
+// Shared memory: two words per warp.
 //
 // Source: nothing borrowed.
 
@@ -25,25 +25,25 @@ namespace tilespark {
 constexpr u32 ALL_LANES = 0xffffffffu;
 constexpr u32 LANES = 32;
 
-// Fields in the order of SelectionPlan: two pointers, then words.
+// Fields in the order of SelectionPlan.launch: three pointers, then words.
 struct SelectArguments {
   const void* tile;   // (rows, cols), row-major
-  const double* bounds;  // of rows: norms, errors, least, pass; of columns: scale, shift, per_norm, errors, norms
-  u64* found;         // a count; then the first place and the count of each segment, u32 each; then columns, u32 each
+  const double* bounds;  // per row: norms, errors, least, pass; per column: scale, shift, per_norm, errors, norms
+  u64* found;         // a count; then first place and count of each segment, u32 each; then columns, u32 each
   u64 rows;
   u64 cols;
-  u64 wanted;         // 0: all that are not below the least
-  u64 capacity;       // columns that there is room for
+  u64 wanted;         // 0: all columns not below least
+  u64 capacity;       // columns that `found` has room for
   double largest;
 };
 
-// Sums over the thread block; each call uses the other half of the shared words, so one barrier suffices.
+// Sums over a thread block. Calls alternate between two halves of the shared words, so one barrier per call suffices.
 template <u32 WARPS>
 struct BlockSum {
   u32 (&words)[2][WARPS];
   u32 half;
 
-  // The numbers of all warps, of which each lane of a warp gives the same; `before` is those of earlier warps.
+  // Sums `number`, which is equal in all lanes of a warp, over the warps; `before` is the sum over earlier warps.
   __device__ __forceinline__ u32 of_warps(u32 number, u32& before) {
     const u32 warp = threadIdx.x / LANES;
     if (threadIdx.x % LANES == 0) {
@@ -71,13 +71,13 @@ struct BlockSum {
   }
 };
 
-// Numbers in the order of floats; 0 of NaN.
+// Maps floats to integers in the same order, NaN to 0.
 __device__ __forceinline__ u32 order(float x) {
   const u32 bits = __float_as_uint(x);
   return x != x ? 0 : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-// The inverse of order: the float, or NaN for 0.
+// The inverse of order(): the float, or NaN for 0.
 __device__ __forceinline__ double in_order(u32 number) {
   return __uint_as_float((number >> 31) != 0 ? number ^ 0x80000000u : ~number);
 }
@@ -135,7 +135,7 @@ __device__ __forceinline__ void select_columns(const SelectArguments& arguments)
     }
     u32 count = sum.of_threads(__popc(kept));
 
-    // raise the least
+    // raise the lower bound
     if (arguments.wanted > 0 && count > arguments.wanted) {
       u32 numbers[EACH];
 #pragma unroll

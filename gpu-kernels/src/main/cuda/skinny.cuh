@@ -1,34 +1,33 @@
-// Products of which one extent is small, at the speed of memory:
+// Products with one small extent, at memory bandwidth:
 //
 //   c[x, j] = alpha * sum over p of big(x, p) * small(p, j) + beta * c[x, j]
-//                                                        0 <= x < extent, 0 <= j < count
+//                                                       0 <= x < extent, 0 <= j < count
 //
-// Three kernels, for element types float and double, any lead and alignment of elements (skinny_depth also of
-// operands that are rounded as they are read, with sums in float; the others: narrow.cuh):
+// Three kernels for float and double, any leading dimension and alignment. skinny_depth can also round operands while
+// it reads them, with sums in float; narrow.cuh does so for the other two:
 //
-//   skinny_along   big lies along K, at x * lead + p: a warp makes SKINNY_ROWS of x, its lanes share out p
-//   skinny_across  big lies across, at p * lead + x: a thread makes two of x, p goes by
-//   skinny_depth   the small extent is K: the sum over p < k <= DEPTH of a(i, p) * b(p, j), a tile
-//                  of DEPTH_ROWS x DEPTH_COLS to a thread block, a thread going down two columns
+//   skinny_along   big is stored along K, (x, p) at x * lead + p: a warp computes SKINNY_ROWS of x, its lanes share p
+//   skinny_across  big is stored across, (x, p) at p * lead + x: a thread computes two of x and loops over p
+//   skinny_depth   the small extent is K: the sum over p < k <= DEPTH of a(i, p) * b(p, j); a thread block computes a
+//                  tile of DEPTH_ROWS x DEPTH_COLS, a thread two columns of it
 //
-// A product with few columns is (big, small) = (op(A), op(B)); one with few rows is
-// (op(B)^T, op(A)^T) with the strides of c exchanged. K is cut into parts where x alone are too few
-// thread blocks; each part writes to scratch, which skinny_sum sums.
+// A product with few columns is (big, small) = (op(A), op(B)); one with few rows is (op(B)^T, op(A)^T) with the strides
+// of c swapped. If x makes too few thread blocks, K is split into parts; each writes to scratch, which skinny_sum sums.
 //
-// Pieces of work, x by x and then part by part, are numbered; a thread block makes every gridDim.x-th.
+// Pieces of x are numbered first, then parts; a thread block takes every gridDim.x-th number.
 //
-// Bytes: reads big once, small once for each thread block's x (from L2), writes c once; depth writes c.
+// Bytes: big is read once, small once per piece of x (from L2), c is written once; skinny_depth mainly writes c.
 //
-// Accuracy: no chain of additions is longer than part_k / 32 + 5 (along) or chain + part_k / chain
-// (across), before that of the parts; the host keeps their sum near 2 sqrt(k) (SkinnySteps). Depth
-// makes DEPTH / 4 + 2 additions to an element (4: 3), every fourth (second) step in one chain. The
-// order depends on extents and storage alone, on no address.
+// Accuracy: no chain of additions is longer than part_k / 32 + 5 (along) or chain + part_k / chain (across), before the
+// sum of the parts; the host keeps the total near 2 sqrt(k) (SkinnySteps). skinny_depth makes DEPTH / 4 + 2 additions
+// per element, every fourth step in one chain (DEPTH = 4: three, every second step). The order depends on extents and
+// storage alone, not on addresses.
 //
-// Shared memory: SKINNY_CHUNK steps of small, (COUNT, SKINNY_CHUNK) or (SKINNY_CHUNK, COUNT); depth: a of
-// the tile, (DEPTH_ROWS, DEPTH).
+// Shared memory: SKINNY_CHUNK steps of small, (COUNT, SKINNY_CHUNK) or (SKINNY_CHUNK, COUNT); skinny_depth: the tile's
+// rows of a, (DEPTH_ROWS, DEPTH).
 //
-// Source: the usual matrix-vector product; sums in parts are Higham, "Accuracy and Stability of Numerical
-// Algorithms", section 4.2 (blocked summation).
+// Source: the usual matrix-vector product; sums in parts are Higham, "Accuracy and Stability of Numerical Algorithms",
+// section 4.2 (blocked summation).
 #pragma once
 
 #include "factors.cuh"
@@ -39,7 +38,7 @@ namespace tilespark {
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
-// Fields in the order of SkinnySteps.addProduct.
+// Fields in the order of SkinnySteps.addMultiply.
 template <typename T>
 struct SkinnyArguments {
   const T* big;
@@ -48,15 +47,15 @@ struct SkinnyArguments {
   u64 extent;
   u64 k;
   u64 count;    // at most COUNT
-  u64 lead;     // of big
-  u64 small_k;  // elements of small from one p to the next
-  u64 small_j;  // and from one j to the next
+  u64 lead;     // leading dimension of big
+  u64 small_k;  // stride of p in small, in elements
+  u64 small_j;  // stride of j in small
   u64 c_x;
   u64 c_j;
-  u64 part_k;     // steps of K to a part, a multiple of SKINNY_CHUNK
+  u64 part_k;     // steps of K in a part, a multiple of SKINNY_CHUNK
   u64 part_step;  // elements of c from one part to the next
-  u64 chain;      // steps of K to a chain of skinny_across, a multiple of SKINNY_AHEAD, below 2^32
-  u64 pieces;     // of x
+  u64 chain;      // steps of K in a chain of skinny_across, a multiple of SKINNY_AHEAD, below 2^32
+  u64 pieces;     // pieces of x
   u64 parts;
   Factors<T> factors;
 };
@@ -64,11 +63,11 @@ struct SkinnyArguments {
 constexpr u32 SKINNY_THREADS = 256;
 constexpr u32 SKINNY_CHUNK = 256;
 constexpr u32 SKINNY_ROWS = 4;
-constexpr u32 SKINNY_ALONG = SKINNY_THREADS / 32 * SKINNY_ROWS;  // x of a thread block
+constexpr u32 SKINNY_ALONG = SKINNY_THREADS / 32 * SKINNY_ROWS;  // x per thread block
 constexpr u32 SKINNY_ACROSS = 2 * SKINNY_THREADS;
-constexpr u32 SKINNY_AHEAD = 8;  // reads in flight of a thread of skinny_across, twice
+constexpr u32 SKINNY_AHEAD = 8;  // steps that a thread of skinny_across reads ahead, for two x
 
-// One piece of x and one part.
+// Computes one piece of x for one part of K.
 template <typename T, u32 COUNT>
 __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arguments, u64 piece, u64 part) {
   constexpr u32 R = SKINNY_ROWS;
@@ -80,7 +79,7 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
   const T* rows[R];
 #pragma unroll
   for (u32 r = 0; r < R; r++) {
-    // Rows beyond the last read the last.
+    // Rows past the end read the last row.
     const u64 row = x + r < arguments.extent ? x + r : arguments.extent - 1;
     rows[r] = arguments.big + row * arguments.lead + lane;
   }
@@ -89,7 +88,7 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
     const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
     __syncthreads();
     for (u32 at = threadIdx.x; at < COUNT * SKINNY_CHUNK; at += SKINNY_THREADS) {
-      // Neighbours along what lies together.
+      // Neighbouring threads read neighbouring elements.
       const bool k_first = arguments.small_k == 1 || COUNT == 1;
       const u32 p = k_first ? at % SKINNY_CHUNK : at / COUNT;
       const u32 j = k_first ? at / SKINNY_CHUNK : at % COUNT;
@@ -160,20 +159,20 @@ __device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments
   }
 }
 
-// One piece of x and one part.
+// Computes one piece of x for one part of K.
 template <typename T, u32 COUNT>
 __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& arguments, u64 piece, u64 part) {
   __shared__ __align__(16) T small[SKINNY_CHUNK][COUNT];
   const u64 x = piece * u64{SKINNY_ACROSS} + threadIdx.x;
   const u64 begin = part * arguments.part_k;
   const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
-  // What lies beyond the last x reads the last.
+  // Threads past the last x read the last x.
   const u64 last = arguments.extent - 1;
   const T* const first = arguments.big + (x < last ? x : last);
   const u64 apart = (x + SKINNY_THREADS < last ? x + SKINNY_THREADS : last) - (x < last ? x : last);
   T sums[2][COUNT] = {};
   T totals[2][COUNT] = {};
-  u32 left = static_cast<u32>(arguments.chain);  // steps of this chain
+  u32 left = static_cast<u32>(arguments.chain);  // steps left in this chain
   for (u64 from = begin; from < end; from += SKINNY_CHUNK) {
     const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
     __syncthreads();
@@ -255,8 +254,8 @@ struct DepthArguments {
   u64 m;
   u64 k;  // at most DEPTH
   u64 n;
-  u64 a_row;  // elements of a from one row of op(A) to the next
-  u64 a_k;    // and from one p to the next
+  u64 a_row;  // stride of the rows of op(A), in elements
+  u64 a_k;    // stride of p in op(A)
   u64 b_k;
   u64 b_col;
   u64 lead_c;
@@ -268,13 +267,13 @@ struct DepthArguments {
 constexpr u32 DEPTH_ROWS = 64;
 constexpr u32 DEPTH_COLS = 2 * SKINNY_THREADS;
 
-// One tile; tiles are numbered along rows. DEPTH is a multiple of 4.
+// Computes one tile; tiles are numbered along rows. DEPTH is a multiple of 4.
 template <typename T, u32 DEPTH, typename Rounding>
 __device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& arguments, u64 number) {
   __shared__ __align__(16) T rows[DEPTH_ROWS][DEPTH];
   const u64 row = number / arguments.col_tiles * DEPTH_ROWS;
   const u64 col = number % arguments.col_tiles * DEPTH_COLS + threadIdx.x;
-  __syncthreads();  // the tile before is made
+  __syncthreads();  // the previous tile is finished
   for (u32 at = threadIdx.x; at < DEPTH_ROWS * DEPTH; at += SKINNY_THREADS) {
     const bool k_first = arguments.a_k == 1;
     const u32 i = k_first ? at / DEPTH : at % DEPTH_ROWS;

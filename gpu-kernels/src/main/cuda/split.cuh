@@ -2,34 +2,33 @@
 //
 //   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// Each value is cut into three bfloat16 parts, value = a0 + a1 + a2 exactly, each at most 2^-8 of the one
-// before; of the nine products of parts, a1 b2, a2 b1 and a2 b2 are left out, 2^-24 |a||b| at most. A is
-// read as it is stored, K along its rows or across, and cut in registers; B comes cut (pack.cuh), as three
-// planes with K along the rows.
+// Each value is split exactly into three bfloat16 parts, value = a0 + a1 + a2, each at most 2^-8 of the previous one.
+// Of the nine products of parts, a1 b2, a2 b1 and a2 b2 are omitted, 2^-24 |a||b| at most. A is read as stored, along K
+// or across (K strided), and split in registers; pack.cuh splits B into three planes with K along the rows.
 //
-// Accuracy: the tensor cores round sums towards zero, so they sum no more than a panel, the small products
-// first. These sums are added in ordinary registers, rounded to nearest, and what the rounding leaves out is
-// where the next sum in the tensor cores starts.
+// Accuracy: the tensor cores round sums towards zero, so they sum only one panel of K, the small products first. These
+// sums are added in ordinary registers, rounded to nearest, and the next sum in the tensor cores starts from the
+// rounding error.
 //
-// Products of parts that are smaller than 2^-149 are lost: 7 K 2^-149 at most in all. That is less than other errors
-// where |a b| >= 2^-122 (docs/decisions/split-precision-range.md).
+// Products of parts below 2^-149 are lost: 7 K 2^-149 at most in all. That is less than other errors where |a b| >=
+// 2^-122 (docs/decisions/split-precision-range.md).
 //
-// Values below 2^-100 other than 0 have no such parts (those of B come as NaN), and where sums are infinite
-// or no numbers (infinities and NaN have no parts either) those of plain arithmetic may differ: half tiles
-// of 64 x 128 with such are left alone and bad_tiles says so; repair_split.cu makes them.
+// Nonzero values below 2^-100, infinities and NaN are outside the split's range (small values of B come as NaN), and
+// where sums are infinite or NaN, ordinary arithmetic may give others. Half tiles of 64 x 128 with any of these are
+// skipped and marked in bad_tiles; repair_split.cu computes them.
 //
-// Threads to elements: a thread block is a warpgroup that starts copies and two that multiply; it makes
-// tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. While the products of a panel
-// run, the next one's part of A is cut.
+// Threads to elements: a thread block has one warpgroup that starts copies and two that multiply. It computes tiles of
+// 128 x 128 of C, one after the other, each multiplying warpgroup 64 x 128. During the products of a panel, the next
+// panel of A is split.
 //
-// Shared memory: STAGES stages of (128, 32) float of A, rows of 128 bytes swizzled by 128 bytes, and of
-// (128, 32) bfloat16 of each part of B, rows of 64 bytes swizzled by 64 bytes.
+// Shared memory: STAGES stages of (128, 32) float of A, rows of 128 bytes swizzled by 128 bytes, and of (128, 32)
+// bfloat16 of each part of B, rows of 64 bytes swizzled by 64 bytes.
 //
-// Source: the split is Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-// surpassing the FP32 theoretical peak performance", 2022; three bfloat16 parts are Henry, Tang and
-// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations",
-// 2019; the sums are Kahan, "Further remarks on reducing truncation errors", 1965; the roles of the warps
-// are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp specialisation.
+// Source: the split is from Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing
+// the FP32 theoretical peak performance", 2022; three bfloat16 parts from Henry, Tang and Heinecke, "Leveraging the
+// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", 2019; the sums from Kahan, "Further
+// remarks on reducing truncation errors", 1965; warp specialisation from NVIDIA's CUTLASS documentation, "Efficient
+// GEMM in CUDA".
 #pragma once
 
 #include "factors.cuh"
@@ -37,28 +36,28 @@
 
 namespace tilespark {
 
-// Fields in the order of PackedSteps.addProduct.
+// Fields in the order of PackedSteps.addMultiply.
 struct SplitArguments {
-  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; across: (k, m), of 32 x 32
-  CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes
+  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; if across: (k, m), boxes of 32 x 32
+  CUtensorMap b;  // parts of op(B): (3 plane_rows, padded k) bfloat16, boxes of 128 x 32, swizzled by 64 bytes
   float* c;
-  u32* bad_tiles;  // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
+  u32* bad_tiles;  // (batches, row_tiles, col_tiles): 0x1 if the upper half tile was skipped, 0x10000 the lower
   u64 m;
   u64 n;
   u64 lead_c;
-  u64 panels;  // of K
+  u64 panels;  // panels in K
   u64 row_tiles;
   u64 col_tiles;
-  u64 plane_rows;  // rows of b of one part
+  u64 plane_rows;  // rows of b in one part
   Factors<float> factors;
-  u64 batches;  // products of their own, or parts of one along K
+  u64 batches;  // independent products, or parts of one along K
   u64 a_step;   // rows of a, as stored, from one product to the next
-  u64 b_step;   // 0: all have the same b
+  u64 b_step;   // 0: all products share b
   u64 c_step;   // elements
-  u64 k_step;   // from one part to the next, whole panels; 0 for products of their own
+  u64 k_step;   // steps of K from one part to the next, whole panels; 0 for independent products
 };
 
-// A place in a ring of stages, and the parity of the phase its barriers are in.
+// A position in a ring of stages, and the parity of its barriers' phase.
 template <u32 STAGES>
 struct Ring {
   u32 stage = 0;
@@ -72,7 +71,7 @@ struct Ring {
   }
 };
 
-// This warp reads the stage no more.
+// Signals that this warp has read the stage.
 __device__ __forceinline__ void release(u64* empty, u32 lane) {
   __syncwarp();
   if (lane == 0) {
@@ -80,8 +79,8 @@ __device__ __forceinline__ void release(u64* empty, u32 lane) {
   }
 }
 
-// Tiles of C in an order in which neighbours share rows of A and columns of B: GROUP rows of tiles at a
-// time, column by column.
+// Orders tiles of C so that neighbours share rows of A and columns of B: GROUP rows of tiles at a time, column by
+// column.
 struct TilePlace {
   u32 batch;
   u32 row;
@@ -89,7 +88,7 @@ struct TilePlace {
 };
 __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) {
   constexpr u32 GROUP = 8;
-  // Fewer than 2^32 tiles: C would have 2^46 elements.
+  // Fewer than 2^32 tiles: more would be 2^46 elements of C.
   const u32 in_all = static_cast<u32>(number);
   const u32 each = static_cast<u32>(rows * cols);
   const u32 batch = in_all / each;
@@ -102,7 +101,7 @@ __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) 
   return {batch, group * GROUP + in_group - col * high, col};
 }
 
-// Waits for the 128 threads that name the barrier; true if `mine` was for any.
+// Waits for the 128 threads of the barrier; true if `mine` was true for any.
 __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
   u32 any;
   asm volatile(
@@ -116,12 +115,12 @@ __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
   return any != 0;
 }
 
-// Brings a thread's sums, as wgmma leaves them, to C by its factors: rows `row` and 8 below, of GROUPS
-// groups of 8 columns from `col` on 2 (lane % 4) and the next. Where C is aligned, with QUADS, neighbours
-// exchange halves of two groups, so that each writes 16 bytes of one; this takes more registers. Elsewhere
-// sums go through `staged`, shared memory of this warp alone, so that it writes 32 neighbours of a row; where
-// it is null, known at compile time, each thread writes its own.
-constexpr u32 STORE_PITCH = 40;  // rows of sums that are laid down together meet no bank twice
+// Stores a thread's sums, in wgmma's accumulator layout, to C with its factors: rows `row` and row + 8, columns 2 (lane
+// % 4) and the next in each of GROUPS groups of 8 columns from `col` on. With QUADS and an aligned C, neighbouring
+// lanes exchange halves of two groups, so that each stores 16 bytes of one; this takes more registers. If C is not
+// aligned, sums go through `staged`, shared memory of the warp, so that it stores 32 neighbours of a row; if `staged`
+// is null, known at compile time, each thread stores its own sums.
+constexpr u32 STORE_PITCH = 40;  // rows of sums that are written together have no bank conflicts
 constexpr u32 STORE_FLOATS = 16 * STORE_PITCH;
 
 template <u32 GROUPS, bool QUADS>
@@ -232,28 +231,28 @@ struct SplitShape {
   static constexpr u32 WARPGROUPS = 2;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
   static constexpr u32 A_BYTES = TILE * PANEL * 4;
-  static constexpr u32 B_BYTES = TILE * PANEL * 2;  // of one part
+  static constexpr u32 B_BYTES = TILE * PANEL * 2;  // bytes of one part
   static constexpr u32 STAGE_BYTES = A_BYTES + 3 * B_BYTES;
-  // The dynamic part begins anywhere; panels begin at multiples of 1024.
+  // Dynamic shared memory begins anywhere; panels begin at multiples of 1024.
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
 };
 
-// sum += part; part = what the rounding left out.
+// sum += part; part = the rounding error of that addition.
 __device__ __forceinline__ void add_part(float& sum, float& part) {
   pin(part);
-  // In place: a new register for each sum would be too many.
+  // In place: new registers for all sums would be too many.
   float added = sum + part;
   added -= sum;
   sum += added;
   part -= added;
 }
 
-// What a thread multiplies of a panel of A: by part and 16 places of K, as wgmma takes it.
+// A thread's fragments of a panel of A, for wgmma: [part][16 steps of K][register].
 using SplitParts = u32[3][2][4];
 
-// Where a thread's values of a panel begin. Along K it reads two of a row's eight chunks of 16 bytes; the
-// copy engine put chunk i at i ^ row % 8. Across, its two rows of op(A) are in one of four boxes, a row of
-// 128 bytes for each step of K.
+// Offset of a thread's first values in a panel, in bytes. Along K, a thread reads two of the eight 16-byte chunks of a
+// row; the copy engine put chunk i at i ^ row % 8. Across, its two rows of op(A) are in one of four boxes, which have a
+// row of 128 bytes for each step of K.
 template <bool ACROSS>
 __device__ __forceinline__ u32 panel_place(u32 warp, u32 lane) {
   const u32 row = lane / 4;
@@ -262,7 +261,7 @@ __device__ __forceinline__ u32 panel_place(u32 warp, u32 lane) {
                  : warp / 2 * 4096 + quarter * 256 + ((warp % 2 * 4 + row / 4) ^ (quarter * 2)) * 16 + row % 4 * 4;
 }
 
-// Cuts a thread's values of a panel, from the place above on.
+// Splits a thread's values of a panel, which begin at address `from`.
 template <bool ACROSS>
 __device__ __forceinline__ void cut_panel(u32 from, SplitParts& parts, u32& least) {
 #pragma unroll
@@ -299,7 +298,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
-  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // of the warps that multiply
+  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // for the multiplying warps
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -354,10 +353,10 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
     const u32 group = threadIdx.x / 128 - 1;
     const u32 warp = threadIdx.x / 32 - 4;
     const u32 lane = threadIdx.x % 32;
-    const u32 in_row = warp * 16 + lane / 4;  // and 8 below
+    const u32 in_row = warp * 16 + lane / 4;  // and the row 8 below
     const u32 at = shared_address(shared) + panel_place<Shape::A_ACROSS>(warp, lane);
     const u32 panels = static_cast<u32>(arguments.panels);
-    Ring<STAGES> ring;  // of the panel that is cut next
+    Ring<STAGES> ring;  // the panel that is split next
     for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
       float part[64];
       float total[64];
@@ -368,18 +367,18 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       }
       u32 least = ~0u;
       SplitParts now, next;
-      u32 stage = ring.stage;  // of the panel in the tensor cores
+      u32 stage = ring.stage;  // the panel in the tensor cores
       barrier_wait(&full[stage], ring.parity);
       cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, now, least);
       ring.next();
 
-      // Multiplies a panel and, if there is more, cuts the next one.
+      // Multiplies a panel and, if `more`, splits the next one.
       auto advance = [&](bool more) {
         const u64 b = narrow_panel_descriptor(shared + stage * Shape::STAGE_BYTES + Shape::A_BYTES);
         constexpr u64 PART = Shape::B_BYTES / 16;
         const u32 old = stage;
         products_fence();
-        // The small ones first: adding them to the others would round more often.
+        // Small products first: adding them to larger sums would round more often.
 #pragma unroll
         for (u32 s = 0; s < STEPS; s++) {
           product_64x128x16_bfloat16(part, now[0][s], b + 2 * PART + s * 2, true);
@@ -416,7 +415,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
           now[i / 8][i / 4 % 2][i % 4] = next[i / 8][i / 4 % 2][i % 4];
         }
       }
-      float zero = 0;  // a NaN if any sum is infinite or none
+      float zero = 0;  // NaN if any sum is infinite or NaN
 #pragma unroll
       for (u32 i = 0; i < 64; i++) {
         zero = fmaf(total[i], 0.0f, zero);

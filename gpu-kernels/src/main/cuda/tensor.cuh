@@ -2,10 +2,10 @@
 //
 //   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// Operands lie with K along their rows (pack.cuh makes it so where they do not).
+// Operands have K along their rows; pack.cuh converts others.
 //
-// Threads to elements: as in split.cuh, with tiles of ROWS x COLS; each of two warpgroups sums half the rows,
-// 64 x COLS at a time, in the tensor cores' own order, which is the same each time.
+// Threads to elements: as in split.cuh, with tiles of ROWS x COLS; each of two warpgroups sums half the rows, 64 x COLS
+// at a time. The order of the sums is the tensor cores' own and always the same.
 //
 // Shared memory: STAGES stages of ROWS and of COLS rows of 128 bytes along K, swizzled by 128 bytes.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tilespark {
 
-// Fields in the order of PackedSteps.addProduct.
+// Fields in the order of PackedSteps.addMultiply.
 struct TensorArguments {
   CUtensorMap a;  // op(A): (m, k), boxes of ROWS rows and 128 bytes
   CUtensorMap b;  // op(B): (n, k), boxes of COLS rows and 128 bytes
@@ -22,15 +22,15 @@ struct TensorArguments {
   u64 m;
   u64 n;
   u64 lead_c;
-  u64 panels;  // of K
+  u64 panels;  // panels in K
   u64 row_tiles;
   u64 col_tiles;
   Factors<float> factors;
-  u64 batches;  // products of their own, or parts of one along K
+  u64 batches;  // independent products, or parts of one along K
   u64 a_step;   // rows of a from one product to the next
   u64 b_step;
-  u64 c_step;  // elements
-  u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
+  u64 c_step;  // elements of c
+  u64 k_step;  // steps of K from one part to the next, whole panels; 0 for independent products
 };
 
 template <typename Kind_, u32 ROWS_, u32 COLS_, u32 STAGES_>
@@ -41,7 +41,7 @@ struct TensorShape {
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARPGROUPS = 2;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
-  // Of 64 rows each, of a warpgroup.
+  // wgmma products of 64 rows, for each warpgroup.
   static constexpr u32 PRODUCTS = ROWS / WARPGROUPS / 64;
   static constexpr u32 A_BYTES = ROWS * 128;
   static constexpr u32 B_BYTES = COLS * 128;
@@ -58,7 +58,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
-  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // of the warps that multiply
+  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // for the multiplying warps
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -69,7 +69,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
   }
   __syncthreads();
   if (Shape::COLS < 128) {
-    // So small a product is over soon: the launch and what is above fall into the time of the packing before.
+    // Small products end soon, so the launch and this prologue overlap with the packing kernel before.
     wait_for_launches_before();
     let_next_launch_begin();
   }
@@ -106,10 +106,10 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
   } else {
     // multiply
     registers_up<232>();
-    constexpr u64 STEP = 32 / 16;  // 32 bytes along K
+    constexpr u64 STEP = 32 / 16;  // descriptor step for 32 bytes along K
     const u32 group = threadIdx.x / 128 - 1;
     const u32 lane = threadIdx.x % 32;
-    const u32 in_row = group * (Shape::ROWS / 2) + threadIdx.x / 32 % 4 * 16 + lane / 4;  // and 8 below
+    const u32 in_row = group * (Shape::ROWS / 2) + threadIdx.x / 32 % 4 * 16 + lane / 4;  // and the row 8 below
     Ring<STAGES> ring;
     for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
       const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
@@ -131,7 +131,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
           }
         }
         products_commit();
-        // The stage before is read no more once all but the newest products are done.
+        // The previous stage is no longer read once all but the newest products are done.
         products_wait<1>();
         if (panel > 0) {
           release(&empty[before], lane);

@@ -2,30 +2,28 @@
 //
 //   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// all row-major; a(i, p) lies at i * lead_a + p, or at p * lead_a + i if A is stored transposed, and B
-// likewise. A launch makes `batches` such products, or parts of one along K, that lie steps apart.
+// All are row-major; a(i, p) is at i * lead_a + p, or at p * lead_a + i if A is stored transposed; likewise B. A launch
+// computes `batches` products, or parts of one along K, at constant steps in memory.
 //
-// Threads to elements: a thread block makes a tile of ROWS x COLS of C, and then the next such tile
-// where there are more tiles than thread blocks. It goes through K in steps of STEP: a panel of A and
-// one of B lie in shared memory as (STEP, ROWS) and (STEP, COLS), whichever way they are stored, so a
-// transposed operand costs nothing but another way to number the copies. For float, a thread sums
-// THREAD_ROWS x THREAD_COLS elements in registers, in groups of 4 x 4 that lie apart; for double, a
-// warp sums WARP_ROWS x WARP_COLS with the tensor cores' 8 x 8 x 4 product, which rounds as IEEE 754
-// says.
+// Threads to elements: a thread block computes a tile of ROWS x COLS of C, then strides by the grid. It goes through K
+// in steps of STEP: panels of A and B are in shared memory as (STEP, ROWS) and (STEP, COLS), whichever way they are
+// stored, so a transposed operand only changes the indices of the copies. For float, a thread sums THREAD_ROWS x
+// THREAD_COLS elements in registers, in separate groups of 4 x 4; for double, a warp sums WARP_ROWS x WARP_COLS with
+// the tensor cores' 8 x 8 x 4 product, which rounds as IEEE 754 says.
 //
-// Accuracy: a sum of `chunk` products is one chain of fused multiply-adds; then it is added to the
-// total, a second chain. With chunk near sqrt(k), as the planner has it, neither is longer than about
-// sqrt(k), so that the error is at most about 2 u sqrt(k) |a||b| for any input.
+// Accuracy: `chunk` products are one chain of fused multiply-adds, which is then added to the total, a second chain.
+// The planner takes chunk near sqrt(k), so neither chain is longer than about sqrt(k), and the error is at most about 2
+// u sqrt(k) |a||b| for any input.
 //
-// Bytes: A is read col_tiles times and B row_tiles times, mostly from L2: neighbouring thread blocks
-// make tiles of GROUP neighbouring rows of tiles. C is written once, and read once unless beta is 0.
+// Bytes: A is read col_tiles times and B row_tiles times, mostly from L2: neighbouring thread blocks compute tiles of
+// GROUP neighbouring rows of tiles. C is written once, and read once unless beta is 0.
 //
-// Shared memory: two stages of both panels; while one is multiplied, the next arrives (cp.async, element
-// by element since rows begin anywhere). Rows are padded so that copies that go down a column spread
-// over the banks. What lies outside A or B arrives as 0 on both sides: 0 * 0 adds nothing, not even NaN.
+// Shared memory: two stages of both panels; while one is multiplied, the next is copied (cp.async, element by element,
+// since rows begin anywhere). Rows are padded, so that copies down a column spread over the banks. Elements outside A
+// or B are 0 on both sides: 0 * 0 adds nothing, not even NaN.
 //
-// Source: the usual blocked product; the two levels of summation are Higham, "Accuracy and Stability
-// of Numerical Algorithms", section 4.2 (blocked summation).
+// Source: the usual blocked product; the two levels of summation are Higham, "Accuracy and Stability of Numerical
+// Algorithms", section 4.2 (blocked summation).
 
 #pragma once
 
@@ -49,23 +47,22 @@ struct MultiplyArguments {
   u64 transpose_a;  // 1: A is stored as (k, m)
   u64 transpose_b;  // 1: B is stored as (n, k)
   Factors<T> factors;
-  u64 chunk;        // steps of K to a chain, a multiple of STEP; or fewer, and then a panel has no more
+  u64 chunk;        // steps of K in a chain, a multiple of STEP; if less than STEP, panels are that short
   u64 row_tiles;
   u64 col_tiles;
   u64 batches;
   u64 step_a;  // elements from one product to the next
   u64 step_b;
   u64 step_c;
-  u64 last_k;  // k of the last one
+  u64 last_k;  // k of the last product or part
 };
 
-// MultiplyStrategy.Tiled.STEP on the Java side.
+// MultiplyStrategy.Tiled.STEP in Java.
 constexpr u32 STEP = 16;
-// Rows of tiles whose tiles are made one after the other, column by column.
+// Rows of tiles in a group; the tiles of a group are computed column by column.
 constexpr u64 GROUP = 8;
 
-// begin primitives
-// Copies one element to shared memory without waiting; zero if it is not `inside`.
+// Starts a copy of one element to shared memory; writes zero if it is not `inside`.
 template <typename T>
 __device__ __forceinline__ void copy_async(T* to, const T* from, bool inside) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -86,9 +83,8 @@ __device__ __forceinline__ void wait_copies() {
 #endif
 }
 
-// Adds to an 8 x 8 piece of C the product of 8 x 4 of A and 4 x 8 of B. `a` and `b` point to the
-// pieces' first elements in shared memory, (4, pitch). Of C a thread holds row lane / 4, columns
-// 2 * (lane % 4) and the next.
+// c (8 x 8) += a (8 x 4) * b (4 x 8). `a` and `b` point to their first elements in shared memory, (4, pitch). A thread
+// holds row lane / 4 of c, columns 2 * (lane % 4) and the next.
 __device__ __forceinline__ void multiply_8x8x4(double (&c)[2], const double* a, const double* b,
                                                u32 pitch_a, u32 pitch_b, u32 lane) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -106,9 +102,8 @@ __device__ __forceinline__ void multiply_8x8x4(double (&c)[2], const double* a, 
   }
 #endif
 }
-// end primitives
 
-// One operand's copies to shared memory. x counts its rows of op(A), or its columns of op(B).
+// Copies of one operand to shared memory; x is a row of op(A) or a column of op(B).
 template <typename T, u32 EXTENT, u32 PITCH, u32 THREADS>
 struct Panel {
   static constexpr u32 COPIES = EXTENT * STEP / THREADS;
@@ -117,13 +112,13 @@ struct Panel {
   const T* from;  // this thread's first element of the next panel
   u64 from_step;  // elements between this thread's copies
   u64 advance;    // elements between panels
-  u32 x;          // of its first copy, in the tile
+  u32 x;          // x of this thread's first copy, in the tile
   u32 x_step;
-  u32 p;  // of its first copy, in the panel
+  u32 p;  // p of this thread's first copy, in the panel
   u32 p_step;
-  u32 x_left;  // x in the tile that lie inside, at most EXTENT
+  u32 x_left;  // how many x of the tile are inside, at most EXTENT
 
-  // `steps_contiguous`: neighbouring p are neighbours in memory, else neighbouring x are. A panel has `steps`.
+  // `steps_contiguous`: p is the contiguous axis, else x is. A panel has `steps` steps of K.
   __device__ __forceinline__ void locate(const T* base, u64 lead, bool steps_contiguous,
                                          u64 first, u64 extent, u32 steps) {
     const u32 t = threadIdx.x;
@@ -148,7 +143,7 @@ struct Panel {
     x_left = left < EXTENT ? static_cast<u32>(left) : EXTENT;
   }
 
-  // Begins the copies of the next panel, of which `p_left` steps lie inside.
+  // Starts the copies of the next panel, of which `p_left` steps are inside.
   __device__ __forceinline__ void load(T* to, u32 p_left) {
     T* target = to + p * PITCH + x;
     const u32 target_step = p_step * PITCH + x_step;
@@ -169,17 +164,17 @@ struct Panel {
   }
 };
 
-// The sums of one thread for float: groups of 4 x 4, all over the tile.
+// A thread's sums for float: groups of 4 x 4, spread over the tile.
 template <u32 ROWS_, u32 COLS_, u32 THREAD_ROWS, u32 THREAD_COLS>
 struct FloatSums {
   using T = float;
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 THREADS = ROWS / THREAD_ROWS * (COLS / THREAD_COLS);
-  // A column of the panel in steps of 4 banks: copies down a column of 8 steps meet no bank twice.
+  // Padding shifts each line of a panel by 4 banks: copies down a column of 8 steps have no bank conflicts.
   static constexpr u32 PITCH_A = ROWS + 4;
   static constexpr u32 PITCH_B = COLS + 4;
-  // A warp is 4 x 8 threads, so that its reads of A and of B are one access each.
+  // A warp is 4 x 8 threads, so that each of its reads of A and of B is one access.
   static constexpr u32 WARP_COLUMNS = COLS / THREAD_COLS / 8;
   static constexpr u32 ROW_STRIDE = ROWS / THREAD_ROWS * 4;  // between groups
   static constexpr u32 COL_STRIDE = COLS / THREAD_COLS * 4;
@@ -237,7 +232,7 @@ struct FloatSums {
     }
   }
 
-  // Ends a chain.
+  // Ends a chain: adds it to the total.
   __device__ __forceinline__ void promote() {
 #pragma unroll
     for (u32 r = 0; r < THREAD_ROWS; r++) {
@@ -249,7 +244,7 @@ struct FloatSums {
     }
   }
 
-  // `to` is the tile's first element; rows_left and cols_left of the tile lie inside.
+  // `to` is the tile's first element; rows_left and cols_left of the tile are inside.
   __device__ __forceinline__ void write(float* to, u64 lead, u32 rows_left, u32 cols_left,
                                         const Factors<float>& factors) const {
     const bool vectors = !factors.reads_c() && cols_left == COLS && lead % 4 == 0 &&
@@ -281,19 +276,19 @@ struct FloatSums {
   }
 };
 
-// The sums of one thread for double: its share of the warp's pieces of 8 x 8.
+// A thread's sums for double: its share of the warp's pieces of 8 x 8.
 template <u32 ROWS_, u32 COLS_, u32 WARP_ROWS, u32 WARP_COLS>
 struct DoubleSums {
   using T = double;
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 THREADS = ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32;
-  // Four steps of four neighbours, as half a warp reads them, meet no bank twice.
+  // Half a warp reads four steps of four neighbours, without bank conflicts.
   static constexpr u32 PITCH_A = ROWS + 4;
   static constexpr u32 PITCH_B = COLS + 4;
 
   u32 lane;
-  u32 row;  // of the warp
+  u32 row;  // first row of the warp, in the tile
   u32 col;
   double part[WARP_ROWS / 8][WARP_COLS / 8][2];
   double total[WARP_ROWS / 8][WARP_COLS / 8][2];
@@ -367,8 +362,8 @@ struct DoubleSums {
   }
 };
 
-// FLAGGED: makes those tiles alone that multiply_split left: of each two rows and columns of tiles there is
-// one flag, 0x1 for the upper row, 0x10000 for the lower; product by product.
+// FLAGGED: computes only the tiles that multiply_split skipped. Flags are ordered by product; each covers 2 x 2 tiles,
+// bit 0x1 the upper two and 0x10000 the lower two.
 template <typename Sums, bool FLAGGED>
 __device__ __forceinline__ void multiply_tiles(const MultiplyArguments<typename Sums::T>& arguments,
                                                const u32* flags) {
@@ -414,7 +409,7 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments<typename 
 
     u64 chain_left = arguments.chunk;
     for (u32 stage = 0; k_left > 0; stage ^= 1) {
-      // synchronise: these panels are here, and nobody reads the ones before any more
+      // synchronise: these panels have arrived, and nobody reads the previous ones any more
       wait_copies();
       __syncthreads();
 
@@ -444,7 +439,7 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments<typename 
                rows_left < Sums::ROWS ? static_cast<u32>(rows_left) : Sums::ROWS,
                cols_left < Sums::COLS ? static_cast<u32>(cols_left) : Sums::COLS,
                arguments.factors);
-    __syncthreads();  // the next tile's first panels go where the last ones are read
+    __syncthreads();  // the next tile's first panels overwrite the last ones
   }
 }
 

@@ -1,19 +1,19 @@
-// Batched two-dimensional transpose where one extent is short, at most 31, and that side is dense:
+// Batched two-dimensional transpose with one short extent, at most 31, whose side is dense:
 //
 //   split:  out[o][j * stride + i] = in[o][i * n + j]    0 <= i < count, 0 <= j < n
 //   merge:  out[o][i * n + j] = in[o][j * stride + i]
 //
-// where o runs over up to four outer axes with strides of their own on both sides. Split turns an
-// array of structures of n elements into n arrays; merge is its inverse.
+// where o runs over up to four outer axes with separate strides for input and output. Split turns an array of
+// structures of n elements into n arrays; merge is its inverse.
 //
-// Threads to elements: one thread block per piece of LENGTH = 2^length_bits values of i, or several
-// pieces in turn. The dense side of a piece is one contiguous range, the other n ranges; both are
-// moved in vectors of 16 bytes, neighbouring threads neighbouring vectors.
+// Threads to elements: one thread block per piece of LENGTH = 2^length_bits values of i, or several pieces in turn. The
+// dense side of a piece is one contiguous range, the other side n ranges; both are moved in vectors of 16 bytes,
+// neighbouring threads neighbouring vectors.
 //
 // Bytes: each element is read once and written once; 2 * n * count * width for each o.
 //
-// Shared memory: the piece in the order of the dense side, one word more after every 32 words, so that
-// threads that walk along i meet different banks when n is a power of two too.
+// Shared memory: the piece in the order of the dense side, with a word of padding after every 32 words, so that threads
+// along i meet different banks even if n is a power of two.
 //
 // Source: ours.
 
@@ -27,7 +27,7 @@ struct NarrowArguments {
   void* out;
   u64 n;
   u64 count;
-  u64 stride;       // elements between the n ranges
+  u64 stride;       // elements from one of the n ranges to the next
   u64 tiles;        // pieces * product of outer extents
   u64 pieces;       // ceil(count / LENGTH)
   u64 length_bits;  // n * width << length_bits is at most STAGE_BYTES
@@ -36,7 +36,7 @@ struct NarrowArguments {
 
 constexpr int STAGE_BYTES = 16384;
 
-// The longest short extent; TransposeStrategy.Narrow.MOST on the Java side.
+// Largest short extent; TransposeStrategy.Narrow.MOST in Java.
 constexpr int MOST_NARROW = 31;
 
 template <int BYTES, bool SPLIT, int THREADS>
@@ -46,10 +46,10 @@ struct Narrow {
   static constexpr int UNIT_BYTES = 16;
   static constexpr int PER_UNIT = UNIT_BYTES / BYTES;
   static constexpr int STEPS = STAGE_BYTES / UNIT_BYTES / THREADS;
-  static constexpr int BATCH = STEPS < 8 ? STEPS : 8;  // units in flight for each thread
+  static constexpr int BATCH = STEPS < 8 ? STEPS : 8;  // units in flight per thread
   static constexpr int SHARED_BYTES = STAGE_BYTES + STAGE_BYTES / 32;
 
-  // Where byte `at` of the piece lies in shared memory.
+  // Offset of byte `at` of the piece in shared memory.
   static __device__ __forceinline__ u32 place(u32 at) { return at + at / 128 * 4; }
 
   static __device__ __forceinline__ void put_element(char* shared, u32 at, const char* from) {
@@ -74,7 +74,7 @@ struct Narrow {
     }
   }
 
-  // A unit of the dense side: contiguous in shared memory but for the pads.
+  // Stores a unit of the dense side: contiguous in shared memory except for the padding.
   static __device__ __forceinline__ void put_dense(char* shared, u32 at, const U& unit) {
     const char* const from = reinterpret_cast<const char*>(&unit);
 #pragma unroll
@@ -211,7 +211,7 @@ struct Narrow {
            static_cast<char*>(arguments.out) + (at.out + (SPLIT ? i : i * n)) * BYTES, shared, n,
            length_bits, length, arguments.stride);
 
-      // The next piece overwrites the shared one. All threads take the same branch.
+      // The next piece overwrites shared memory. All threads take the same branch.
       if (tile + gridDim.x < arguments.tiles) {
         __syncthreads();
       }
@@ -219,17 +219,17 @@ struct Narrow {
   }
 };
 
-// As above for sides that begin at any address: they are still moved in aligned vectors. Of range j,
-// whose first element lies m(j) elements past a multiple of 16 bytes, piece t of a split holds i from
-// t * LENGTH - m(j) on, so that its vectors are whole; the piece then has up to V - 1 more values of i.
-// A merge reads the vectors that its ranges touch and drops what lies beside them. Up to 15 bytes beside
-// a range are read, never beyond a multiple of 16 bytes: buffers begin and end at such.
+// Like Narrow, for sides that begin at any address: they are still moved in aligned vectors. The first element of range
+// j is m(j) elements past a multiple of 16 bytes. Piece t of a split has range j from i = t * LENGTH - m(j) on, so that
+// its vectors are whole; over all ranges, it has up to V - 1 more values of i. A merge reads all vectors that its
+// ranges touch. Up to 15 bytes before and after a range are read, never past a multiple of 16: buffers begin and end at
+// multiples of 16.
 template <int BYTES, bool SPLIT, int THREADS>
 struct NarrowShifted {
   using Base = Narrow<BYTES, SPLIT, THREADS>;
   static constexpr int V = 16 / BYTES;
   static constexpr int BATCH = 8;
-  // A piece, V - 1 more values of i, and the vectors at its ends.
+  // A piece, V - 1 more values of i, and the partial vectors at its ends.
   static constexpr int MOST_BYTES = STAGE_BYTES + MOST_NARROW * 16 + 32;
   static constexpr int SHARED_BYTES = MOST_BYTES + MOST_BYTES / 32 + 4;
 
@@ -237,7 +237,7 @@ struct NarrowShifted {
     return static_cast<u32>(address) % 16 / BYTES;
   }
 
-  // A piece from i = first - m(j) on.
+  // Splits a piece, from i = first - m(j) on.
   static __device__ __forceinline__ void split(const char* __restrict__ in, char* __restrict__ out,
                                                char* shared, u32 n, u32 length_bits, i64 first,
                                                i64 count, u64 stride) {
@@ -298,14 +298,14 @@ struct NarrowShifted {
     }
   }
 
-  // A piece of `length` values of i, whose ranges begin at `in`.
+  // Merges a piece of `length` values of i; its ranges begin at `in`.
   static __device__ __forceinline__ void merge(const char* __restrict__ in, char* __restrict__ out,
                                                char* shared, u32 n, u32 length_bits, u32 length,
                                                u64 stride) {
     const u32 unit_bits = length_bits - Base::log2_of(V);
     const u32 lead = static_cast<u32>(reinterpret_cast<u64>(out)) % 16;
 
-    // load: of each range 2^unit_bits vectors, then the one more that each range can touch
+    // load: 2^unit_bits vectors of each range, then one more vector that each range can touch
 #pragma unroll 1
     for (u32 start = threadIdx.x; start < (n << unit_bits) + n; start += BATCH * THREADS) {
       uint4 held[BATCH];
@@ -389,7 +389,7 @@ struct NarrowShifted {
         merge(in + i * BYTES, out + i * n * BYTES, shared, n, length_bits, length, arguments.stride);
       }
 
-      // The next piece overwrites the shared one. All threads take the same branch.
+      // The next piece overwrites shared memory. All threads take the same branch.
       if (tile + gridDim.x < arguments.tiles) {
         __syncthreads();
       }
@@ -399,8 +399,8 @@ struct NarrowShifted {
 
 }  // namespace tilespark
 
-// split_narrow_w<width>_<threads>, merge_narrow_w<width>_<threads>: ranges and dense side at multiples of
-// 16 bytes; ..._shifted_w<width>_<threads>: at any address
+// split_narrow_w<width>_<threads>, merge_narrow_w<width>_<threads>: ranges and dense side at multiples of 16 bytes;
+// ..._shifted_w<width>_<threads>: at any address
 #define NARROW(NAME, STRUCT, BYTES, SPLIT, THREADS)                                  \
   extern "C" __global__ void __launch_bounds__(THREADS) NAME##_w##BYTES##_##THREADS( \
       const __grid_constant__ tilespark::NarrowArguments arguments) {                \

@@ -2,30 +2,28 @@
 //
 //   out[o][j * out_row_stride + i] = in[o][i * in_row_stride + j]    0 <= i < rows, 0 <= j < cols
 //
-// where o runs over up to four outer axes with strides of their own on both sides. Nothing needs to
-// be aligned but each element to its own width; yet all stores are of 16 aligned bytes.
+// where o runs over up to four outer axes with separate strides for input and output. Elements need to be aligned only
+// to their own width; stores are nevertheless aligned vectors of 16 bytes.
 //
-// Threads to elements: one thread block per tile, or several tiles in turn. A tile is COLS input
-// columns, and of each output row j the ROWS elements up to a multiple of SHIFT bytes of memory:
-// where output row j begins m(j) elements past such a multiple, tile t holds i from
-// t * ROWS - m(j) on. So the tile has ROWS + SHIFT / width input rows, and no two tiles share a
-// 32-byte sector of the output.
+// Threads to elements: one thread block per tile, or several tiles in turn. A tile has COLS input columns, and ROWS
+// elements of each output row j, up to a multiple of SHIFT bytes of memory: if output row j begins m(j) elements past a
+// multiple, tile t has i from t * ROWS - m(j) on. So a tile reads ROWS + SHIFT / width input rows, and no two tiles
+// share a 32-byte sector of the output.
 //
 //   output row 0   |....m|=======|=======|===    | multiples of SHIFT bytes
-//   output row 1   |.m|==|=======|=======|=      a tile is what lies between two bars, for COLS rows
+//   output row 1   |.m|==|=======|=======|=      a tile is the part between two bars, for COLS rows
 //
-// A warp loads 32 neighbouring words of a row. A word is U = 4 / width elements, or one element from
-// width 4 on; words of narrow elements that lie across two words of memory are shifted together.
-// A thread holds such words of U rows, transposes the U x U elements in registers, and lays them
-// down as words along i. On store, a thread takes the words that an aligned output vector lies across
-// and shifts them into place.
+// A warp loads 32 neighbouring words of a row. A word is U = 4 / width elements, or one element from width 4 on;
+// unaligned words of narrow elements are shifted together from two aligned words. A thread holds words of U rows,
+// transposes the U x U elements in registers, and writes them to shared memory as words along i. On store, a thread
+// reads the words that an aligned output vector overlaps and shifts them into place.
 //
-// Bytes: each element is written once and read 1 + SHIFT / width / ROWS times, the second time from
-// the L2 cache. Up to three bytes beside a row are read, never beyond a multiple of four bytes:
-// buffers begin and end at such.
+// Bytes: each element is written once and read 1 + SHIFT / width / ROWS times, the second time from the L2 cache. Up to
+// three bytes before and after a row are read, never past a multiple of four: buffers begin and end at multiples of
+// four.
 //
-// Shared memory: (ROWS + SHIFT / width) * COLS elements, as words [j][i / U], and one word more after
-// every U rows: threads that lay down neighbouring words of a row meet an odd distance.
+// Shared memory: (ROWS + SHIFT / width) * COLS elements, as words [j][i / U], with a word of padding after every U
+// rows, so that threads that write neighbouring words of an input row have an odd stride.
 //
 // Source: ours.
 
@@ -37,16 +35,16 @@ template <int BYTES, int ROWS, int COLS, int THREADS, int SHIFT = 32>
 struct ShiftedTile {
   using T = typename Element<BYTES>::type;
   using Word = typename Element<(BYTES < 4 ? 4 : BYTES)>::type;
-  static constexpr int U = BYTES < 4 ? 4 / BYTES : 1;  // elements of a word
-  static constexpr int V = 16 / BYTES;                 // elements of an output vector
-  static constexpr int WORDS = V / U;                  // words of an output vector
+  static constexpr int U = BYTES < 4 ? 4 / BYTES : 1;  // elements in a word
+  static constexpr int V = 16 / BYTES;                 // elements in an output vector
+  static constexpr int WORDS = V / U;                  // words in an output vector
   static constexpr int PERIOD = SHIFT / BYTES;         // m(j) is less than this
   static constexpr int STAGED = ROWS + PERIOD;
   static constexpr int PITCH = STAGED / U;
   static constexpr int WORD_COLS = COLS / U;
   static constexpr int ROW_STEP = THREADS / WORD_COLS * U;
   static constexpr int LOADS = STAGED / ROW_STEP;
-  static constexpr int VECTORS = ROWS / V;  // of an output row
+  static constexpr int VECTORS = ROWS / V;  // vectors of an output row
   static constexpr int COL_STEP = THREADS / VECTORS;
   static constexpr int STORES = COLS / COL_STEP;
   static_assert(WORD_COLS % 32 == 0 && THREADS % WORD_COLS == 0, "a warp loads from one row");
@@ -54,11 +52,11 @@ struct ShiftedTile {
   static_assert(LOADS * ROW_STEP == STAGED && STORES * COL_STEP == COLS, "no thread is idle");
   static_assert(U * PITCH % 2 == 0, "an odd distance between words");
 
-  // Where output row j begins in shared memory, in words.
+  // Offset of output row j in shared memory, in words.
   static __device__ __forceinline__ int row_at(int j) { return j * PITCH + j / U; }
 
-  // The word at `from`, of which the first `count` elements exist: from up to two aligned words, those
-  // that hold bytes of it.
+  // Loads the word at `from`, of which the first `count` elements exist. It reads one or two aligned words, those that
+  // hold these elements.
   template <bool FULL>
   static __device__ __forceinline__ Word load_word(const char* from, int count) {
     if constexpr (U == 1) {
@@ -77,7 +75,7 @@ struct ShiftedTile {
     }
   }
 
-  // Words of U rows become words of U columns.
+  // Turns words of U rows into words of U columns.
   static __device__ __forceinline__ void transpose_words(Word (&words)[U]) {
     if constexpr (U == 4) {
       transpose_bytes(words[0], words[1], words[2], words[3]);
@@ -94,7 +92,7 @@ struct ShiftedTile {
                                               const TileArguments& arguments) {
     const u64 in_pitch = arguments.in_row_stride * BYTES;
     const u64 out_pitch = arguments.out_row_stride * BYTES;
-    // Of the staged rows, those that exist.
+    // The range of staged rows that exist.
     const int least = first_row >= PERIOD ? 0 : PERIOD - static_cast<int>(first_row);
     const i64 rows_left = static_cast<i64>(arguments.rows) - first_row + PERIOD;
     const int most = rows_left < STAGED ? static_cast<int>(rows_left) : STAGED;
@@ -183,7 +181,7 @@ struct ShiftedTile {
     }
   }
 
-  // Element e of a word.
+  // Stores element e of a word.
   static __device__ __forceinline__ void store_element(char* to, Word word, int e) {
     if constexpr (U == 1) {
       *reinterpret_cast<T*>(to) = word;
@@ -192,10 +190,10 @@ struct ShiftedTile {
     }
   }
 
-  // (COLS, PITCH) words, and the one word that the last funnel shift reads and drops
+  // (COLS, PITCH) words, the padding, and one word that the last funnel shift reads and drops
   static constexpr int SHARED_WORDS = COLS * PITCH + COLS / U + 1;
 
-  // Moves tile number `tile` of `arguments`, whose matrices begin at `in` and `out`.
+  // Moves tile number `tile` of `arguments`, with base pointers `in` and `out`.
   static __device__ __forceinline__ void move_tile(const TileArguments& arguments, const char* in,
                                                    char* out, Word* shared, u64 tile) {
     // locate
@@ -218,7 +216,7 @@ struct ShiftedTile {
     for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
       move_tile(arguments, static_cast<const char*>(arguments.in),
                 static_cast<char*>(arguments.out), shared, tile);
-      // The next tile overwrites the shared one. All threads take the same branch.
+      // The next tile overwrites shared memory. All threads take the same branch.
       if (tile + gridDim.x < arguments.tiles) {
         __syncthreads();
       }
@@ -250,7 +248,7 @@ struct ShiftedTile {
     tilespark::ShiftedTile<BYTES, ROWS, COLS, THREADS>::run(arguments);    \
   }
 
-// transpose_shifted_mixed_w<width>_<output elements>x<columns>x<threads>: of matrices of several sizes
+// transpose_shifted_mixed_w<width>_<output elements>x<columns>x<threads>, for matrices of several sizes
 #define TRANSPOSE_SHIFTED_MIXED(BYTES, ROWS, COLS, THREADS)                 \
   extern "C" __global__ void __launch_bounds__(THREADS)                     \
       transpose_shifted_mixed_w##BYTES##_##ROWS##x##COLS##x##THREADS(       \
@@ -258,7 +256,7 @@ struct ShiftedTile {
     tilespark::ShiftedTile<BYTES, ROWS, COLS, THREADS>::run_mixed(arguments); \
   }
 
-// The first of a width is the planner's choice; the others win somewhere, as the tuner finds out.
+// The planner takes the first shape of a width; the tuner finds cases where another one is faster.
 TRANSPOSE_SHIFTED(1, 128, 128, 128)
 TRANSPOSE_SHIFTED(1, 64, 128, 128)
 TRANSPOSE_SHIFTED(2, 64, 64, 64)

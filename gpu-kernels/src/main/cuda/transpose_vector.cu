@@ -1,15 +1,15 @@
-// Batched two-dimensional transpose in 16-byte accesses, on global and on shared memory alike:
+// Batched two-dimensional transpose with 16-byte accesses to global and shared memory:
 //
 //   out[o][j * out_row_stride + i] = in[o][i * in_row_stride + j]    0 <= i < rows, 0 <= j < cols
 //
-// where o runs over up to four outer axes with strides of their own on both sides. Both pointers are
-// multiples of 16 bytes, and every stride, rows and cols are multiples of V = 16 / width elements.
+// where o runs over up to four outer axes with separate strides for input and output. Both pointers are multiples of 16
+// bytes, and all strides, rows and cols are multiples of V = 16 / width elements.
 //
-// Threads to elements: one thread block per tile of TILE_ROWS x TILE_COLS, or several tiles in turn
-// where there are more tiles than thread blocks. A tile is made of squares of V x V elements. A thread
-// loads a square as V vectors, all in flight before the first is used, transposes it in registers
-// (words are renamed, bytes and halves permuted), and lays it down as V vectors that already run
-// along i. On store, neighbouring threads hold neighbouring vectors of an output row.
+// Threads to elements: one thread block per tile of TILE_ROWS x TILE_COLS, or several tiles in turn if there are more
+// tiles than thread blocks. A tile is made of squares of V x V elements. A thread loads a square as V vectors, all in
+// flight before the first is used, transposes it in registers (words are renamed, bytes and halves permuted), and
+// writes it to shared memory as V vectors along i. On store, neighbouring threads have neighbouring vectors of an
+// output row.
 //
 //        j ->                      registers            shared            i ->
 //      +----+----+                                                      +----+----+
@@ -18,14 +18,12 @@
 //
 // Bytes: each element is read once and written once; 2 * rows * cols * width for each o.
 //
-// Shared memory: TILE_ROWS * TILE_COLS elements, as vectors [j][i / V]. The hardware serves 16-byte
-// accesses by quarter warps, so eight neighbouring threads must meet the eight groups of four banks:
-// on store they differ in i / V, and laying down they differ in j / V, hence the place
-// i / V ^ j / V % 8. No pad is needed.
+// Shared memory: TILE_ROWS * TILE_COLS elements, as vectors [j][i / V]. The hardware serves 16-byte accesses by quarter
+// warps, so eight neighbouring threads must meet the eight groups of four banks. They differ in i / V when they read,
+// and in j / V when they write; hence vector i / V of row j is at i / V ^ j / V % 8. No padding is needed.
 //
-// Source: the tile of M. Harris, "An Efficient Matrix Transpose in CUDA C/C++" (2013), and the
-// swizzle of Lei Mao, "CuTe Matrix Transpose" (2024), for 16-byte vectors; the squares in registers
-// are ours.
+// Source: the tile of M. Harris, "An Efficient Matrix Transpose in CUDA C/C++" (2013), and the swizzle of Lei Mao,
+// "CuTe Matrix Transpose" (2024), for 16-byte vectors; the squares in registers are ours.
 
 #include "index.cuh"
 
@@ -48,8 +46,8 @@ struct VectorTile {
     }
   }
 
-  // Moves one tile whose first vector is at `in` and, transposed, at `out`; strides in vectors. Of an
-  // edge tile only rows_left x cols_left squares exist.
+  // Moves one tile, whose first vector is at `in` and, transposed, at `out`; strides are in vectors. An edge tile has
+  // only rows_left x cols_left squares.
   static __device__ __forceinline__ void move(const uint4* __restrict__ in, uint4* __restrict__ out,
                                               uint4* shared, u64 in_row_stride, u64 out_row_stride,
                                               int rows_left, int cols_left) {
@@ -93,7 +91,7 @@ struct VectorTile {
     }
   }
 
-  // Moves tile number `tile` of `arguments`, whose matrices begin at `in` and `out`.
+  // Moves tile number `tile` of `arguments`, with base pointers `in` and `out`.
   static __device__ __forceinline__ void move_tile(const TileArguments& arguments, const uint4* in,
                                                    uint4* out, uint4* shared, u64 tile) {
     // locate
@@ -114,7 +112,7 @@ struct VectorTile {
     for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
       move_tile(arguments, static_cast<const uint4*>(arguments.in),
                 static_cast<uint4*>(arguments.out), shared, tile);
-      // The next tile overwrites the shared one. All threads take the same branch.
+      // The next tile overwrites shared memory. All threads take the same branch.
       if (tile + gridDim.x < arguments.tiles) {
         __syncthreads();
       }
@@ -151,7 +149,7 @@ struct VectorTile {
     tilespark::VectorTile<BYTES, ROWS, COLS, THREADS, true>::run(arguments);                \
   }
 
-// transpose_vector_mixed_w<width>_<tile rows>x<tile columns>x<threads>: of matrices of several sizes
+// transpose_vector_mixed_w<width>_<tile rows>x<tile columns>x<threads>, for matrices of several sizes
 #define TRANSPOSE_VECTOR_MIXED(BYTES, ROWS, COLS, THREADS)                               \
   extern "C" __global__ void __launch_bounds__(THREADS)                                  \
       transpose_vector_mixed_w##BYTES##_##ROWS##x##COLS##x##THREADS(                     \
@@ -159,8 +157,8 @@ struct VectorTile {
     tilespark::VectorTile<BYTES, ROWS, COLS, THREADS, false>::run_mixed(arguments);      \
   }
 
-// The first of a width is the planner's choice where tiles cover a problem equally well; the others win
-// somewhere, as the tuner finds out (docs/decisions/transposes-that-lost.md).
+// The planner takes the first shape of a width if several cover a problem equally well; the tuner finds cases where
+// another one is faster (docs/decisions/transposes-that-lost.md).
 TRANSPOSE_VECTOR(1, 128, 256, 128)
 TRANSPOSE_VECTOR(1, 256, 128, 128)
 TRANSPOSE_VECTOR(1, 128, 128, 64)

@@ -1,4 +1,4 @@
-// Products that a warp makes on the tensor cores of sm_80 and later, of fragments in registers.
+// Warp products on the tensor cores of sm_80 and later, with fragments in registers.
 //
 // Source: NVIDIA, "PTX ISA" 9.0, section 9.7.14 (mma).
 #pragma once
@@ -7,7 +7,7 @@ namespace tilespark {
 
 using u32 = unsigned int;
 
-// Kinds: c (16 x 8 of a warp) += a (16 x 32 bytes) * b (32 bytes x 8).
+// Element types: c (16 x 8 per warp) += a (16 x 32 bytes) * b (32 bytes x 8).
 #define TILESPARK_MMA(KIND, TYPE, SHAPE)                                                                   \
   struct KIND {                                                                                            \
     static __device__ __forceinline__ void product(float* c, const u32 (&a)[4], u32 b0, u32 b1) {          \

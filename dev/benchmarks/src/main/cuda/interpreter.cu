@@ -1,14 +1,14 @@
-// An interpreter of elementwise programs, to be measured beside kernels that are written for one program; nobody else
-// runs it:
+// An interpreter of elementwise programs. Benchmarks compare it with kernels that are compiled for one program; nothing
+// else runs it:
 //
 //   out[i] = code(in[i])
 //
-// Threads to elements: a thread takes LANES neighbouring elements (16 bytes) and then those a grid further on. All
-// threads run the same instruction at the same time, so that the switch does not diverge.
+// Threads to elements: a thread takes LANES neighbouring elements (16 bytes), then strides by the grid. All threads
+// execute the same instruction at the same time, so the switch does not diverge.
 //
-// Bytes: each element is read once and written once; the code lies in the arguments.
+// Bytes: each element is read once and written once; the code is part of the kernel arguments.
 //
-// Shared memory: a slot of LANES numbers for each value that is alive, in each thread.
+// Shared memory: each thread has SLOTS slots of LANES numbers; a slot holds one live value.
 //
 // Source: nothing borrowed.
 
@@ -16,18 +16,18 @@
 
 namespace tilespark {
 
-// InterpreterRung.Operation
+// In the order of InterpreterRung.Operation (Java), which has fewer operations.
 enum Operation : u32 { LOAD, CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM };
 
-constexpr int MAX_CODE = 32;  // InterpreterRung.MOST_CODE
-constexpr int SLOTS = 4;      // InterpreterRung.SLOTS
+constexpr int MAX_CODE = 32;  // InterpreterRung.MOST_CODE in Java
+constexpr int SLOTS = 4;      // InterpreterRung.SLOTS in Java
 
 struct InterpreterArguments {
   const void* in;
   void* out;
   u64 elements;
-  u64 count;           // of instructions; the last one's result is stored
-  u64 code[MAX_CODE];  // operation, result, left and right, a byte each; of CONSTANT the left is its number
+  u64 count;           // count of instructions; the output is the result of the last one
+  u64 code[MAX_CODE];  // a byte each: operation, slots of result, left, right; CONSTANT: left is the constant's index
   double constants[SLOTS];
 };
 

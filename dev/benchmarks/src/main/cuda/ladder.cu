@@ -1,25 +1,25 @@
-// The rungs of the literature on the two-dimensional transpose, to be measured beside our own kernels;
-// the planner chooses none of them:
+// Optimisation steps ("rungs") that the literature on the two-dimensional transpose describes. Benchmarks compare them
+// with our kernels; the planner chooses none of them:
 //
 //   out[o][j * out_row_stride + i] = in[o][i * in_row_stride + j]    0 <= i < rows, 0 <= j < cols
 //
-// Threads to elements: one thread block of 32 x 8 threads per tile of 32 x 64 elements (32 x 32 for
-// slices), one element at a time. NAIVE_READ: a warp reads neighbouring j and writes a column; NAIVE_WRITE
-// the reverse; the others read and write rows, through shared memory.
+// Threads to elements: a thread block of 32 x 8 threads moves a tile of 32 x 64 elements (32 x 32 for slices), each
+// thread one element at a time. NAIVE_READ: a warp reads along an input row and writes down an output column.
+// NAIVE_WRITE: a warp reads down a column and writes along a row. The other rungs go through shared memory and are
+// coalesced on both sides.
 //
-// Bytes: each element is read once and written once; the naive rungs touch a 32-byte sector for every
-// element of their strided side.
+// Bytes: each element is read once and written once; the naive rungs access one 32-byte sector for every element of
+// their strided side.
 //
-// Shared memory: one tile. CONFLICTING_READ: [i][j], read by columns, all in one bank;
-// CONFLICTING_WRITE: [j][i], written by columns; PADDED: [i][j] with one element more to a row; SWIZZLED:
-// [i][j ^ i].
+// Shared memory: one tile. CONFLICTING_READ: [i][j], column reads hit one bank. CONFLICTING_WRITE: [j][i], column
+// writes hit one bank. PADDED: [i][j] with one extra element per row. SWIZZLED: [i][j ^ i].
 //
-// Slices: the three-dimensional transpose (x, y, z) -> (z, y, x) as one two-dimensional transpose for
-// each y, all in one launch. ny slices are packed as k1 x k2, which wastes few thread blocks: the grid is
-// (k2 * Gz, k1 * Gx), counted along one axis, and y = s2 * k2 + s1; thread blocks with y >= ny leave.
+// Slices: the three-dimensional transpose (x, y, z) -> (z, y, x) is one launch with a two-dimensional transpose for
+// each y. The ny slices are indexed as k1 x k2, which wastes few thread blocks: the grid is (k2 * Gz, k1 * Gx),
+// numbered along one axis, and y = s2 * k2 + s1. Thread blocks with y >= ny return at once.
 //
-// Source: Lei Mao, "CuTe Matrix Transpose" (2024), for the six rungs, tile and threads; Lung-Sheng
-// Chien, "Matrix transpose" (2-D and 3-D), for the slices and their packing.
+// Source: rungs, tile and threads are from Lei Mao, "CuTe Matrix Transpose" (2024); slices and their indexing are from
+// Lung-Sheng Chien, "Matrix transpose" (2-D and 3-D).
 
 #include "index.cuh"
 
@@ -34,7 +34,7 @@ struct Ladder {
   static constexpr int LINES = 8;
   static constexpr bool STAGED = RUNG != Rung::NAIVE_READ && RUNG != Rung::NAIVE_WRITE;
 
-  // Where element (i, j) of the tile lies in shared memory.
+  // Offset of element (i, j) of the tile in shared memory, in elements.
   static __device__ __forceinline__ int place(int i, int j) {
     return RUNG == Rung::CONFLICTING_WRITE ? j * TILE_ROWS + i
            : RUNG == Rung::PADDED          ? i * (TILE_COLS + 1) + j
@@ -53,7 +53,7 @@ struct Ladder {
     in += first_row * arguments.in_row_stride + first_col;
     out += first_col * arguments.out_row_stride + first_row;
 
-    // by rows of the input: load
+    // load, by rows of the input
     if constexpr (RUNG != Rung::NAIVE_WRITE) {
 #pragma unroll
       for (int i = line; i < TILE_ROWS; i += LINES) {
@@ -72,7 +72,7 @@ struct Ladder {
       __syncthreads();
     }
 
-    // by rows of the output: store
+    // store, by rows of the output
     if constexpr (RUNG != Rung::NAIVE_READ) {
 #pragma unroll
       for (int j = line; j < TILE_COLS; j += LINES) {
@@ -94,7 +94,7 @@ struct Ladder {
          place.col_tile * TILE_COLS, arguments);
   }
 
-  // As run(), with k2 in the place of cols_first and the y axis as the only outer one.
+  // Like run(), but cols_first holds k2, and y is the only outer axis.
   static __device__ __forceinline__ void run_slices(const TileArguments& arguments) {
     const Axis y = arguments.outer[MAX_OUTER - 1];
     const u64 k2 = arguments.cols_first;

@@ -1,9 +1,9 @@
-// The rungs of the literature on the product of two matrices, to be measured beside our own kernels; the
-// planner chooses none of them. ladder_multiply.cuh says how.
+// Optimisation steps ("rungs") that the literature on matrix products describes: see ladder_multiply.cuh. Benchmarks
+// compare them with our kernels; the planner chooses none of them.
 
 #include "ladder_multiply.cuh"
 
-// ladder_multiply_<rung>_w<bytes>_<rows>x<cols>x<threads>; `BLOCKS` of a multiprocessor at once.
+// ladder_multiply_<rung>_w<bytes>_<rows>x<cols>x<threads>. BLOCKS: thread blocks per multiprocessor.
 #define ENTRY(NAME, WIDTH, HIGH, WIDE, COUNT, BLOCKS, ...)                      \
   extern "C" __global__ void __launch_bounds__(COUNT, BLOCKS)                    \
       ladder_multiply_##NAME##_w##WIDTH##_##HIGH##x##WIDE##x##COUNT(             \

@@ -1,30 +1,30 @@
-// The rungs of the literature on the product of two matrices:
+// Optimisation steps ("rungs") that the literature on matrix products describes:
 //
 //   c[i, j] = sum over p of a[i, p] * b[p, j]        0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// all dense and row-major, at multiples of 16 bytes; m and n are multiples of the tile, k of 32. There are
-// no guards: the host refuses other extents (MultiplyStrategy.Rung).
+// Matrices are dense, row-major and aligned to 16 bytes; m and n are multiples of the tile, k of 32. There are no
+// bounds checks: the host rejects other extents (MultiplyRung).
 //
-// Threads to elements: a thread block makes one tile of C, neighbouring thread blocks neighbouring tiles of
-// a row. NAIVE: a thread makes one element, from global memory. SHARED: the same, from panels of 32 x 32
-// of A and of B in shared memory. REGISTERS: a thread makes 8 x 8 elements of a tile of 128 x 128, in
-// groups of VECTOR x VECTOR that lie apart, from panels of 8 steps of K. PREFETCH: the next panels are
-// loaded to registers while these are multiplied, and stored to the other half of shared memory. STAGES:
-// the next three panels of each, of double two, are on their way (cp.async), past the registers.
+// Threads to elements: a thread block computes one tile of C, neighbouring thread blocks neighbours in a row of tiles.
 //
-// Bytes: each tile reads its rows of A and its columns of B once, so an operand is read as often as C has
-// tiles beside each other; NAIVE as often as C has elements there, mostly from the caches.
+//   NAIVE      a thread computes one element from global memory
+//   SHARED     a thread computes one element from panels of A and B, 32 x 32 each, in shared memory
+//   REGISTERS  a thread computes 8 x 8 elements of a 128 x 128 tile, in groups of VECTOR x VECTOR at distances of
+//              STRIDE, from panels of 8 steps of K
+//   PREFETCH   the next panels are loaded to registers during the products, then stored to the other of two buffers
+//   STAGES     cp.async copies the next three panels of each operand (double: two) ahead, past the registers
 //
-// Shared memory: a panel of A lies as (step, row) though it is read by rows, a panel of B as (step, col).
-// Lines of A are a vector longer for float; for double, of which three such stages would not fit 48 KiB,
-// element (p, row) lies at row ^ p * VECTOR of its line. So neither copies down a column nor reads along a
-// line meet a bank twice.
+// Bytes: A is read once per column of tiles, B once per row of tiles; NAIVE reads A n times and B m times, mostly from
+// the caches.
 //
-// Accuracy: the sum of an element is one chain of k fused multiply-adds, unlike in the kernels that we
-// ship (tiled.cuh).
+// Shared memory: a panel of A is stored transposed, as (step, row), a panel of B as (step, col). For float, lines of A
+// are padded by a vector; for double, three padded stages would exceed 48 KiB, so element (p, row) is at row ^ p *
+// VECTOR of its line. So copies down a column and reads along a line are free of bank conflicts.
 //
-// Source: the rungs are those of the Triton-C tutorial on matrix multiplication; the tiles of thread blocks,
-// warps and threads, and the pipeline of stages, those of CUTLASS's documentation, "Efficient GEMM in CUDA".
+// Accuracy: an element is one chain of k fused multiply-adds, unlike in our own kernels (tiled.cuh).
+//
+// Source: the rungs are from the Triton-C tutorial on matrix multiplication; tiles and the pipeline of stages are from
+// CUTLASS's documentation, "Efficient GEMM in CUDA".
 
 #pragma once
 
@@ -32,7 +32,7 @@
 
 namespace tilespark {
 
-// Fields in the order of MultiplyStrategy.Rung.launch.
+// Fields in the order of MultiplyRung.plan.
 struct LadderMultiplyArguments {
   const void* a;
   const void* b;
@@ -42,21 +42,20 @@ struct LadderMultiplyArguments {
   u64 col_tiles;
 };
 
-// What k is a multiple of; MultiplyStrategy.Rung.DEPTH on the Java side.
+// k is a multiple of this; MultiplyRung.DEPTH in Java.
 constexpr u32 DEPTH = 32;
 
 enum class MultiplyRung { NAIVE, SHARED, REGISTERS, PREFETCH, STAGES };
 
-// begin primitives
 __device__ __forceinline__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double fused(double a, double b, double c) { return fma(a, b, c); }
 
-// Copies 4, 8 or 16 bytes to shared memory without waiting; before sm_80 at once.
+// Starts a copy of 4, 8 or 16 bytes to shared memory; before sm_80 the copy is synchronous.
 template <typename T>
 __device__ __forceinline__ void begin_copy(T* to, const T* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const u32 target = static_cast<u32>(__cvta_generic_to_shared(to));
-  if constexpr (sizeof(T) == 16) {  // past the L1 cache
+  if constexpr (sizeof(T) == 16) {  // bypasses L1
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(from) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(from), "n"(sizeof(T))
@@ -67,23 +66,22 @@ __device__ __forceinline__ void begin_copy(T* to, const T* from) {
 #endif
 }
 
-// Ends a group of this thread's copies, which may be none.
+// Commits this thread's new copies as a group, which may be empty.
 __device__ __forceinline__ void end_group() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-// Waits for all groups of this thread but the last `LEFT`.
+// Waits until at most `LEFT` of this thread's groups are pending.
 template <u32 LEFT>
 __device__ __forceinline__ void wait_groups() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 #endif
 }
-// end primitives
 
-// One element a thread.
+// A thread computes one element.
 template <typename T, MultiplyRung RUNG, u32 ROWS, u32 COLS>
 struct OneElement {
   static constexpr u32 THREADS = ROWS * COLS;
@@ -126,7 +124,7 @@ struct OneElement {
   }
 };
 
-// 8 x 8 elements a thread.
+// A thread computes 8 x 8 elements.
 template <typename T, MultiplyRung RUNG>
 struct ManyElements {
   static constexpr u32 TILE = 128;
@@ -135,16 +133,16 @@ struct ManyElements {
   static constexpr u32 STEP = 8;
   static constexpr u32 VECTOR = 16 / sizeof(T);
   static constexpr u32 GROUPS = SHARE / VECTOR;
-  static constexpr u32 STRIDE = TILE / GROUPS;  // between groups
+  static constexpr u32 STRIDE = TILE / GROUPS;  // between a thread's groups
   static constexpr u32 COPIES = STEP * TILE / VECTOR / THREADS;
-  // Threads that copy a line of a panel: of A by vectors, or by elements, then of B.
+  // Threads that copy one line of a panel. STAGES copies A by elements, the other rungs by vectors.
   static constexpr u32 LINE_A = RUNG == MultiplyRung::STAGES ? STEP : STEP / VECTOR;
   static constexpr u32 LINE_B = TILE / VECTOR;
   static constexpr bool SWIZZLED = sizeof(T) == 8;
   static constexpr u32 PITCH_A = SWIZZLED ? TILE : TILE + VECTOR;
   static constexpr u32 PANEL_A = STEP * PITCH_A;
   static constexpr u32 PANEL_B = STEP * TILE;
-  // What fits 48 KiB, and leaves room for two thread blocks of floats.
+  // As many stages as fit 48 KiB; for float, two thread blocks fit a multiprocessor.
   static constexpr u32 STAGES = RUNG == MultiplyRung::REGISTERS  ? 1
                                 : RUNG == MultiplyRung::PREFETCH ? 2
                                 : sizeof(T) == 4                 ? 4
@@ -156,15 +154,15 @@ struct ManyElements {
     T element[VECTOR];
   };
 
-  const T* a;  // this thread's first element of the next panel
+  const T* a;  // this thread's first element of the next panel of A
   const T* b;
   u64 k;
   u64 n;
-  u32 row;  // this thread's first of C, in the tile
+  u32 row;  // row and column of this thread's first sum, in the tile
   u32 col;
   Vector sums[SHARE][GROUPS];
 
-  // Where element (p, row) of a panel of A lies; whole vectors stay together.
+  // Offset of element (p, row) in a panel of A; vectors stay contiguous.
   static __device__ __forceinline__ u32 place(u32 p, u32 row) {
     return p * PITCH_A + (SWIZZLED ? row ^ p * VECTOR : row);
   }
@@ -174,7 +172,7 @@ struct ManyElements {
     return *reinterpret_cast<const Vector*>(at);
   }
 
-  // This thread's part of a panel of each.
+  // This thread's part of a panel of A and of a panel of B.
   struct Held {
     Vector a[COPIES];
     Vector b[COPIES];
@@ -187,7 +185,7 @@ struct ManyElements {
     b += STEP * n;
   }
 
-  // From global memory to registers.
+  // Loads the next panels from global memory to registers.
   __device__ __forceinline__ void load(Held& held) {
 #pragma unroll
     for (u32 copy = 0; copy < COPIES; copy++) {
@@ -197,7 +195,7 @@ struct ManyElements {
     advance();
   }
 
-  // From registers to shared memory.
+  // Stores panels from registers to shared memory.
   static __device__ __forceinline__ void put(const Held& held, T* panel_a, T* panel_b) {
 #pragma unroll
     for (u32 copy = 0; copy < COPIES; copy++) {
@@ -210,7 +208,7 @@ struct ManyElements {
     }
   }
 
-  // From global to shared memory, without waiting. Elements of A change places, so each goes by itself.
+  // Starts copies from global to shared memory. A is transposed on the way, so its elements are copied one by one.
   __device__ __forceinline__ void begin_copies(T* panel_a, T* panel_b) {
 #pragma unroll
     for (u32 copy = 0; copy < COPIES; copy++) {
@@ -257,7 +255,7 @@ struct ManyElements {
     }
   }
 
-  // Load, then multiply.
+  // Loads panels, then multiplies them.
   __device__ __forceinline__ void multiply_registers(T* panel_a, T* panel_b) {
     for (u32 step = steps(); step > 0; step--) {
       Held held;
@@ -269,7 +267,7 @@ struct ManyElements {
     }
   }
 
-  // Load the next, multiply these, then store the next.
+  // Loads the next panels to registers, multiplies the current ones, then stores the next ones.
   __device__ __forceinline__ void multiply_prefetch(T* panels_a, T* panels_b) {
     Held held;
     load(held);
@@ -286,7 +284,7 @@ struct ManyElements {
     multiply(panels_a + stage * PANEL_A, panels_b + stage * PANEL_B);
   }
 
-  // A group of copies to each stage; the last ones are empty, so that all are counted alike.
+  // Each step commits one group of copies; the last groups are empty, so that the wait count is constant.
   __device__ __forceinline__ void multiply_stages(T* panels_a, T* panels_b) {
 #pragma unroll
     for (u32 stage = 0; stage + 1 < STAGES; stage++) {
@@ -296,7 +294,7 @@ struct ManyElements {
     u32 stage = 0;
     u32 next = STAGES - 1;
     for (u32 step = steps(); step > 0; step--) {
-      // synchronise: these panels are here, and nobody reads the ones before any more
+      // synchronise: this step's panels have arrived, and no thread reads the previous step's panels any more
       wait_groups<STAGES == 1 ? 0 : STAGES - 2>();
       __syncthreads();
       if (step >= STAGES) {
@@ -313,7 +311,7 @@ struct ManyElements {
     __shared__ __align__(16) T panels_a[STAGES * PANEL_A];
     __shared__ __align__(16) T panels_b[STAGES * PANEL_B];
 
-    // locate; a warp is 4 x 8 threads, so that its reads of A and of B are one access each
+    // locate; a warp is 4 x 8 threads, so that each of its reads of A and of B is one access
     u64 col_tile = blockIdx.x;
     const u64 row_tile = divide(col_tile, arguments.col_tiles);
     const u32 warp = threadIdx.x / 32;
