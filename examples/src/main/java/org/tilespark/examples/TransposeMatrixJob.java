@@ -12,7 +12,7 @@ import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.spark.MatrixBlocks;
 
 /**
- * Transposes the matrix in one .npy file into another, and checks the answer on a sample.
+ * Transposes the matrix in one .npy file, writes another, and checks a sample.
  *
  * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
  */
@@ -62,7 +62,7 @@ public final class TransposeMatrixJob {
     transposed.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(output));
     report.wrote(output, transposed, System.nanoTime() - start);
 
-    // By its own means: plain reads at random places of both files, nothing of ours between.
+    // An independent check: reads random elements of both files, without tilespark.
     SampleCheck check = SampleCheck.run(input, output, "yx", arguments.seed());
     report.check(check);
     return check.isRight();
