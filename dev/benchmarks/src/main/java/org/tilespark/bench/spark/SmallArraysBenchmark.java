@@ -26,7 +26,7 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Measures operations on many small cached matrices and volumes, one block each and told apart by a
+ * Measures operations on many small cached matrices and volumes, one block each and identified by a
  * grouping column, to the noop sink; alternates with numpy on one array that holds them all.
  * Reports elapsed and CPU seconds of both processes.
  */
