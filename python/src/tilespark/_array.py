@@ -774,8 +774,7 @@ class BlockArray:
         """
         before = [int(pair.split(",")[0]) for pair in self._stored_widths("depth", depth).split(";")]
         haloed = self.halo(depth, edge)
-        # Haloed blocks may begin before the array; other operators expect offsets of 0 or more, so blocks move by
-        # ``before``.
+        # Offsets of haloed blocks may be negative, which operators refuse; blocks move by the halo's width and back.
         with translated():
             own = _blocks.moved(haloed._df, self._kind, before, edge == "none")
         df = haloed._by_block("map_overlap", own, function, dtype)

@@ -153,7 +153,7 @@ def expand_dims(a: Any, axis: Any) -> BlockArray:
 def moveaxis(a: Any, source: Any, destination: Any) -> BlockArray:
     """The array with some axes moved to other positions."""
     array = _array(a)
-    numbered = np.empty(tuple(range(array.ndim)))  # the extent of each axis is its number
+    numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
     try:
         return array.transpose(np.moveaxis(numbered, source, destination).shape)
     except ValueError as error:

@@ -195,13 +195,13 @@ def ifftn(
         x: a spectrum, or any complex array, which is transformed as by scipy.
         s: the extents of the result along ``axes``; for a spectrum, they must be its own.
         axes: the transformed axes; by default those of the spectrum's transform or, without a record of it, all.
-        norm: as of :func:`fftn`.
+        norm: see :func:`fftn`.
         shift: see :func:`fftn`; by default the spectrum's own.
-        decomposition: as of :func:`fftn`.
-        missing: as of :func:`fftn`.
+        decomposition: see :func:`fftn`.
+        missing: see :func:`fftn`.
 
     Raises:
-        UnsupportedError: of a spectrum, if ``s`` would pad or crop, or ``axes`` are not those of its transform.
+        UnsupportedError: for a spectrum, if ``s`` would pad or crop, or ``axes`` are not those of its transform.
     """
     return _inverse(x, s, axes, norm, shift, decomposition, missing, real=False)
 

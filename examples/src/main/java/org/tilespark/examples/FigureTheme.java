@@ -2,7 +2,7 @@ package org.tilespark.examples;
 
 import java.awt.Color;
 
-/** The colours of a figure on a light or a dark page. */
+/** The colours of a figure for a light or a dark page. */
 enum FigureTheme {
   LIGHT(0xFFFFFF, 0x1B1B1F, 0xD5D5DB),
   DARK(0x1E2129, 0xE8E8EC, 0x484C57);

@@ -13,8 +13,8 @@ final class ImageShape {
   private ImageShape() {}
 
   /**
-   * Returns rows and columns from the option, or of a square image without it; empty if rows times
-   * columns is not {@code numbers}.
+   * Returns rows and columns of an image: those of the option, else of a square. Empty if an image
+   * of this shape does not have {@code numbers} elements.
    */
   static Optional<int[]> of(JobArguments arguments, int numbers) {
     long side = Math.round(Math.sqrt(numbers));

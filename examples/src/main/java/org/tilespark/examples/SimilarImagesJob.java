@@ -209,7 +209,7 @@ public final class SimilarImagesJob {
     return avg(col("right").cast("int"));
   }
 
-  /** A row for each image: its place and its label. */
+  /** Returns a DataFrame with each image's row number and label. */
   private static Dataset<Row> labels(SparkSession spark, Path file) {
     Dataset<Row> blocks = spark.read().format("npy").load(JobArguments.uri(file));
     return MatrixBlocks.toCells(blocks).select(col("row"), col("value").cast("int").as("label"));

@@ -84,7 +84,8 @@ record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
   }
 
   /**
-   * Draws the frequencies: first frequency 0, last the highest index of each axis, others random.
+   * Chooses the frequencies: the first is 0, the last has the highest index along each axis, the
+   * others are random.
    */
   private static Sum[] sums(long[] spectrum, long[] shape, Random random) {
     Sum[] sums = new Sum[SAMPLE];

@@ -160,7 +160,7 @@ public final class HostFourierBenchmark {
   private String errors(FourierProblem problem, String dtype, long n, Planes in, Planes out)
       throws IOException {
     Path folder = Files.createTempDirectory("fourier");
-    int lines = 64; // the first of all lines
+    int lines = 64; // compares only the first 64
     try {
       in.write(folder, "in", lines * problem.shape().extent(1) * problem.type().bytes());
       out.write(folder, "out", lines * problem.outputShape().extent(1) * problem.type().bytes());

@@ -27,7 +27,7 @@ record InterpreterRung(long elements, int operations, KernelIndex.Kernel kernel)
   /** Equals {@code SLOTS} in the kernel. */
   private static final int SLOTS = 4;
 
-  /** The first operations of {@code Operation} in the kernel, in the same order. */
+  /** The first constants of the enum {@code Operation} in interpreter.cu, in the same order. */
   private enum Operation {
     LOAD,
     CONSTANT,

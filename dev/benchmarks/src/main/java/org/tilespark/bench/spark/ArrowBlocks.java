@@ -142,7 +142,7 @@ final class ArrowBlocks implements AutoCloseable {
     return DataTypes.createStructField(name, type, false);
   }
 
-  // --- as a source of Spark's ---
+  // --- a Spark data source ---
 
   /** The Spark data source. Spark creates it by its class name. */
   public static final class Source implements TableProvider {
@@ -163,7 +163,7 @@ final class ArrowBlocks implements AutoCloseable {
 
   private record BlockTable(String name) implements SupportsRead {
     @Override
-    @SuppressWarnings("deprecation") // Spark 4.0 declares no default
+    @SuppressWarnings("deprecation") // Spark 4.0 has no default implementation
     public StructType schema() {
       return COLUMNS;
     }

@@ -188,7 +188,7 @@ public final class BlockTransposeBenchmark {
         Arrays.stream(sample)
             .mapToObj(place -> "values[" + place + "]")
             .collect(Collectors.joining(", ", "array(", ") AS sample"));
-    String along = transposed ? "col" : "row"; // the blocks follow each other along this axis
+    String along = transposed ? "col" : "row"; // the axis along which blocks are stacked
     List<Row> found = df.selectExpr(along, "rows", "cols", elements).collectAsList();
     if (found.size() != blocks) {
       return "found " + found.size() + " blocks, expected " + blocks;

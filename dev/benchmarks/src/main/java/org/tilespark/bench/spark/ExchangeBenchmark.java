@@ -78,10 +78,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
               Option.checked("rounds", Integer::parseInt),
               Option.SEED));
 
-  /**
-   * Blocks of matrices are BLOCK_ROWS x BLOCK_COLS before, BLOCK_COLS x BLOCK_ROWS after a
-   * re-block.
-   */
+  /** Blocks of matrices have BLOCK_ROWS x BLOCK_COLS elements; a re-block swaps the two. */
   private static final int BLOCK_ROWS = 1024;
 
   private static final int BLOCK_COLS = 512;
@@ -398,7 +395,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     }
   }
 
-  /** One figure of a run. */
+  /** Selects one figure of a run, such as its CPU time. */
   private interface Figure {
     double of(Run run);
   }

@@ -235,7 +235,8 @@ public final class FilesBenchmark {
       ours[round] = (System.nanoTime() - start) / 1e9;
       busy[round] = (MACHINE.getProcessCpuTime() - busyBefore) / 1e9;
     }
-    // Allowed difference relative to the largest element: 0 for copies, else a few roundings.
+    // Allowed difference relative to the largest element: 0 for copies and permutations, else a few
+    // roundings.
     double allowed =
         name.equals("permute") || name.equals("copy")
             ? 0

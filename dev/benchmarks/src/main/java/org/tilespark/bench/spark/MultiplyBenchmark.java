@@ -95,7 +95,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
   private static final int SAMPLES = 256;
   private static final long CHECKED_PRODUCTS = 1L << 30;
 
-  private final long matrices; // products of a batch; a side stacks its matrices by rows
+  private final long matrices; // number of products; an operand stacks its matrices by rows
   private final GeneratedMatrix a;
   private final GeneratedMatrix b;
   private final int partitions;

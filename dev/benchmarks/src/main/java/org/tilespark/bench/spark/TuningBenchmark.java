@@ -72,7 +72,7 @@ public final class TuningBenchmark {
   /** Queries of the cached blocks, to the noop sink. */
   private enum Query {
     TRANSPOSE,
-    /** A transpose after a shuffle of the blocks. */
+    /** A shuffle of the blocks, then a transpose. */
     SHUFFLE
   }
 
