@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
-# : Most bytes that ``numpy.asarray(x)`` collects to the driver without an explicit ``compute()``.
+#: Most bytes that ``numpy.asarray(x)`` collects to the driver without an explicit ``compute()``.
 IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"

@@ -9,7 +9,7 @@ from .errors import UnsupportedError
 
 Function = Callable[..., Any]
 
-# : Our functions by the numpy functions that they replace.
+#: Our functions by the numpy functions that they replace.
 OFFERED: dict[Function, Function] = {}
 
 _NEAREST = {

@@ -13,7 +13,7 @@ from .errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from ._array import BlockArray
 
-# : Expressions of two operands, by the names of numpy's functions.
+#: Expressions of two operands, by the names of numpy's functions.
 BINARY = {
     "add": "a + b",
     "subtract": "a - b",
@@ -34,10 +34,10 @@ BINARY = {
     "hypot": "hypot(a, b)",
 }
 
-# : Expressions of two operands that must be bool.
+#: Expressions of two operands that must be bool.
 LOGICAL = {"bitwise_and": "a AND b", "bitwise_or": "a OR b", "bitwise_xor": "a <> b"}
 
-# : Expressions of one operand, by the names of numpy's functions.
+#: Expressions of one operand, by the names of numpy's functions.
 UNARY = {
     "negative": "-v",
     "absolute": "abs(v)",

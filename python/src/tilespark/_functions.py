@@ -13,7 +13,7 @@ from ._array import BlockArray, as_array, concatenate, stack
 from ._dispatch import OFFERED, Function, not_offered
 from .errors import InvalidInputError
 
-# : numpy functions that call a method of their first argument, with the method's name.
+#: numpy functions that call a method of their first argument, with the method's name.
 _METHODS: dict[str, str] = {
     **{
         name: name
@@ -28,7 +28,7 @@ _METHODS: dict[str, str] = {
     "permute_dims": "transpose",
 }
 
-# : Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft` with the same arguments as numpy's.
+#: Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft` with the same arguments as numpy's.
 _OF_LINALG = "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace".split()
 _OF_FFT = "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn".split()
 

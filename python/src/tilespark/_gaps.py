@@ -8,7 +8,7 @@ from .errors import UnsupportedError
 _IN_NUMPY = "x.compute() gives the whole array to numpy"
 _BY_BLOCK = "x.map_blocks(f) applies a function of numpy to each block"
 
-# : Python operators that a BlockArray lacks, by the names of their methods.
+#: Python operators that a BlockArray lacks, by the names of their methods.
 OPERATORS = {
     "lshift": "x << y",
     "rlshift": "y << x",
@@ -36,7 +36,7 @@ _WHAT = {
     **{f"__{name}__": text for name, text in OPERATORS.items()},
 }
 
-# : Names of reductions, by the ufuncs whose ``reduce`` they equal.
+#: Names of reductions, by the ufuncs whose ``reduce`` they equal.
 REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",

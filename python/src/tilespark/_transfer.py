@@ -403,7 +403,7 @@ def mapped(
     source: np.dtype[Any],
     target: np.dtype[Any],
 ) -> DataFrame:
-    """A packed DataFrame after a Python function was applied to each block, without the array's dropped axes."""
+    """A packed DataFrame after a Python function ran on each block, which it gets without the axes in ``dropped``."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
