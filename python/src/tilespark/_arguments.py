@@ -55,7 +55,7 @@ def flag(what: str, value: Any) -> bool:
     """True or False.
 
     Raises:
-        InvalidInputError: if ``value`` is anything else; the message calls it ``what``.
+        InvalidInputError: if ``value`` is neither; the message calls it ``what``.
     """
     if not isinstance(value, bool | np.bool_):
         raise InvalidInputError(f"{what} is {value!r}; expected True or False")

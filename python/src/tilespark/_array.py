@@ -652,7 +652,7 @@ class BlockArray:
         return self.dtype.type(complex(row["values"][0], row["imag"][0]) if self.dtype.kind == "c" else row["values"][0])
 
     def _one(self, asked: str) -> Any:
-        """The only element; ``asked`` names the caller in the error message."""
+        """The only element; errors name ``asked``."""
         if self.size != 1:
             raise InvalidInputError(f"{asked} of {self._what}; expected one element")
         return self.compute().item()
@@ -768,8 +768,8 @@ class BlockArray:
         Args:
             function: see :meth:`map_blocks`. It takes a block with its halo and returns an array of the same shape.
             depth: width of the halo, in the form of ``pad_width`` of :meth:`pad`.
-            edge: values of the halo outside the array: a mode of :meth:`pad`; with ``"none"`` blocks have no halo there
-                and the function decides how to treat edges.
+            edge: values of the halo outside the array: a mode of :meth:`pad`, or ``"none"`` for no halo, so that the
+                function decides how to treat edges.
             dtype: see :meth:`map_blocks`.
         """
         before = [int(pair.split(",")[0]) for pair in self._stored_widths("depth", depth).split(";")]
@@ -994,7 +994,7 @@ class BlockArray:
                 raise InvalidInputError(f"The array {store} exists; to_zarr(path, overwrite=True) replaces it") from None
 
     def _save(self, path: str, dtype: Any, overwrite: bool) -> None:
-        """Writes a vector or a scalar from the driver; Spark would write the matrix in which it is stored."""
+        """Writes a vector or a scalar, which Spark stores as a matrix, from the driver."""
         target = _transfer.local_path(self.spark, path)
         if target is None:
             raise UnsupportedError(
@@ -1294,7 +1294,7 @@ def stack(arrays: Sequence[BlockArray | NDArray | DataFrame]) -> BlockArray:
 
 
 def _same_kind(operator: str, arrays: Sequence[Any]) -> list[BlockArray]:
-    """The operands as BlockArrays of one kind and dtype, with vectors stored along the same axis."""
+    """The operands as BlockArrays of one kind, with vectors stored alike."""
     if not isinstance(arrays, Sequence) or not arrays:
         raise InvalidInputError(f"{operator} of {type(arrays).__name__}; expected a list or tuple of one array or more")
     like = next((array for array in arrays if isinstance(array, BlockArray)), None)

@@ -139,7 +139,7 @@ def _metadata(schema: StructType) -> dict[str, Any]:
 
 
 def dtype_of(schema: StructType) -> np.dtype[Any]:
-    """The numpy type of the elements: the type in the metadata if the column has its storage type, else the column's."""
+    """The numpy type of the elements: the one in the metadata if it matches the column, else the column's."""
     values, imag = _field(schema, "values"), _field(schema, "imag")
     assert values is not None
     element = getattr(values.dataType, "elementType", None)

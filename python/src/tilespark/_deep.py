@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Depth from which a plan becomes a view; each level makes 2 to 4 nested messages, and its expressions some more.
+# Depth at which a plan becomes a view; each level makes 2 to 4 nested messages, its expressions some more.
 _MOST_LEVELS = 12
 
 
@@ -48,7 +48,7 @@ def flat(df: DataFrame) -> DataFrame:
     name = f"tilespark_{uuid.uuid4().hex}"
     df.createOrReplaceTempView(name)
     view = spark.table(name)
-    # The garbage collector may call this at any point, so it only records the name and does not call the server.
+    # The garbage collector calls this at any point, so it does not call the server.
     weakref.finalize(view._plan, unused.append, name).atexit = False
     return view
 

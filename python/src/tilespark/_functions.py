@@ -161,12 +161,12 @@ def moveaxis(a: Any, source: Any, destination: Any) -> BlockArray:
 
 
 def vstack(tup: Sequence[Any], **options: Any) -> BlockArray:
-    """Matrices joined along the rows, one below the other."""
+    """Matrices one below the other."""
     return _joined("vstack", tup, 0, options)
 
 
 def hstack(tup: Sequence[Any], **options: Any) -> BlockArray:
-    """Matrices joined along the columns, side by side; vectors joined one after the other."""
+    """Matrices side by side; vectors one after the other."""
     return _joined("hstack", tup, 0 if all(np.ndim(each) == 1 for each in tup) else 1, options)
 
 

@@ -157,8 +157,8 @@ def from_dataframe(
         batch: the column that identifies the matrices of a batch.
         shape: extents of the whole array, which replace those that the DataFrame states; in a batch, of each matrix.
         spacing: distance between neighbours along the axes.
-        with_origin: whether to move the lowest index along each axis to 0, as after a filter on row or col; a small Spark job
-            finds it now.
+        with_origin: whether to move the lowest index along each axis to 0, as after a filter; a small Spark job finds it
+            now.
 
     Raises:
         InvalidInputError: if the columns are not those of blocks, or there are further columns that ``batch`` does not name.

@@ -58,7 +58,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _vectors(operator: str, a: Any, b: Any) -> dict[str, DataFrame]:
-    """The DataFrames of two real matrices or batches, as the tables of an operator."""
+    """The DataFrames of two matrices or batches."""
     first = as_array(a, b if isinstance(b, BlockArray) else None)
     second = as_array(b, first)
     for array in (first, second):

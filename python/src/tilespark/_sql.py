@@ -33,8 +33,8 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
     terms = [f"TABLE({{{name}}})" for name in tables]
     terms += [f"{name} => {literal(name, value)}" for name, value in arguments.items() if value is not None]
     with translated():
-        # Spark makes a temporary view of each input and later drops it, which also uncaches the view's plan.
-        # where("true") makes that another plan than the one that the user may have cached.
+        # Spark makes a temporary view of each input and later drops it, which uncaches the view's plan. where("true")
+        # makes that plan differ from one that the user has cached.
         frames: dict[str, Any] = {name: flat(df.where("true")) for name, df in tables.items()}
         result = spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
         made_of(result, frames.values())

@@ -52,9 +52,9 @@ _batching = threading.Lock()
 
 
 class _Directory:
-    """The directory of this process' temporary files. Deleted when the process ends or, if it was killed, by a later one.
+    """The directory of this process' temporary files, deleted when the process ends or, if it was killed, by a later one.
 
-    A process holds the lock of its directory while it lives. A forked child shares its parent's lock and deletes nothing.
+    A process holds its directory's lock while it lives. A forked child shares its parent's lock and deletes nothing.
     """
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ def _has_room(nbytes: int) -> bool:
 
 
 def _write_npy(path: Path, array: NDArray) -> None:
-    """Writes a file as numpy.save does, but faster if the array is in neither C nor Fortran order."""
+    """Same as numpy.save, but faster if the array is in neither C nor Fortran order."""
     if array.flags.forc or array.ndim == 0:
         np.save(path, array, allow_pickle=False)
         return

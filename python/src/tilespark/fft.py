@@ -220,8 +220,8 @@ def irfftn(
 
     Args:
         x: half a spectrum.
-        s: the extents of the result along ``axes``; without a record of the transform, the last one tells whether the length
-            of the halved axis is even or odd.
+        s: the extents of the result along ``axes``; without a record of the transform, the last one tells an even from an
+            odd length.
         axes: see :func:`ifftn`; the last one is the halved one.
         norm: see :func:`fftn`.
         shift: see :func:`ifftn`.

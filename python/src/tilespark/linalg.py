@@ -442,7 +442,7 @@ def _floating_matrix(operator: str, a: Any) -> BlockArray:
 
 
 def _one_matrix(operator: str, a: Any, like: Any = None) -> BlockArray:
-    """The argument as a BlockArray; it must be a real matrix or a batch of real matrices."""
+    """A real matrix, or a batch of real matrices."""
     array = as_array(a, like if isinstance(like, BlockArray) else None)
     array._require_matrix(operator)
     if array.ndim == 1:

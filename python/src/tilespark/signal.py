@@ -16,8 +16,8 @@ _MODES = ("full", "same", "valid")
 def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
     """The convolution of two arrays along all axes, as scipy.signal.fftconvolve.
 
-    Both arrays are padded for the transform to the extents of the full result, rounded up to products of 2, 3 and 5; so a
-    small ``in2`` costs as much as an array of the size of ``in1``.
+    Both arrays are padded to the extents of the full result, rounded up to products of 2, 3 and 5; so a small ``in2``
+    costs as much as a large one.
 
     Args:
         in1: a vector, a matrix or a volume.

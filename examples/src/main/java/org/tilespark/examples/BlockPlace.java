@@ -14,7 +14,7 @@ public abstract class BlockPlace implements Serializable {
   private int rows;
   private int cols;
 
-  /** Creates an empty bean, for Spark. */
+  /** For Spark's bean encoder. */
   protected BlockPlace() {}
 
   /** Creates a bean with the place and size of a block. */

@@ -53,7 +53,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     }
   }
 
-  /** Returns a linear scale from the least to the largest finite number of the images. */
+  /** A linear scale over the finite numbers of the images. */
   static ColourScale linear(String label, Colours colours, double[][]... images) {
     double least = Double.POSITIVE_INFINITY;
     double most = Double.NEGATIVE_INFINITY;
@@ -73,7 +73,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     return new ColourScale(label, colours, false, least, most > least ? most : least + 1);
   }
 
-  /** Returns a linear scale from minus to plus the largest absolute value of the images. */
+  /** A scale from minus to plus the largest absolute value. */
   static ColourScale symmetric(String label, double[][]... images) {
     ColourScale scale = linear(label, Colours.DIVERGING, images);
     double largest = Math.max(Math.abs(scale.least), Math.abs(scale.most));
@@ -104,7 +104,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
   }
 
   /**
-   * Draws numbers as an image, one pixel each.
+   * Draws numbers as pixels.
    *
    * @param values numbers by column, then by row from the bottom
    */

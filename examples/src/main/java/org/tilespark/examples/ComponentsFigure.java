@@ -51,11 +51,11 @@ final class ComponentsFigure {
   record Components(double[][] vectors, double[] shares, Optional<int[]> picture) {}
 
   /**
-   * Draws the figure and writes its file.
+   * Writes the figure.
    *
    * @param input the file of observations, named in the title
    * @param scores a file of scores (observations, components)
-   * @param labels a file with an integer label for each observation, if there is one
+   * @param labels a file with an integer label for each observation, if given
    */
   static void write(
       Path input, Path scores, Optional<Path> labels, Components components, FigureOption option)

@@ -25,7 +25,7 @@ import org.tilespark.spark.options.FftOptions;
  * Registers two volumes: Fourier transforms find the shift at which their circular
  * cross-correlation is greatest, and the second volume is written, shifted back.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class CorrelateVolumesJob {
   private static final int RANDOM_SHIFTS = 4;
@@ -55,7 +55,7 @@ public final class CorrelateVolumesJob {
 
   private CorrelateVolumesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -122,8 +122,8 @@ public final class CorrelateVolumesJob {
   }
 
   /**
-   * Converts a row-major index of the correlation to a shift for each axis. An index past the
-   * middle of an axis is a negative shift.
+   * The shift for a row-major index of the correlation; indices past the middle of an axis are
+   * negative shifts.
    */
   private static long[] shift(long place, Shape extents) {
     long[] shift = new long[3];
@@ -205,7 +205,7 @@ public final class CorrelateVolumesJob {
     return sum;
   }
 
-  /** Reads the elements along an axis of a file in C or Fortran order. */
+  /** Reads the elements along an axis, in C or Fortran order. */
   private static void line(NpyElements file, int axis, long[] place, double[] values)
       throws IOException {
     if (file.contiguousAxis() == axis) {

@@ -6,7 +6,7 @@ public final class DoubleBlock extends BlockPlace {
 
   private double[] values; // (rows, cols), row-major
 
-  /** Creates an empty bean, for Spark. */
+  /** For Spark's bean encoder. */
   public DoubleBlock() {}
 
   private DoubleBlock(int rows, int cols) {

@@ -129,7 +129,7 @@ public final class ExampleJob {
     return builder.getOrCreate();
   }
 
-  /** Adds our class to a comma-separated list of class names, unless the list contains it. */
+  /** Adds our class to a comma-separated list of class names. */
   private static String with(String classNames, Class<?> ours) {
     if (classNames.isBlank()) {
       return ours.getName();

@@ -289,7 +289,7 @@ final class Figure {
     chart.addSubtitle(heading);
   }
 
-  /** Writes the figure to the option's file. */
+  /** Writes the file. */
   void write(String title, String subtitle, FigureOption option) throws IOException {
     Graphics2D scratch = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB).createGraphics();
     int top = 2 * MARGIN + TITLE_POINTS + HEADING_POINTS;

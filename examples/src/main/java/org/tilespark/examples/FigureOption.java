@@ -18,10 +18,10 @@ import org.tilespark.examples.JobArguments.Option;
  * @param theme its colours
  */
 record FigureOption(Path file, FigureTheme theme) {
-  /** The option {@code --figure FILE.png}. */
+  /** {@code --figure FILE.png}. */
   static final Option FIGURE = Option.checked("figure", FigureOption::checkName);
 
-  /** The option {@code --figure-theme light|dark}. */
+  /** {@code --figure-theme light|dark}. */
   static final Option THEME = Option.checked("figure-theme", FigureOption::theme);
 
   private static final String CHART_CLASS = "org.jfree.chart.JFreeChart";
@@ -30,8 +30,8 @@ record FigureOption(Path file, FigureTheme theme) {
   static final String CHART_PACKAGE = "org.jfree:jfreechart:1.5.6";
 
   /**
-   * Returns the figure that the arguments ask for, if any. A job calls this before its work, so
-   * that errors appear early.
+   * The figure that the arguments ask for, if any. Jobs call this first, so that errors appear
+   * early.
    *
    * @throws IllegalArgumentException if the directory cannot be created, or this JVM cannot draw
    */
@@ -53,7 +53,7 @@ record FigureOption(Path file, FigureTheme theme) {
     return Optional.of(new FigureOption(file, theme == null ? FigureTheme.LIGHT : theme));
   }
 
-  /** Checks that the charting library is on the class path, without loading it. */
+  /** Checks, without loading it, that the charting library is available. */
   static void checkLibrary(ClassLoader loader) {
     try {
       Class.forName(CHART_CLASS, false, loader);

@@ -31,7 +31,7 @@ import org.tilespark.spark.options.FftOptions;
  * Transforms the volume in one .npy file and transforms the spectrum back, both unchanged and after
  * a low-pass filter; checks both directions.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class FourierVolumeJob {
   private static final String DEFAULT_CUTOFF = "0.1";
@@ -69,7 +69,7 @@ public final class FourierVolumeJob {
 
   private FourierVolumeJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

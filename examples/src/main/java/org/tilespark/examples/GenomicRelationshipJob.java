@@ -31,8 +31,8 @@ import org.tilespark.spark.options.RowOptions;
  *                                    p = frequency of a variant: half the mean known genotype
  * </pre>
  *
- * <p>The job generates a table from a seed, with one row for each individual of some families. Ends
- * with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>The job generates a table from a seed, with one row for each individual of some families. Exit
+ * status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class GenomicRelationshipJob {
   private static final int SAMPLES = 12;
@@ -61,7 +61,7 @@ public final class GenomicRelationshipJob {
 
   private GenomicRelationshipJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

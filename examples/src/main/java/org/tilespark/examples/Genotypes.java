@@ -66,7 +66,7 @@ record Genotypes(int founders, int variants, double missing, long seed) implemen
     return copies;
   }
 
-  /** A random generator for one use and one individual; different uses get different numbers. */
+  /** A random generator for one use and one individual. */
   private Random random(String use, int individual) {
     return new Random(
         seed ^ (use.hashCode() * 0x9E3779B97F4A7C15L + individual) * 0x5851F42D4C957F2DL);

@@ -6,15 +6,15 @@ import org.tilespark.layout.Shape;
 
 /** Rows and columns of the images that are stored as rows of a matrix. Stateless. */
 final class ImageShape {
-  /** The option {@code --image-shape R,C}. */
+  /** {@code --image-shape R,C}. */
   static final Option OPTION =
       Option.checked("image-shape", text -> Shape.parse("the shape of an image", text, 2));
 
   private ImageShape() {}
 
   /**
-   * Returns rows and columns of an image: those of the option, else of a square. Empty if an image
-   * of this shape does not have {@code numbers} elements.
+   * Rows and columns from the option, or of a square; empty if their product is not {@code
+   * numbers}.
    */
   static Optional<int[]> of(JobArguments arguments, int numbers) {
     long side = Math.round(Math.sqrt(numbers));

@@ -36,10 +36,10 @@ public final class JobArguments {
    * @param check throws an {@link IllegalArgumentException} that says what is wrong with a value
    */
   public record Option(String name, boolean required, boolean flag, Consumer<String> check) {
-    /** The option {@code --backend auto|gpu|cpu}. */
+    /** {@code --backend auto|gpu|cpu}. */
     public static final Option BACKEND = checked("backend", Option::checkBackend);
 
-    /** The option {@code --seed N}, which repeats a random sample. */
+    /** {@code --seed N}, which repeats a random sample. */
     public static final Option SEED = checked("seed", Long::parseLong);
 
     /** Returns an option whose value is an integer of 1 or more. */
@@ -274,7 +274,7 @@ public final class JobArguments {
     }
   }
 
-  /** The path as a file URI, so that Spark does not look for it on its default file system. */
+  /** The path as a URI with {@code file://}, whatever Spark's default file system is. */
   public static String uri(Path file) {
     return "file://" + file.toAbsolutePath();
   }

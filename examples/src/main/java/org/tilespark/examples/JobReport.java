@@ -90,7 +90,6 @@ public final class JobReport {
         : String.format(Locale.ROOT, ", %.3f %s", work / elapsedNanos, unit);
   }
 
-  /** Reports the result of the check. */
   void check(SampleCheck check) {
     line("check", "%s", check);
   }

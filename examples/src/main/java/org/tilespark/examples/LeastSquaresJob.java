@@ -23,7 +23,7 @@ import org.tilespark.spark.block.ArrayMetadata;
  * Fits a linear classifier by least squares: weights X for which {@code A X} is near 1 in the
  * column of a row's label, and near 0 in the other columns.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class LeastSquaresJob {
   private static final int MOST_LABELS = 1000;
@@ -54,7 +54,7 @@ public final class LeastSquaresJob {
 
   private LeastSquaresJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -26,7 +26,7 @@ final class NeighboursFigure {
   record Query(long image, List<Neighbour> neighbours) {}
 
   /**
-   * Draws the figure and writes its file.
+   * Writes the figure.
    *
    * @param images a file of an image in each row
    * @param labels a file with an integer label for each image

@@ -83,7 +83,6 @@ final class NpyElements implements Closeable {
     return number(index);
   }
 
-  /** True if elements are complex. */
   boolean isComplex() {
     return type.startsWith("c");
   }
@@ -97,8 +96,8 @@ final class NpyElements implements Closeable {
    * Reads consecutive elements along the contiguous axis.
    *
    * @param index index of the first element
-   * @param real output: the elements or their real parts; its length is the number of elements
-   * @param imag output: the imaginary parts, if elements are complex
+   * @param real output: the elements, or their real parts
+   * @param imag output: the imaginary parts of complex elements
    */
   void line(long[] index, double[] real, double[] imag) throws IOException {
     ByteBuffer bytes =

@@ -16,7 +16,7 @@ import org.tilespark.spark.VolumeBlocks;
  * Reorders and re-blocks the volume in one .npy file for a Fourier transform along one axis, and
  * checks a sample: each block holds that axis whole and contiguous.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class PencilsJob {
   /**
@@ -50,7 +50,7 @@ public final class PencilsJob {
 
   private PencilsJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -15,7 +15,7 @@ import org.tilespark.spark.VolumeBlocks;
 /**
  * Permutes the axes of the volume in one .npy file, writes another, and checks a sample.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class PermuteVolumeJob {
   private static final JobArguments.Usage USAGE =
@@ -39,7 +39,7 @@ public final class PermuteVolumeJob {
 
   private PermuteVolumeJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

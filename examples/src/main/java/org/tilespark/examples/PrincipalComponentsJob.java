@@ -29,7 +29,7 @@ import org.tilespark.spark.block.ArrayMetadata;
  * {@code A^T A} and project; the driver receives only the (features, features) matrix, of which a
  * library computes the eigenvectors.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class PrincipalComponentsJob {
   /** Least relative distance of two rows that scales the tolerance of the check. */
@@ -67,7 +67,7 @@ public final class PrincipalComponentsJob {
 
   private PrincipalComponentsJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -23,7 +23,6 @@ record ProductCheck(int elements, double worst, long seed, String defect) {
   /** A factor: the matrix in a file, or its transpose. */
   record Factor(Path file, boolean transposed) {}
 
-  /** Reads a factor's elements. */
   private record Elements(NpyElements file, boolean transposed, boolean asFloat) {
     long extent(int axis) {
       return file.shape()[transposed ? 1 - axis : axis];
@@ -81,7 +80,7 @@ record ProductCheck(int elements, double worst, long seed, String defect) {
           double p = x * y;
           double t = sum + p;
           double rounded = t - sum;
-          // Adds the rounding errors of the product and the sum (Ogita, Rump and Oishi 2005, Dot2).
+          // The rounding errors of product and sum (Ogita, Rump and Oishi 2005, Dot2).
           error += Math.fma(x, y, -p) + ((sum - (t - rounded)) + (p - rounded));
           sum = t;
           magnitude += Math.abs(p);

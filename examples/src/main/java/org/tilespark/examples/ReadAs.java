@@ -13,7 +13,7 @@ import org.tilespark.spark.block.BlockSchema;
 
 /** The element type, FLOAT or DOUBLE, to which a job converts its input. Stateless. */
 final class ReadAs {
-  /** The option {@code --as float|double}. */
+  /** {@code --as float|double}. */
   static final Option OPTION = Option.checked("as", ReadAs::check);
 
   private ReadAs() {}

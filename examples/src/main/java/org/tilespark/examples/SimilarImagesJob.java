@@ -33,8 +33,8 @@ import org.tilespark.spark.options.Metric;
  * Classifies images by their nearest neighbours: finds the rows nearest to each of the last rows of
  * a matrix, and takes the label of most neighbours.
  *
- * <p>Ends with 0 if the neighbours are right, 1 if they are wrong or the job failed, 2 on wrong
- * arguments. The share of right labels is printed and does not affect the exit status.
+ * <p>Exit status: 0 right neighbours, 1 wrong neighbours or failure, 2 bad arguments. The share of
+ * right labels is printed and does not affect the exit status.
  */
 public final class SimilarImagesJob {
   private static final int SAMPLES = 12;
@@ -77,7 +77,7 @@ public final class SimilarImagesJob {
 
   private SimilarImagesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -23,7 +23,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 /**
  * The largest singular values of a matrix, with their singular vectors.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class SingularValuesJob {
   private static final JobArguments.Usage USAGE =
@@ -55,7 +55,7 @@ public final class SingularValuesJob {
 
   private SingularValuesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

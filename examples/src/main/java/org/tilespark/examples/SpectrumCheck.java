@@ -83,10 +83,7 @@ record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
     }
   }
 
-  /**
-   * Chooses the frequencies: the first is 0, the last has the highest index along each axis, the
-   * others are random.
-   */
+  /** Chooses frequencies: first 0, last the highest along each axis, else random. */
   private static Sum[] sums(long[] spectrum, long[] shape, Random random) {
     Sum[] sums = new Sum[SAMPLE];
     for (int s = 0; s < SAMPLE; s++) {

@@ -20,7 +20,7 @@ final class SpectrumFigure {
   private SpectrumFigure() {}
 
   /**
-   * Draws the figure and writes its file.
+   * Writes the figure.
    *
    * @param volume the file of a volume
    * @param spectrum the file of its transform, in natural order; the last axis may be halved

@@ -23,7 +23,7 @@ import org.tilespark.spark.block.BlockKind;
  * Standardizes the columns of a matrix (z-scores), and computes the columns' correlations as a
  * product of the z-scores.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class StandardizeMatrixJob {
   private static final int SAMPLES = 12;
@@ -48,7 +48,7 @@ public final class StandardizeMatrixJob {
 
   private StandardizeMatrixJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -11,8 +11,8 @@ import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
 
 /**
- * A figure that shows vectors as images, if they have an image's shape, and optionally a line chart
- * with a number for each vector. Stateless.
+ * A figure of vectors as images, optionally with a line chart of a number for each vector.
+ * Stateless.
  *
  * @param title title of the images
  * @param first number of the first vector

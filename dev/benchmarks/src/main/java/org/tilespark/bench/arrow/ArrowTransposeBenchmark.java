@@ -129,9 +129,7 @@ public final class ArrowTransposeBenchmark {
     this.runs = runs;
   }
 
-  /**
-   * Runs all cases. If the requested device is missing, prints the reason and exits with status 1.
-   */
+  /** Runs all cases; exits with status 1 if a requested device is missing. */
   public static void main(String[] args) throws Exception {
     System.exit(run(args, System.out, System.err));
   }

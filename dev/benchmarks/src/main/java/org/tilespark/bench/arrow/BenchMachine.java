@@ -66,7 +66,6 @@ interface BenchMachine extends AutoCloseable {
     return new OfHost(new NativeMemorySource(poolBytes));
   }
 
-  /** The implementation on a device. */
   final class OfDevice implements BenchMachine {
     private final CudaDevice device;
     private final DeviceTransposer transposer;
@@ -141,7 +140,6 @@ interface BenchMachine extends AutoCloseable {
     }
   }
 
-  /** The implementation in Java, on the CPU. */
   final class OfHost implements BenchMachine {
     private static final long COPY_BYTES = 64L << 20;
 

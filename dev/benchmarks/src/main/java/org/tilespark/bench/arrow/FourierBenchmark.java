@@ -93,7 +93,7 @@ public final class FourierBenchmark {
    * One row of the table.
    *
    * @param millis milliseconds of the runs, sorted
-   * @param bytes bytes that are copied in this time, for a rate; 0 for no rate
+   * @param bytes bytes copied in this time; 0 for no rate
    */
   private record Row(String what, double[] millis, long bytes) {
     double median() {
@@ -130,9 +130,7 @@ public final class FourierBenchmark {
     this.runs = Integer.parseInt(options.getOrDefault("runs", "5"));
   }
 
-  /**
-   * Runs all cases. If the requested device is missing, prints the reason and exits with status 1.
-   */
+  /** Runs all cases; exits with status 1 if a requested device is missing. */
   public static void main(String[] args) throws IOException {
     System.exit(run(args, System.out, System.err));
   }
@@ -486,8 +484,8 @@ public final class FourierBenchmark {
   }
 
   /**
-   * Takes a slab of the result; checks that frequency 0 is the sum of the input and that the next
-   * frequency is 0, since all slabs are equal.
+   * Takes a slab of the result. If {@code check}, frequency 0 must be the sum of the input and the
+   * next one 0, since all slabs are equal.
    */
   private static boolean takeSlab(BlockPipeline pipeline, Volume slab, int slabs, boolean check) {
     List<ArrowBuf> taken = pipeline.take();

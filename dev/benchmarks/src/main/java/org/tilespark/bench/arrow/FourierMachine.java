@@ -119,7 +119,6 @@ interface DeviceMachine extends AutoCloseable {
     return found.map(fourier -> new OfDevice(device, fourier));
   }
 
-  /** The implementation in Java, on the CPU. */
   final class OfHost implements DeviceMachine {
     private final NativeMemorySource source = new NativeMemorySource(0);
     private final ArrowMemory memory = new ArrowMemory(source);
@@ -156,7 +155,6 @@ interface DeviceMachine extends AutoCloseable {
     }
   }
 
-  /** The implementation on a device. */
   final class OfDevice implements DeviceMachine {
     /** The pool keeps all pinned memory, so that runs after the warm-up allocate nothing. */
     private static final long POOL_BYTES = 64L << 30;

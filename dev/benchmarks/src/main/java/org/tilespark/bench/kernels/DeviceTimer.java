@@ -135,7 +135,7 @@ final class DeviceTimer implements AutoCloseable {
     return millis;
   }
 
-  /** Queues a copy that keeps the device busy for about half a millisecond. */
+  /** Keeps the device busy for about half a millisecond. */
   private void occupy() {
     stream.copy(in, 0, out, 0, Math.min(pitch * pairs, ROTATION_BYTES));
   }

@@ -40,9 +40,7 @@ public final class DeviceTransposeBenchmark {
   private static final long PCIE_BYTES = 256L << 20;
   private static final int MIXED_BLOCKS = 512;
 
-  /**
-   * Other work before a run, in half milliseconds: enough to queue all launches of a run meanwhile.
-   */
+  /** Other work that precedes a run while its launches are queued, in half milliseconds. */
   private static final int MIXED_LEADS = 100;
 
   /**
@@ -101,7 +99,7 @@ public final class DeviceTransposeBenchmark {
     this.runs = runs;
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) throws IOException, InterruptedException {
     KernelRun run =
         KernelRun.start(

@@ -55,7 +55,7 @@ public final class ElementwiseBenchmark {
     this.runs = runs;
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     KernelRun run = KernelRun.start(args, "ElementwiseBenchmark --commit ID [--runs N]", 15);
     try (CudaDevice device = LadderKernels.openDevice();

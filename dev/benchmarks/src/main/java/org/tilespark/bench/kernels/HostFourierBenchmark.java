@@ -232,8 +232,8 @@ public final class HostFourierBenchmark {
   }
 
   /**
-   * Measures our code and scipy in turns. Returns the least nanoseconds of our code, as the best
-   * piece times the number of pieces, and of scipy; 0 without scipy.
+   * The least nanoseconds of our code (the best piece times their number) and of scipy (0 without
+   * it).
    */
   private long[] turns(List<Runnable> pieces, String prepare, int threads) {
     if (peer != null) {

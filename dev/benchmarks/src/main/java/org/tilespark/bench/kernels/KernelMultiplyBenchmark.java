@@ -124,10 +124,10 @@ public final class KernelMultiplyBenchmark {
   }
 
   /**
-   * The measured times of one strategy.
+   * The times of one strategy.
    *
    * @param millis milliseconds of one multiply in each run, sorted
-   * @param hostMicros microseconds that the host needs to queue one multiply in each run, sorted
+   * @param hostMicros microseconds to queue one multiply in each run, sorted
    */
   record Result(
       Case of, String way, boolean chosen, double error, double[] millis, double[] hostMicros) {
@@ -168,7 +168,7 @@ public final class KernelMultiplyBenchmark {
     this.runs = runs;
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) throws IOException {
     KernelRun run =
         KernelRun.start(
@@ -391,10 +391,7 @@ public final class KernelMultiplyBenchmark {
     return all;
   }
 
-  /**
-   * The random values, in pinned memory, with which operand {@code which} (0 for A, 1 for B) is
-   * filled repeatedly.
-   */
+  /** The random values that fill operand {@code which}, 0 for A and 1 for B, repeatedly. */
   private HostMemory random(ElementType type, int which) {
     return random
         .computeIfAbsent(

@@ -51,12 +51,11 @@ record KernelRun(Map<String, String> options, int runs) {
     }
   }
 
-  /** The value of an option, or {@code otherwise} if it is not given. */
+  /** The value of an option, by default {@code otherwise}. */
   String option(String name, String otherwise) {
     return options.getOrDefault(name, otherwise);
   }
 
-  /** Describes the device, the software, the date and the number of runs. */
   String machine(CudaDevice device) {
     return "%s; commit %s; %s; %s; median of %d"
         .formatted(

@@ -21,13 +21,13 @@ import org.tilespark.layout.Shape;
  * <p>{@code java org.tilespark.bench.kernels.LadderBenchmark --commit ID [--peak GBPS] [--runs 15]}
  * prints a line for each rung: milliseconds (median), GB/s (2 x bytes / time), percent of a
  * device-to-device copy in the same process and, if {@code --peak} gives the datasheet's memory
- * bandwidth, percent of it. The cases are matrices of 4- and 8-byte elements with power-of-two and
- * odd extents, and the three-dimensional permutation {@code zyx} by slices.
+ * bandwidth, percent of it. Cases: matrices of 4- and 8-byte elements, square and odd; the
+ * permutation {@code zyx} of a volume, by slices.
  *
  * <p>The rungs are those of Lei Mao, "CuTe Matrix Transpose" (2024), who reports for an RTX 3090,
  * in percent of peak: 27.5 naive read, 68.3 naive write, 71.5 and 71.8 conflicting tiles, 71.6
  * padded, 73.0 swizzled. The slices are those of Lung-Sheng Chien, "Matrix transpose". The
- * tutorials of Triton-C on matrix transposition and multiplication have the same rungs.
+ * tutorials of Triton-C have the same rungs.
  */
 public final class LadderBenchmark {
   private static final List<String> RUNGS =
@@ -51,7 +51,7 @@ public final class LadderBenchmark {
     this.peak = peak;
   }
 
-  /** Prints the table; without a device it prints the reason and exits with status 1. */
+  /** Prints the table; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     KernelRun run =
         KernelRun.start(args, "LadderBenchmark --commit ID [--peak GBPS] [--runs N]", 15);

@@ -78,7 +78,6 @@ public final class MultiplyLadderBenchmark {
    */
   record Rung(String name, Availability<MultiplyPlan> decision) {}
 
-  /** The options of the command line. */
   record Options(
       String commit, long extent, List<ProductKind> types, int runs, List<Path> libraryPath) {
     private static final Set<String> KNOWN =
@@ -141,7 +140,7 @@ public final class MultiplyLadderBenchmark {
     this.multiplier = multiplier;
   }
 
-  /** Prints the table; without a device it prints the reason and exits with status 1. */
+  /** Prints the table; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     Options options;
     try {

@@ -21,7 +21,6 @@ record MultiplyRung(KernelIndex.Kernel kernel) implements MultiplyStrategy {
   /** K must be a multiple of this number; equals {@code DEPTH} in the kernels. */
   static final int DEPTH = 32;
 
-  /** Checks that the kernel is not null. */
   MultiplyRung {
     Objects.requireNonNull(kernel, "kernel");
   }

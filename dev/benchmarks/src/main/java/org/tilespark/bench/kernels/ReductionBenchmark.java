@@ -38,7 +38,7 @@ public final class ReductionBenchmark {
     print("copy by the driver", copy, 2);
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     KernelRun run = KernelRun.start(args, "ReductionBenchmark --commit ID [--runs N]", 15);
     try (CudaDevice device = CudaDevice.open(0);

@@ -43,7 +43,7 @@ public final class TilingBenchmark {
 
   private TilingBenchmark() {}
 
-  /** Tunes all classes; without a device it prints the reason and exits with status 1. */
+  /** Tunes all classes; exits with status 1 if there is no device. */
   public static void main(String[] args) throws IOException {
     KernelRun run =
         KernelRun.start(args, "TilingBenchmark --commit ID --out FILE [--only TEXT]", 1, "--out");

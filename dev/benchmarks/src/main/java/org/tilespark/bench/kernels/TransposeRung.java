@@ -19,13 +19,11 @@ import org.tilespark.kernels.transpose.TransposeStrategy;
  * @param kernel the kernel; {@code ladder_slices} needs exactly one outer axis
  */
 record TransposeRung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
-  /** The source file of the kernels. */
   static final String SOURCE = "ladder";
 
   /** The kernel family that transposes a three-dimensional array by slices. */
   static final String SLICES = "ladder_slices";
 
-  /** Checks the number of outer axes. */
   TransposeRung {
     int outer = matrices.outer().size();
     if (outer > MAX_OUTER || (kernel.family().equals(SLICES) && outer != 1)) {

@@ -144,7 +144,7 @@ final class ArrowBlocks implements AutoCloseable {
 
   // --- a Spark data source ---
 
-  /** The Spark data source. Spark creates it by its class name. */
+  /** The data source; created by Spark. */
   public static final class Source implements TableProvider {
     /** Called by Spark. */
     public Source() {}
@@ -246,7 +246,7 @@ final class ArrowBlocks implements AutoCloseable {
     }
   }
 
-  /** Reads a partition. Owns the last returned batch, but not its values, which stay allocated. */
+  /** Reads a partition. Owns the last returned batch, but not its values. */
   private static final class Reader implements PartitionReader<ColumnarBatch> {
     private final ArrowBlocks from;
     private final long end;

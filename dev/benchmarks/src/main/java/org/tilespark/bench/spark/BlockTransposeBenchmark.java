@@ -62,7 +62,7 @@ public final class BlockTransposeBenchmark {
 
   private BlockTransposeBenchmark() {}
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -24,7 +24,7 @@ public final class CopyRows extends LogicalBlockNode {
   private final LogicalPlan child;
 
   /**
-   * Creates the node, for Catalyst; other callers use {@link #of}.
+   * Creates the node, for Catalyst.
    *
    * @param reuse true if all rows are copied to one buffer, false if each copy gets its own memory
    */

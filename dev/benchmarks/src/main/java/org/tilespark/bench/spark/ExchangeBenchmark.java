@@ -110,7 +110,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     super(spark, arguments, out);
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -247,7 +247,8 @@ public final class ExchangeBenchmark extends SparkBenchmark {
         runs.put(mode, new ArrayList<>());
         spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), mode);
         report.line(name, "%-6s first run %.3f s", mode, time(name, query).wall);
-        // Rounding of an average depends on the order of its parts, so its values are not compared.
+        // The rounding of an average depends on the order of its parts, so only counts are
+        // compared.
         sums.put(mode, sum(name.equals("average") ? query.select("frequency", "count") : query));
       }
       int warmups = number("warmups", 2);
@@ -380,7 +381,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     return bytes / (double) (1L << 30);
   }
 
-  /** The process' peak resident memory, from Linux; "unknown memory" on other systems. */
+  /** The process' peak resident memory, if Linux reports it. */
   private static String mostResident() throws IOException {
     Path status = Path.of("/proc/self/status");
     if (!Files.isReadable(status)) {

@@ -97,7 +97,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
     this.k = number("k", 50);
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -9,7 +9,7 @@ public final class FloatBlock extends BlockPlace {
 
   private float[] values; // (rows, cols), row-major
 
-  /** Creates an empty bean, for Spark. */
+  /** For Spark's bean encoder. */
   public FloatBlock() {}
 
   /** Creates block {@code index} of a column of blocks, filled with zeros. */

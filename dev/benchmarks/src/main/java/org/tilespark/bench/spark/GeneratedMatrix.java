@@ -133,7 +133,7 @@ public record GeneratedMatrix(
     return -Math.floorDiv(-cols, (long) blockCols);
   }
 
-  /** The key from which all elements of row {@code i} are computed. */
+  /** The key of all elements of row {@code i}. */
   static long rowKey(long seed, long i) {
     return mix(seed + i * 0x9E3779B97F4A7C15L);
   }

@@ -153,7 +153,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
                     .toMetadata());
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -317,8 +317,8 @@ public final class MultiplyBenchmark extends SparkBenchmark {
 
   /**
    * Seconds of a shuffle of {@code bytes} bytes, from the operands' blocks to the noop sink.
-   * Shuffles the operands a whole number of times and scales the time to {@code bytes}. Returns the
-   * shortest of as many rounds as the product has, for a lower bound.
+   * Shuffles the operands a whole number of times and scales the time. The shortest of several
+   * rounds, for a lower bound.
    */
   private double shuffleAlone(Dataset<Row> blocks, long bytes) throws InterruptedException {
     long copies = Math.max(1, Math.round((double) bytes / (a.bytes() + b.bytes())));
@@ -415,7 +415,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
       double p = x * y;
       double t = sum + p;
       double rounded = t - sum;
-      // Adds the rounding errors of the product and the sum (Ogita, Rump and Oishi 2005, Dot2).
+      // The rounding errors of product and sum (Ogita, Rump and Oishi 2005, Dot2).
       error += Math.fma(x, y, -p) + ((sum - (t - rounded)) + (p - rounded));
       sum = t;
       magnitude += Math.abs(p);

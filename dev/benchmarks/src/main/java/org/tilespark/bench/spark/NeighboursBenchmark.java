@@ -80,7 +80,7 @@ public final class NeighboursBenchmark extends SparkBenchmark {
         Metric.valueOf(arguments.option("metric").orElse("inner").toUpperCase(Locale.ROOT));
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

@@ -96,10 +96,7 @@ final class PlanMetrics {
     return writtenBytes;
   }
 
-  /**
-   * Bytes of rows read from shuffles, before compression; counts a row once for each task that
-   * reads it.
-   */
+  /** Bytes of rows read from shuffles, before compression; each task that reads a row counts it. */
   long readBytes() {
     return readBytes;
   }
@@ -112,7 +109,7 @@ final class PlanMetrics {
   /**
    * Collects the metrics of a plan and its children.
    *
-   * @param shuffled output: bytes written and read are added to its two elements
+   * @param shuffled output: adds bytes written and read
    */
   private static void walk(SparkPlan plan, Map<String, Figure> figures, long[] shuffled) {
     String node = plan.nodeName();

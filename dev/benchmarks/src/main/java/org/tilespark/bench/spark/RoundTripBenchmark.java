@@ -140,7 +140,7 @@ public final class RoundTripBenchmark {
       String baseline,
       double most) {}
 
-  /** Seconds of each round, in the order of the rounds. */
+  /** In the order of the rounds. */
   private record Times(Case of, double[] seconds) {
     double median() {
       double[] sorted = sorted();
@@ -154,7 +154,7 @@ public final class RoundTripBenchmark {
     }
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

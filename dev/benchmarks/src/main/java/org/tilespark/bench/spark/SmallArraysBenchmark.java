@@ -88,7 +88,7 @@ public final class SmallArraysBenchmark extends SparkBenchmark {
     this.partitions = number("partitions", spark.sparkContext().defaultParallelism());
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }

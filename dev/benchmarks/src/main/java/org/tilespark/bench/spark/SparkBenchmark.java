@@ -23,7 +23,6 @@ abstract class SparkBenchmark {
     this.out = out;
   }
 
-  /** Creates a benchmark. */
   interface Maker {
     SparkBenchmark of(SparkSession spark, JobArguments arguments, PrintStream out);
   }
@@ -42,7 +41,7 @@ abstract class SparkBenchmark {
   /** Runs the measurements; returns false if a result was wrong. */
   abstract boolean run() throws IOException, InterruptedException;
 
-  /** The value of a numeric option, or {@code byDefault} if it is not given. */
+  /** The value of a numeric option. */
   final int number(String option, int byDefault) {
     return arguments.option(option).map(Integer::parseInt).orElse(byDefault);
   }

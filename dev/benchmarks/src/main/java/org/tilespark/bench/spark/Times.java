@@ -17,7 +17,6 @@ record Times(String name, double[] seconds, double[] cores) {
   private static final OperatingSystemMXBean PROCESS =
       (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
-  /** Code to be timed. */
   interface Timed {
     void run() throws InterruptedException;
   }
@@ -50,7 +49,6 @@ record Times(String name, double[] seconds, double[] cores) {
     return median(seconds);
   }
 
-  /** The median of sorted numbers. */
   private static double median(double[] sorted) {
     return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
   }

@@ -97,7 +97,7 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
     report.line("seed", "%d", arguments.seed());
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
