@@ -1,7 +1,8 @@
 """Dense arrays on Spark: matrices and volumes as DataFrames of blocks, on CPUs and GPUs.
 
 A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.linalg`, :mod:`tilespark.fft` and
-:mod:`tilespark.signal` have numpy's and scipy's names. All of it is calls of tilespark's SQL functions, so it works on a classic session and over Spark Connect.
+:mod:`tilespark.signal` have numpy's and scipy's names. Everything calls tilespark's SQL functions, so it works with a
+classic session and over Spark Connect.
 """
 
 from importlib import metadata as _metadata
@@ -18,7 +19,7 @@ from .linalg import corrcoef, cov
 
 try:
     __version__ = _metadata.version("tilespark")
-except _metadata.PackageNotFoundError:  # a source tree that is not installed
+except _metadata.PackageNotFoundError:  # a source tree without an installed package
     __version__ = "0+unknown"
 
 __all__ = [

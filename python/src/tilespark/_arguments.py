@@ -1,4 +1,4 @@
-"""Checks of arguments: what is no number, path or dtype is an error that names the argument."""
+"""Checks of arguments: a value that is no number, path or dtype raises an error that names the argument."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .errors import InvalidInputError
 
 
 def many(value: Any) -> tuple[Any, ...]:
-    """The elements of a sequence; else the value alone, as of a number or a text."""
+    """The elements of a sequence as a tuple; a tuple of one for any other value, text included."""
     alone = isinstance(value, str | bytes) or not hasattr(value, "__iter__") or (isinstance(value, np.ndarray) and value.ndim == 0)
     return (value,) if alone else tuple(value)
 
 
 def integers(what: str, value: Any) -> tuple[int, ...]:
-    """A whole number, or a sequence of them, of Python's or numpy's types.
+    """One or more integers of Python's or numpy's types, from an integer or a sequence of integers.
 
     Raises:
-        InvalidInputError: if it is anything else; ``what`` names it.
+        InvalidInputError: if ``value`` is anything else; the message calls it ``what``.
     """
     try:
         return tuple(operator.index(each) for each in many(value))
@@ -30,7 +30,7 @@ def integers(what: str, value: Any) -> tuple[int, ...]:
 
 
 def integer(what: str, value: Any) -> int:
-    """One whole number; else as :func:`integers`."""
+    """One integer; raises as :func:`integers`."""
     found = integers(what, value)
     if len(found) != 1:
         raise InvalidInputError(f"{what} is {value!r}; expected one whole number")
@@ -41,7 +41,7 @@ def number(what: str, value: Any) -> float:
     """One real number.
 
     Raises:
-        InvalidInputError: if it is anything else; ``what`` names it.
+        InvalidInputError: if ``value`` is anything else; the message calls it ``what``.
     """
     try:
         if not isinstance(value, str | bytes):
@@ -55,7 +55,7 @@ def flag(what: str, value: Any) -> bool:
     """True or False.
 
     Raises:
-        InvalidInputError: if it is anything else; ``what`` names it.
+        InvalidInputError: if ``value`` is neither; the message calls it ``what``.
     """
     if not isinstance(value, bool | np.bool_):
         raise InvalidInputError(f"{what} is {value!r}; expected True or False")
@@ -66,7 +66,7 @@ def location(what: str, value: Any) -> str:
     """A path as text.
 
     Raises:
-        InvalidInputError: if it is none; ``what`` names it.
+        InvalidInputError: if ``value`` is no path; the message calls it ``what``.
     """
     try:
         text = os.fspath(value)
@@ -78,10 +78,10 @@ def location(what: str, value: Any) -> str:
 
 
 def numpy_dtype(value: Any) -> np.dtype[Any]:
-    """A dtype from all that numpy takes for one.
+    """A dtype from any value that numpy accepts as one.
 
     Raises:
-        InvalidInputError: if numpy takes it for none.
+        InvalidInputError: if numpy does not accept the value.
     """
     try:
         found: np.dtype[Any] = np.dtype(value)

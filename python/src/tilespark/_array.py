@@ -1,4 +1,4 @@
-"""The array of this package: lazy, and held as a DataFrame of blocks."""
+"""The array class of this package: a lazy array, stored as a DataFrame of blocks."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
-#: Bytes that ``numpy.asarray(x)`` may bring to the driver; more must be asked for.
+#: Most bytes that ``numpy.asarray(x)`` collects to the driver without an explicit ``compute()``.
 IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"
 _EXPLAIN_MODES = ("simple", "extended", "codegen", "cost", "formatted")
-_BATCH = "batch"  # the column of a batch that from_numpy makes
-_escaped: dict[int, object] = {}  # kept until Python ends, by identity
+_BATCH = "batch"  # name of the batch column that from_numpy adds
+_escaped: dict[int, object] = {}  # by id; kept alive until Python ends
 
 
 class BlockArray:
-    """A matrix, a vector, a volume or a batch of matrices, cut into blocks that are the rows of a DataFrame.
+    """A vector, matrix, volume or batch of matrices, cut into blocks, each of which is a row of a DataFrame.
 
-    Nothing is computed before :meth:`compute`, :meth:`to_npy` or an action on :attr:`df`. Operators return new arrays;
-    they have numpy's names and meaning. Arrays come from :func:`from_numpy`, :func:`from_rows`, :func:`from_cells`,
+    Computation starts with :meth:`compute`, :meth:`to_npy` or an action on :attr:`df`. Operators return new arrays and
+    have numpy's names and meaning. Arrays are made by :func:`from_numpy`, :func:`from_rows`, :func:`from_cells`,
     :func:`read_npy`, :func:`from_xarray` and :func:`from_dataframe`.
     """
 
-    # The answer of numpy's own operators, where the left operand is a numpy array.
+    # Makes numpy let this class handle operators whose left operand is a numpy array.
     __array_priority__ = 1000
 
     def __init__(
@@ -64,15 +64,15 @@ class BlockArray:
         labels: Labels | None = None,
         keep: tuple[object, ...] = (),
     ) -> None:
-        """Use the makers; this wraps a DataFrame as it is.
+        """Wraps a DataFrame of blocks; users call functions such as :func:`from_numpy` instead.
 
         Args:
-            df: blocks, with the columns of matrix or of volume blocks.
-            batch: the column that distinguishes the matrices of a batch.
-            count: of the matrices of a batch, if it is known.
-            numbered: whether ``batch`` has the numbers from 0 on; else its values are numbered in their order.
-            dropped: axes of extent 1 of the stored matrix that the array does not have: a vector has one.
-            labels: of the axes.
+            df: blocks, with the columns of matrix blocks or of volume blocks.
+            batch: the column that identifies the matrices of a batch.
+            count: the number of matrices in a batch, if known.
+            numbered: whether the values of ``batch`` are 0, 1, 2...; else matrices are ordered by these values.
+            dropped: axes of extent 1 that the stored matrix has and the array does not have: one for a vector.
+            labels: labels of the axes.
             keep: objects that must live as long as the DataFrame is read.
         """
         self._df = df
@@ -83,7 +83,7 @@ class BlockArray:
         self._labels = labels or Labels()
         self._keep = keep
 
-    # What it is
+    # Properties
 
     @cached_property
     def _kind(self) -> Kind:
@@ -98,12 +98,12 @@ class BlockArray:
 
     @property
     def _own_extents(self) -> tuple[int, ...]:
-        """Extents of the array, or of each matrix of a batch."""
+        """Extents of the array or, in a batch, of each matrix."""
         return tuple(extent for axis, extent in enumerate(self._extents) if axis not in self._dropped)
 
     @property
     def _known_shape(self) -> tuple[int | None, ...]:
-        """The shape with None for what only a Spark job would find."""
+        """The shape, with None for extents that only a Spark job would find."""
         known = self.__dict__.get("_extents") or _blocks.stated_extents(self._df.schema, self._kind)
         extents = known or (None,) * self._kind.rank
         own = tuple(extent for axis, extent in enumerate(extents) if axis not in self._dropped)
@@ -115,8 +115,8 @@ class BlockArray:
 
     @property
     def df(self) -> DataFrame:
-        """The DataFrame of blocks: one row a block, see docs/operators.md."""
-        # Whoever has the DataFrame may read it when this array is gone.
+        """The DataFrame of blocks, one in each row; docs/operators.md describes its columns."""
+        # The caller may read the DataFrame after this array is gone, so its inputs stay alive.
         _escaped.update((id(kept), kept) for kept in (*self._keep, *views_of(self._df)))
         return self._df
 
@@ -127,7 +127,7 @@ class BlockArray:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The extent of each axis. Where the DataFrame does not state it, a small aggregate over places runs once."""
+        """The extent of each axis. If the DataFrame does not state them, a small Spark job finds them once."""
         extents = self._own_extents
         if self._batch is None:
             return extents
@@ -138,27 +138,27 @@ class BlockArray:
 
     @property
     def ndim(self) -> int:
-        """Count of axes: 1 to 3."""
+        """Number of axes: 1 to 3."""
         return self._kind.rank - len(self._dropped) + self._is_batch
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The numpy type of the elements. Unsigned types and bool are in wider columns and come back as they were."""
+        """The numpy type of the elements. Unsigned types and bool are stored in wider columns and keep their dtype."""
         return _blocks.dtype_of(self._df.schema)
 
     @property
     def size(self) -> int:
-        """Count of elements."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array in numpy."""
+        """Bytes that the array takes in numpy."""
         return self.size * self.dtype.itemsize
 
     @property
     def blocks(self) -> tuple[int, ...] | None:
-        """The shape of a full block, if the DataFrame states it; blocks at the far edges may be smaller."""
+        """The shape of a full block, if the DataFrame states it; blocks at the end of an axis may be smaller."""
         stated = _blocks.stated_block_shape(self._df.schema, self._kind)
         if stated is None:
             return None
@@ -167,12 +167,12 @@ class BlockArray:
 
     @property
     def spacing(self) -> tuple[float, ...]:
-        """Distance between neighbours along each axis; of a spectrum, between the samples it was made of."""
+        """Distance between neighbours along each axis; for a spectrum, between the samples of the transformed array."""
         return self._labels.spacing or (1.0,) * self.ndim
 
     @property
     def dims(self) -> tuple[str, ...] | None:
-        """Names of the axes, if :func:`from_xarray` gave some."""
+        """Names of the axes, if :func:`from_xarray` set them."""
         return self._labels.dims
 
     def __len__(self) -> int:
@@ -191,7 +191,7 @@ class BlockArray:
     def _repr_html_(self) -> str:
         return html(self._known_shape, self.blocks, self.dtype)
 
-    # Rearranging
+    # Permutations and block shapes
 
     @property
     def T(self) -> BlockArray:
@@ -200,14 +200,14 @@ class BlockArray:
 
     @property
     def mT(self) -> BlockArray:
-        """The transposed matrix, or matrices of a batch."""
+        """The transposed matrix, or the batch of transposed matrices."""
         if self._kind is not MATRIX or self.ndim < 2:
             raise InvalidInputError(f"mT of an array of {self.ndim} axes; expected a matrix or a batch of matrices")
         labels = self._labels.transposed([0, 2, 1] if self._is_batch else [1, 0])
         return self._called("transpose", labels)
 
     def transpose(self, *axes: int | str | Sequence[int | str] | NDArray | None) -> BlockArray:
-        """The array with axis i taken from axis ``axes[i]``; without arguments in reverse order. No data moves.
+        """The array whose axis i is axis ``axes[i]`` of this one; by default the axes in reverse order. No data moves.
 
         Raises:
             InvalidInputError: if ``axes`` does not name each axis once.
@@ -236,7 +236,7 @@ class BlockArray:
         return order
 
     def _axis(self, axis: int | str) -> int:
-        """A number from 0 on for an axis: a number, a letter, or a name of :attr:`dims`."""
+        """The number, from 0, of an axis that is given by its number, its letter or its name in :attr:`dims`."""
         if isinstance(axis, str):
             columns = [name for at, name in enumerate(self._kind.offsets) if at not in self._dropped]
             own = [self._batch, *columns] if self._is_batch else columns
@@ -250,11 +250,11 @@ class BlockArray:
         raise InvalidInputError(f"There is no axis {axis!r} in an array of {self.ndim} axes")
 
     def rechunk(self, blocks: int | Sequence[int] | NDArray, *, missing: str | None = None) -> BlockArray:
-        """The same array in blocks of another shape, smaller at the far edges.
+        """The same array in blocks of another shape; blocks at the end of an axis may be smaller.
 
         Args:
             blocks: the shape of a full block; -1 for the whole axis.
-            missing: what an element in no block is: ``"error"`` (default) or ``"zero"``.
+            missing: the value of elements in no block: ``"error"`` (default) raises, ``"zero"`` takes zero.
         """
         sizes = self._block_shape(blocks)
         return self._called(
@@ -265,12 +265,12 @@ class BlockArray:
         return _blocks.stored_block_shape(blocks, self.shape, self._dropped, self._is_batch)
 
     def slabs(self, axis: int | str, thickness: int | None = None, *, missing: str | None = None) -> BlockArray:
-        """A volume cut along one axis and whole along the others, as a Fourier transform takes it best.
+        """A volume in slabs: blocks that are cut along one axis and whole along the others, the best layout for transforms.
 
         Args:
             axis: the axis that is cut.
-            thickness: elements of a slab along it.
-            missing: as of :meth:`rechunk`.
+            thickness: elements of a slab along this axis.
+            missing: see :meth:`rechunk`.
         """
         self._require_volume("slabs")
         along = _LETTERS[self._axis(axis)]
@@ -279,29 +279,29 @@ class BlockArray:
     def pencils(
         self, axis: int | str, section: Sequence[int] | NDArray | None = None, *, missing: str | None = None
     ) -> BlockArray:
-        """A volume whole along one axis and cut along the others.
+        """A volume in pencils: blocks that are whole along one axis and cut along the others.
 
         Args:
             axis: the axis that is whole.
             section: elements of a pencil along the two other axes.
-            missing: as of :meth:`rechunk`.
+            missing: see :meth:`rechunk`.
         """
         self._require_volume("pencils")
         first, second = (None, None) if section is None else self._section(section)
         along = _LETTERS[self._axis(axis)]
         return self._called("pencils", self._labels, axis=along, first=first, second=second, missing=missing)
 
-    # Parts
+    # Slices, padding and rolls
 
     def __getitem__(self, key: Any) -> BlockArray:
-        """numpy's basic slicing: ``x[100:200, ::2]``, ``x[..., -1]``. Only blocks that hold some of the elements are read.
+        """numpy's basic slicing: ``x[100:200, ::2]``, ``x[..., -1]``. Reads only the blocks that it needs.
 
-        Of a batch of matrices, the matrices are sliced alike. A number drops its axis.
+        In a batch, every matrix is sliced in the same way. An index drops its axis.
 
         Raises:
-            InvalidInputError: if nothing is left: there are no empty arrays here.
-            IndexError: if a number is outside its axis.
-            UnsupportedError: for masks, arrays of places and new axes, and for some of the matrices of a batch.
+            InvalidInputError: if the result has no elements, since BlockArrays are never empty.
+            IndexError: if an index is out of bounds.
+            UnsupportedError: for masks, index arrays and new axes, and for a slice of a batch's matrices.
         """
         entries = _slices.entries(key, self.shape)
         stored = list(entries)
@@ -318,20 +318,20 @@ class BlockArray:
         return part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
 
     def _without(self, axes: Sequence[int]) -> BlockArray:
-        """This array, which is no batch, without stored axes of extent 1 that its labels do not have any more."""
+        """This array, which is no batch, without stored axes of extent 1, which its labels no longer have."""
         if not axes:
             return self
         df, dropped = self._df, sorted(axes)
-        if self._kind is VOLUME:  # what is left is a matrix, or a vector in one
+        if self._kind is VOLUME:  # the rest is a matrix, or a vector stored as one
             df = _blocks.without_axis(df, dropped.pop(0))
             dropped = [axis - 1 for axis in dropped]
         return BlockArray(df, dropped=tuple(sorted({*self._dropped, *dropped})), labels=self._labels, keep=self._keep)
 
     def flip(self, axis: int | str | Sequence[int | str] | None = None) -> BlockArray:
-        """The elements along some axes in reverse order, as numpy.flip; without ``axis`` along all.
+        """The elements along some axes in reverse order, as numpy.flip; along all axes by default.
 
         Raises:
-            InvalidInputError: if ``axis`` names what is no axis, or an axis twice.
+            InvalidInputError: if ``axis`` names no axis of the array, or an axis twice.
         """
         if axis is None:
             chosen = list(range(self.ndim))
@@ -346,13 +346,13 @@ class BlockArray:
         labels = self._labels.sliced([slice(None, None, -1 if each in chosen else None) for each in range(self.ndim)])
         return self._called("flip", labels, axes=",".join(names)) if names else self
 
-    # Other shapes
+    # Padding and reshaping
 
     def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> BlockArray:
-        """The array with elements put before and after each axis, as by ``numpy.pad``.
+        """The array with elements added before and after each axis, as by ``numpy.pad``.
 
         Args:
-            pad_width: a number for all sides, ``(before, after)`` for all axes, or a pair for each axis.
+            pad_width: one number for all sides, ``(before, after)`` for all axes, or a pair for each axis.
             mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
             constant_values: one number, for the mode ``"constant"``.
         """
@@ -363,22 +363,22 @@ class BlockArray:
         return self._called("pad", self._labels.of_axes(), widths=widths, mode=mode, value=value)
 
     def crop(self, crop_width: Any) -> BlockArray:
-        """The array without elements before and after each axis: ``x.pad(widths).crop(widths)`` is ``x``.
+        """The array without some elements at both ends of each axis: ``x.pad(widths).crop(widths)`` is ``x``.
 
         Args:
-            crop_width: as ``pad_width`` of :meth:`pad`.
+            crop_width: numbers of elements, in the form of ``pad_width`` of :meth:`pad`.
 
         Raises:
-            InvalidInputError: if nothing is left.
+            InvalidInputError: if the result has no elements.
         """
         return self._called("crop", self._labels.of_axes(), widths=self._stored_widths("crop_width", crop_width))
 
     def roll(self, shift: Any, axis: Any = None) -> BlockArray:
-        """The array with each element ``shift`` places further along ``axis``, as by ``numpy.roll``.
+        """The array with each element moved by ``shift`` along ``axis``, as by ``numpy.roll``.
 
         Args:
             shift: one number, or one for each of several axes.
-            axis: one axis or several; may be left out for an array of one axis.
+            axis: one or more axes; may be omitted for an array of one axis.
         """
         if axis is None and self.ndim > 1:
             raise UnsupportedError(f"roll of {self._what} without an axis, which numpy flattens; name the axes")
@@ -402,7 +402,7 @@ class BlockArray:
         """The elements in row-major order in another shape of one to three axes, as by ``numpy.reshape``.
 
         Args:
-            shape: an extent for each axis, or one sequence of them; one may be -1, which is then what is left.
+            shape: an extent for each axis, or one sequence of them; -1 stands for the remaining extent.
         """
         if self._is_batch:
             raise UnsupportedError("reshape of a batch of matrices; only vectors, matrices and volumes can be reshaped")
@@ -414,13 +414,13 @@ class BlockArray:
         return BlockArray(df, dropped=(1,) if len(extents) == 1 else (), keep=self._keep)
 
     def ravel(self) -> BlockArray:
-        """The elements in row-major order, a vector."""
+        """The elements in row-major order as a vector."""
         return self.reshape(-1)
 
     flatten = ravel
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> BlockArray:
-        """The array without axes of one element, all or these, as by ``numpy.squeeze``; one axis stays."""
+        """The array without all axes of extent 1, or those in ``axis``, as by ``numpy.squeeze``; one axis stays."""
         at = [each for each, extent in enumerate(self.shape) if extent == 1]
         if axis is not None:
             at = [self._axis(each) for each in ((axis,) if isinstance(axis, int | str) else axis)]
@@ -437,30 +437,30 @@ class BlockArray:
         return self.transpose(order)
 
     def copy(self) -> BlockArray:
-        """The array itself, which never changes."""
+        """The array itself, since arrays are immutable."""
         return self
 
     def halo(self, depth: Any, edge: str = "constant") -> BlockArray:
-        """The array in blocks that have elements of their neighbours around their own, for functions of Spark on
-        :attr:`df`; :meth:`trim` takes the halo off again. Other methods refuse these blocks.
+        """The array in blocks with a halo: each block also holds elements of its neighbours, for Spark functions on :attr:`df`.
+        :meth:`trim` removes the halo. Other methods refuse these blocks.
 
         Args:
-            depth: as ``pad_width`` of :meth:`pad`.
-            edge: what the halo has beyond the array: a mode of :meth:`pad`, ``"constant"`` for zeros, or ``"none"``.
+            depth: width of the halo, in the form of ``pad_width`` of :meth:`pad`.
+            edge: values of the halo outside the array: a mode of :meth:`pad`, ``"constant"`` (zeros), or ``"none"`` (no halo).
         """
         return self._called("halo", self._labels, widths=self._stored_widths("depth", depth), edge=edge)
 
     def trim(self, depth: Any = None) -> BlockArray:
-        """The array without the halo that :meth:`halo` gave its blocks.
+        """The array without the halo that :meth:`halo` added to its blocks.
 
         Args:
-            depth: as ``halo`` was given it, for a DataFrame whose column metadata was lost.
+            depth: the ``depth`` of ``halo``; needed only for a DataFrame whose column metadata was lost.
         """
         widths = None if depth is None else self._stored_widths("depth", depth)
         return self._called("trim", self._labels, widths=widths)
 
     def _stored_widths(self, what: str, widths: Any) -> str:
-        """Elements before and after each axis of the stored matrix or volume, from what numpy takes."""
+        """Numbers of elements before and after each axis of the stored matrix or volume, from a ``pad_width``."""
         try:
             pairs = np.broadcast_to(np.asarray(widths), (self.ndim, 2))
         except ValueError:
@@ -497,7 +497,7 @@ class BlockArray:
         return as_array(other, self)._matmul(self)
 
     def _matmul(self, other: BlockArray, **options: Argument) -> BlockArray:
-        """The matrix product with another array, with further arguments of the SQL function."""
+        """The matrix product with another array; ``options`` are further arguments of the SQL function."""
         for array in (self, other):
             array._require_matrix("matmul", may_be_complex=True)
         one, two = self._own_extents, other._own_extents
@@ -509,13 +509,13 @@ class BlockArray:
             )
         wanted = np.result_type(self.dtype, other.dtype)
         first, second = self._factor(wanted), other._factor(wanted)
-        if self._is_batch and one[-1] == 0:  # no block tells which matrices there are: zeros of one step, not of none
+        if self._is_batch and one[-1] == 0:  # K = 0: no blocks exist to list the matrices, so multiplies zeros, with K = 1
             count = max(counts, default=0)
             first, second = (
                 from_numpy(np.zeros((count, *each), first.dtype), batch=True, spark=self.spark)
                 for each in ((one[0], 1), (1, two[-1]))
             )
-        # A vector is stored as a column or a row; on the left it must be a row, on the right a column.
+        # A vector is stored as a column or a row; as left operand it must be a row, as right operand a column.
         df = call(
             "matrix_multiply",
             {"a": first._df, "b": second._df},
@@ -579,35 +579,35 @@ class BlockArray:
     conjugate = conj
 
     def round(self, decimals: int = 0) -> BlockArray:
-        """The elements to ``decimals`` decimals; halves go to the even neighbour."""
+        """The elements rounded to ``decimals`` decimals; ties go to the even neighbour."""
         return self.map(f"round(v, {integer('decimals', decimals)})")
 
     def clip(self, min: float | None = None, max: float | None = None) -> BlockArray:
-        """The elements, but at least ``min`` and at most ``max``."""
+        """The elements limited to the range from ``min`` to ``max``."""
         raised = self if min is None else self._elementwise("maximum", min)
         return raised if max is None else raised._elementwise("minimum", max)
 
     def _function(self, name: str) -> BlockArray:
-        """What a function of numpy gives for each element."""
+        """The result of a numpy function of one argument, for each element."""
         wanted = numpys_dtype(name, self.dtype)
         if name == "invert" and wanted.kind != "b":
             raise UnsupportedError(f"~ of {self.dtype.name} values is not there yet. Nearest: -1 - x")
         return self.map(UNARY[name])._in(wanted)
 
     def _elementwise(self, name: str, other: Any, *, reflected: bool = False) -> BlockArray:
-        """What a function of numpy gives for the elements of this array and of another one, or for a number.
+        """The result of a numpy function for the elements of this array and another array, or a number.
 
         Args:
-            name: of the function.
+            name: the function's name.
             other: a number, an array of the same kind, or a numpy array.
-            reflected: whether this is the second operand.
+            reflected: whether this array is the second operand.
         """
         number = _number(other)
         if number is not None:
             pair = (number, self.dtype) if reflected else (self.dtype, number)
             wanted = numpys_dtype(name, *pair)
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
-            if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # products take factors over
+            if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
                 return self._called("scale", self._labels, alpha=float(number))
             text = expression(name, (self.dtype, np.min_scalar_type(number)))
             text, scalars = with_number(text, self.dtype, number, reflected)
@@ -622,16 +622,16 @@ class BlockArray:
         return first.zip(second, expression(name, (first.dtype, second.dtype)))._in(wanted)
 
     def _in(self, wanted: np.dtype[Any]) -> BlockArray:
-        """This result in the dtype that numpy gives it; float16 stays float32, in which it was computed."""
+        """This result converted to numpy's dtype; a float16 result stays float32, in which it was computed."""
         return self if self.dtype == wanted or wanted == "float16" else self.astype(wanted)
 
     def _reduced(self, name: str, axis: Axis, keepdims: Any, **arguments: Argument) -> Any:
-        """What a SQL function that makes one element of many gives along axes, or over all."""
+        """The result of an SQL reduction along axes, or over all elements."""
         keeps = flag("keepdims", keepdims)
         axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
         if not axes or len(set(axes)) != len(axes):
             raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
-        if self._is_batch and (0 in axes or not keeps):  # what is left has no matrices to distinguish
+        if self._is_batch and (0 in axes or not keeps):  # the result is no batch
             return self._as_volume()._reduced(name, axes, keeps, **arguments)
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
         stored = tuple(own[each - self._is_batch] for each in axes)
@@ -645,20 +645,20 @@ class BlockArray:
         return array._without(stored) if len(axes) < self.ndim else array._first()
 
     def _first(self) -> Any:
-        """The element of an array that is stored as one block of one element, as numpy's number; computed now."""
+        """The element of an array that is stored as one block of one element, as a numpy scalar; computed now."""
         with translated():
             row = self._df.first()
         assert row is not None
         return self.dtype.type(complex(row["values"][0], row["imag"][0]) if self.dtype.kind == "c" else row["values"][0])
 
     def _one(self, asked: str) -> Any:
-        """The only element."""
+        """The only element; errors name ``asked``."""
         if self.size != 1:
             raise InvalidInputError(f"{asked} of {self._what}; expected one element")
         return self.compute().item()
 
     def item(self) -> Any:
-        """The only element of an array of one, as Python's number; computed now."""
+        """The only element of an array of size 1, as a Python number; computed now."""
         return self._one("item()")
 
     def __float__(self) -> float:
@@ -681,11 +681,11 @@ class BlockArray:
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Any:
-        """numpy's functions of arrays: those that are there run on Spark, others say what to do; none collects the array."""
+        """Runs a numpy function on Spark, or raises an error with an alternative; never collects the array."""
         return call_function(func, args, kwargs)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """numpy's operators on a numpy array and this one; other functions of numpy name what to do."""
+        """Runs numpy's operators on numpy arrays and BlockArrays; other ufuncs raise an error with an alternative."""
         if method == "reduce" and ufunc.__name__ in REDUCTIONS:
             return getattr(inputs[0], REDUCTIONS[ufunc.__name__])(**{"axis": 0} | kwargs)
         if method != "__call__" or kwargs:
@@ -704,11 +704,11 @@ class BlockArray:
     def astype(self, dtype: Any) -> BlockArray:
         """The array in another dtype. A value that the dtype cannot hold fails the computation.
 
-        numpy cuts or wraps values that do not fit: 2.7 as an integer, 2 as a bool, 300 as uint8, 1e300 as float32. For that there is
-        ``x.map_blocks(lambda b: b.astype(dtype))``.
+        numpy truncates or wraps values that do not fit: 2.7 as an integer, 2 as a bool, 300 as uint8, 1e300 as float32.
+        For this behaviour use ``x.map_blocks(lambda b: b.astype(dtype))``.
 
         Raises:
-            UnsupportedError: if blocks cannot hold the dtype, or a complex array would lose its imaginary part.
+            UnsupportedError: if blocks cannot hold the dtype, or the conversion is between real and complex.
         """
         target = _blocks.supported(dtype)
         if target == self.dtype:
@@ -721,7 +721,7 @@ class BlockArray:
         return self._of(call(self._kind.function("unpack"), {"input": packed}, dtype=target.name), self._labels)
 
     def _computable(self, operator: str, wanted: np.dtype[Any]) -> BlockArray:
-        """This array in a dtype that operators compute with."""
+        """This array converted to ``wanted``, which must be a floating-point or complex dtype."""
         if wanted.kind in "fc":
             return self if self.dtype == wanted else self._cast(wanted)
         raise UnsupportedError(
@@ -730,29 +730,29 @@ class BlockArray:
         )
 
     def _factor(self, wanted: np.dtype[Any]) -> BlockArray:
-        """This array as an operand of a product, which converts it. A column of INT would make the product DOUBLE."""
+        """This array as an operand of a product. uint16 may become float32, since its INT column would give DOUBLE."""
         is_narrow = wanted.name in ("float32", "complex64")
         return self.astype("float32") if self.dtype.name == "uint16" and is_narrow else self
 
     def _cast(self, wanted: np.dtype[Any]) -> BlockArray:
-        # float16 is in a FLOAT column, which is computed with as it is.
+        # float16 is stored in a FLOAT column, which needs no conversion.
         same_column = {self.dtype.name, wanted.name} <= {"float16", "float32"}
         return self if same_column else self.astype(wanted)
 
     def _floating(self) -> BlockArray:
-        """As numpy's transforms promote: integers and bool to float64."""
+        """The array with integers and bool converted to float64, as by numpy's transforms."""
         return self if self.dtype.kind in "fc" else self.astype("float64")
 
     def map_blocks(self, function: Callable[[NDArray], Any], *, dtype: Any = None) -> BlockArray:
         """Applies a Python function to each block.
 
         Args:
-            function: takes a block as a read-only numpy array with the axes of this array (of a batch: of a matrix), returns
-                one of the same shape. It runs in Spark's Python workers, which need numpy and pyarrow.
-            dtype: of what the function returns; by default that of its result for an array of one element.
+            function: takes a block as a read-only numpy array with the axes of this array (in a batch: of a matrix) and
+                returns an array of the same shape. It runs in Spark's Python workers, which need numpy and pyarrow.
+            dtype: dtype of the function's result; by default found by calling the function on an array of one element.
 
         Raises:
-            InvalidInputError: if the dtype is not stated and the function fails on one element.
+            InvalidInputError: if ``dtype`` is not given and the function fails on one element.
         """
         blocks = self._by_block("map_blocks", self._df, function, dtype)
         with translated():
@@ -762,19 +762,19 @@ class BlockArray:
     def map_overlap(
         self, function: Callable[[NDArray], Any], depth: Any, *, edge: str = "none", dtype: Any = None
     ) -> BlockArray:
-        """Applies a Python function to each block with elements of its neighbours around it, which are taken off the result:
-        ``x.map_overlap(lambda b: scipy.ndimage.gaussian_filter(b, 1, truncate=3), 3)``.
+        """Applies a Python function to each block with a halo, elements of its neighbours, and removes the halo from the
+        result: ``x.map_overlap(lambda b: scipy.ndimage.gaussian_filter(b, 1, truncate=3), 3)``.
 
         Args:
-            function: as of :meth:`map_blocks`. It gets a block with its halo, and returns an array of that shape.
-            depth: as ``pad_width`` of :meth:`pad`.
-            edge: what the halo has beyond the array: a mode of :meth:`pad`, or ``"none"``, so that blocks have no halo there
-                and the function's own rule for edges holds.
-            dtype: as of :meth:`map_blocks`.
+            function: see :meth:`map_blocks`. It takes a block with its halo and returns an array of the same shape.
+            depth: width of the halo, in the form of ``pad_width`` of :meth:`pad`.
+            edge: values of the halo outside the array: a mode of :meth:`pad`, or ``"none"`` for no halo, so that the
+                function decides how to treat edges.
+            dtype: see :meth:`map_blocks`.
         """
         before = [int(pair.split(",")[0]) for pair in self._stored_widths("depth", depth).split(";")]
         haloed = self.halo(depth, edge)
-        # No block of another operator begins before the array, as the first ones do unless the edge is "none".
+        # Offsets of haloed blocks may be negative, which operators refuse; blocks move by the halo's width and back.
         with translated():
             own = _blocks.moved(haloed._df, self._kind, before, edge == "none")
         df = haloed._by_block("map_overlap", own, function, dtype)
@@ -784,7 +784,7 @@ class BlockArray:
         return self._of(kept, self._labels).trim()
 
     def _by_block(self, method: str, df: DataFrame, function: Callable[[NDArray], Any], dtype: Any) -> DataFrame:
-        """What a Python function makes of each of some blocks, with the type of its values stated and no more."""
+        """The blocks after a Python function, with the dtype as their only metadata."""
         source = self.dtype
         if dtype is None:
             try:
@@ -799,25 +799,25 @@ class BlockArray:
         return call(self._kind.function("unpack"), {"input": mapped}, dtype=target.name)
 
     def map(self, expression: str, **scalars: float) -> BlockArray:
-        """Each element computed from itself, by Spark and without a Python worker: ``x.map("sqrt(v) * s", s=2.5)``.
+        """Computes each element from itself, in Spark and without a Python worker: ``x.map("sqrt(v) * s", s=2.5)``.
 
         Args:
-            expression: of SQL, in which ``v`` is the element, and ``row`` and ``col`` (of a volume ``x``, ``y``, ``z``) are its
-                place; docs/elementwise.md has the functions and the dtype of the result.
-            scalars: numbers that the expression names too.
+            expression: an SQL expression in which ``v`` is the element, and ``row`` and ``col`` (``x``, ``y``, ``z``
+                in a volume) are its indices; docs/elementwise.md lists the functions and the dtype of the result.
+            scalars: numbers that the expression uses by name.
         """
         return self._called("map", self._labels, expression=expression, **scalars)
 
     def zip(self, other: Any, expression: str, *, missing: str | None = None, **scalars: float) -> BlockArray:
-        """Each element computed from those of two arrays at the same place: ``x.zip(y, "a * b - 0.5")``.
+        """Computes each element from the elements of two arrays at the same position: ``x.zip(y, "a * b - 0.5")``.
 
-        The shapes meet by numpy's rule: an extent of 1 repeats its element, and a vector is a row of a matrix.
+        Shapes broadcast as in numpy: an axis of extent 1 is repeated, and a vector is a row of a matrix.
 
         Args:
             other: an array of the same kind, or a numpy array.
-            expression: as of :meth:`map`, in which ``a`` and ``b`` are the elements.
-            missing: as of :meth:`rechunk`.
-            scalars: as of :meth:`map`.
+            expression: see :meth:`map`; ``a`` and ``b`` are the elements.
+            missing: see :meth:`rechunk`.
+            scalars: see :meth:`map`.
         """
         partner = as_array(other, self)
         if (self._kind, self._is_batch) != (partner._kind, partner._is_batch):
@@ -832,7 +832,7 @@ class BlockArray:
             df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, labels=labels, keep=keep
         )
 
-    # One element of many
+    # Reductions
 
     sum: Reduction = reduction("sum", "The sum of the elements; of integers and bool in int64.")
     mean: Reduction = reduction("mean", "The mean of the elements.")
@@ -849,10 +849,10 @@ class BlockArray:
     var: Spread = spread("var", "The variance of the elements.")
     std: Spread = spread("std", "The standard deviation of the elements.")
 
-    # Running
+    # Execution and output
 
     def persist(self, storage_level: StorageLevel | None = None) -> BlockArray:
-        """Keeps the blocks in Spark's cache from their first computation on. Returns this array."""
+        """Keeps the blocks in Spark's cache after their first computation. Returns this array."""
         if storage_level is not None and not hasattr(storage_level, "useMemory"):
             raise InvalidInputError(f"persist({storage_level!r}); expected a level of pyspark.StorageLevel")
         with translated():
@@ -860,16 +860,16 @@ class BlockArray:
         return self
 
     def unpersist(self) -> BlockArray:
-        """Frees what :meth:`persist` keeps. Returns this array."""
+        """Frees the blocks that :meth:`persist` keeps. Returns this array."""
         with translated():
             self._df.unpersist()
         return self
 
     def explain(self, mode: str | bool | None = None) -> None:
-        """Prints the plan: which operator runs, on which backend and why.
+        """Prints the plan, with the backend of each operator and the reason for it.
 
         Args:
-            mode: as of Spark's ``DataFrame.explain``: ``"formatted"``, for example.
+            mode: as in Spark's ``DataFrame.explain``: ``"formatted"``, for example.
         """
         if not (mode is None or isinstance(mode, bool) or (isinstance(mode, str) and mode in _EXPLAIN_MODES)):
             raise InvalidInputError(f"explain({mode!r}); expected one of {', '.join(_EXPLAIN_MODES)}, True or False")
@@ -881,11 +881,11 @@ class BlockArray:
         return call(self._kind.function("validate"), {"input": self.df})
 
     def compute(self) -> NDArray:
-        """The whole array as numpy's.
+        """The whole array as a numpy array.
 
         Raises:
-            TileSparkError: if a block is wrong, missing or doubled, or the array does not fit this machine's free
-                memory or Spark's limit for what a driver collects (``spark.driver.maxResultSize``).
+            TileSparkError: if a block is wrong, missing or duplicate, or the array exceeds this machine's free memory or
+                Spark's limit for results (``spark.driver.maxResultSize``).
         """
         free = _free_bytes()
         needed = self.nbytes if _transfer.shares_files(self.spark) else 2 * self.nbytes
@@ -913,15 +913,15 @@ class BlockArray:
         return self.compute() if target is None else self.compute().astype(target, copy=False)
 
     def to_npy(self, path: str | os.PathLike[str], *, dtype: Any = None, overwrite: bool = False) -> None:
-        """Writes one ``.npy`` file, in parallel; it appears when it is whole. A vector or a scalar is written by this machine.
+        """Writes one ``.npy`` file, in parallel; the file appears when it is complete. The driver writes a vector or a scalar.
 
         Args:
-            path: on a file system that all executors share; of a vector or a scalar, a local one.
-            dtype: of the file; by default this array's.
-            overwrite: whether a file may be replaced.
+            path: on a file system that all executors share; for a vector or a scalar, a local path.
+            dtype: dtype in the file; by default this array's.
+            overwrite: whether to replace an existing file.
 
         Raises:
-            UnsupportedError: if this is a vector or a scalar, and Spark runs elsewhere or the path is not local.
+            UnsupportedError: for a vector or a scalar, if Spark runs on another machine or the path is not local.
         """
         file = location("path", path)
         flag("overwrite", overwrite)
@@ -950,19 +950,20 @@ class BlockArray:
         overwrite: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes an array of Zarr 3, in parallel, with the names of the axes and their spacing; it is there when all of it is.
+        """Writes an array of Zarr 3, in parallel, with the names of the axes and their spacing; it becomes visible when
+        it is complete.
 
         Args:
-            path: of the store, on any file system that Spark writes.
+            path: path of the store, on any file system that Spark can write.
             component: path of the array in the store.
-            chunks: the shape of a chunk; by default that of the blocks, if these are neither small nor large.
-            shards: the shape of a shard, of whole chunks; by default chunks are stored alone.
-            dtype: of the array; by default this one's.
-            overwrite: whether an array may be replaced. It is removed before the first write.
+            chunks: the shape of a chunk; by default the blocks' shape, unless they are very small or large.
+            shards: the shape of a shard, a multiple of ``chunks``; by default each chunk is a file.
+            dtype: dtype in the store; by default this array's.
+            overwrite: whether to replace an existing array, which is removed before the first write.
             options: further options of ``format("zarr")``, such as ``{"compressor": "gzip"}``.
 
         Raises:
-            UnsupportedError: if this is a vector or a scalar.
+            UnsupportedError: for a vector or a scalar.
         """
         store = location("path", path)
         flag("overwrite", overwrite)
@@ -993,7 +994,7 @@ class BlockArray:
                 raise InvalidInputError(f"The array {store} exists; to_zarr(path, overwrite=True) replaces it") from None
 
     def _save(self, path: str, dtype: Any, overwrite: bool) -> None:
-        """Writes a vector or a scalar, which Spark holds as a matrix."""
+        """Writes a vector or a scalar, which Spark stores as a matrix, from the driver."""
         target = _transfer.local_path(self.spark, path)
         if target is None:
             raise UnsupportedError(
@@ -1012,8 +1013,8 @@ class BlockArray:
             part.unlink(missing_ok=True)
 
     def to_rows(self, column: str = "values") -> DataFrame:
-        """One row for each row of a matrix: its place ``row``, its id if :func:`from_rows` had one and no operator
-        dropped it, and its elements as an array.
+        """A DataFrame with one row for each row of a matrix: its number ``row``, its elements as an array and, if
+        :func:`from_rows` had ids and no operator dropped them, its id.
 
         Args:
             column: the name of the column of arrays.
@@ -1022,21 +1023,22 @@ class BlockArray:
         return call("matrix_to_rows", {"input": self.df}, column=column)
 
     def row_ids(self) -> DataFrame:
-        """The ids of the rows of what :func:`from_rows` gave: ``row``, and the id under the name of its column.
+        """The row ids of an array made by :func:`from_rows`: the row number ``row``, and the id under its column's name.
 
-        Operators drop the ids: ``y.to_rows().join(x.row_ids(), "row")`` brings them back.
+        Operators drop ids; ``y.to_rows().join(x.row_ids(), "row")`` restores them.
         """
         self._require_matrix("row_ids")
         return call("matrix_row_ids", {"input": self.df})
 
     def to_cells(self) -> DataFrame:
-        """One row for each element of a matrix: ``row``, ``col``, ``value``."""
+        """A DataFrame with one row for each element of a matrix: ``row``, ``col``, ``value``."""
         self._require_matrix("to_cells")
         return call("matrix_to_cells", {"input": self.df})
 
     def to_xarray(self, name: str | None = None) -> Any:
-        """The whole array as an ``xarray.DataArray``, with the name, attributes, dimensions and coordinates that
-        :func:`from_xarray` gave."""
+        """The whole array as an ``xarray.DataArray``, with name, attributes, dimensions and coordinates from
+        :func:`from_xarray`.
+        """
         import xarray
 
         dims, coords = self._labels.dims, self._labels.coords
@@ -1044,7 +1046,7 @@ class BlockArray:
         own = self._labels.name if name is None else name
         return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=own, attrs=self._labels.attrs)
 
-    # How operators make new arrays
+    # Internals
 
     def _of(self, df: DataFrame, labels: Labels | None = None, keep: tuple[object, ...] = ()) -> BlockArray:
         """An array of the same shape over another DataFrame."""
@@ -1059,30 +1061,30 @@ class BlockArray:
         )
 
     def _called(self, operator: str, labels: Labels, /, **arguments: Argument) -> BlockArray:
-        """What the SQL function of an operator gives for this array."""
+        """The result of an operator's SQL function on this array."""
         return self._of(call(self._kind.function(operator), {"input": self._df}, **arguments), labels)
 
     def _stored_transpose(self) -> BlockArray:
-        """A vector stored along the other axis."""
+        """The same vector, stored along the other axis of its matrix."""
         df = call("matrix_transpose", {"input": self._df})
         flipped = tuple(1 - axis for axis in self._dropped)
         return BlockArray(df, dropped=flipped, labels=self._labels, keep=self._keep)
 
     def _as_volume(self) -> BlockArray:
-        """A batch as one volume, with the matrices along its first axis."""
+        """A batch as one volume whose first axis numbers the matrices."""
         batch = str(self._batch)
         df = self._df if self._numbered else _transfer.numbered(self._df, batch)
         return BlockArray(_transfer.stacked(df, batch, self.shape), keep=self._keep)
 
     def _as_batch(self, labels: Labels) -> BlockArray:
-        """A volume as the batch of matrices along its first axis."""
+        """A volume as the batch of the matrices along its first axis."""
         blocks = _blocks.stated_block_shape(self._df.schema, VOLUME) or self._extents
         slabs = self if blocks[0] == 1 else self.rechunk((1, *blocks[1:]))
         df = _transfer.unstacked(slabs._df, _BATCH, self._extents, (1, *blocks[1:]))
         return BlockArray(df, batch=_BATCH, count=self._extents[0], numbered=True, labels=labels, keep=self._keep)
 
     def _with_keys_of(self, other: BlockArray) -> BlockArray:
-        """This numbered batch with the column that distinguishes another one's matrices."""
+        """This numbered batch with the batch column, and its values, of another batch."""
         batch = str(other._batch)
         with translated():
             df = self._df.withColumnRenamed(str(self._batch), batch)
@@ -1105,7 +1107,7 @@ class BlockArray:
 
     @property
     def _what(self) -> str:
-        """This array in an error message."""
+        """A description of this array for error messages."""
         name = ("a scalar", "a vector", "a matrix", "a volume")[self._kind.rank - len(self._dropped)]
         return f"{'a batch of matrices' if self._is_batch else name} of shape {self.shape}"
 
@@ -1125,7 +1127,7 @@ for _name in ("setitem", *OPERATORS):
 
 
 def _number(value: Any) -> Any:
-    """A number of Python's or numpy's as one that numpy knows the type of; None if it is no number."""
+    """A Python or numpy number with a type that numpy knows; None for other values."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, int | float | complex | np.number | np.bool_):
@@ -1147,7 +1149,7 @@ def _exists(file: object) -> InvalidInputError:
 
 
 def _free_bytes() -> int | None:
-    """Bytes that this machine, or the container of this process, can still give, where it says so."""
+    """Bytes of free memory on this machine, or in this process' container; None if unknown."""
     available = re.search(r"MemAvailable:\s+(\d+)", _text("/proc/meminfo"))
     free = [int(available[1]) << 10] if available else []
     limit, used = (_text(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
@@ -1172,13 +1174,13 @@ def from_numpy(
     spacing: float | Sequence[float] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """A BlockArray of a numpy array's values, as they are now.
+    """A BlockArray with a copy of a numpy array's values.
 
-    Rank 1 is a vector, rank 2 a matrix, rank 3 a volume, or with ``batch`` as many matrices as the first axis is long.
+    Rank 1 gives a vector, rank 2 a matrix, rank 3 a volume or, with ``batch``, matrices numbered by the first axis.
 
     Args:
-        a: a numpy array, or what ``numpy.asarray`` takes.
-        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB. Of a batch: of each matrix, by
+        a: a numpy array, or a value that ``numpy.asarray`` accepts.
+        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB. In a batch: of each matrix, by
             default the whole matrix.
         batch: whether the first of three axes numbers matrices.
         spacing: distance between neighbours, one number or one for each axis; Fourier transforms use it.
@@ -1186,7 +1188,7 @@ def from_numpy(
 
     Raises:
         InvalidInputError: if elements of ``a`` are masked.
-        UnsupportedError: if the rank is none of these, or blocks cannot hold the dtype.
+        UnsupportedError: if the rank is not 1 to 3, or blocks cannot hold the dtype.
         SetupError: if there is no session with tilespark.
     """
     if np.ma.is_masked(a):
@@ -1196,7 +1198,7 @@ def from_numpy(
     flag("batch", batch)
     try:
         array = np.asarray(a)
-    except ValueError as error:  # of rows of different lengths
+    except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"from_numpy of {type(a).__name__}: numpy makes no array of it: {error}") from None
     dtype = _blocks.supported(array.dtype)
     if batch and array.ndim != 3:
@@ -1224,15 +1226,15 @@ def from_numpy(
 
 
 def is_dataframe(value: Any) -> bool:
-    """True for a DataFrame of Spark."""
+    """True for a Spark DataFrame."""
     return hasattr(value, "sparkSession") and hasattr(value, "schema")
 
 
 def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
-    """A BlockArray, a DataFrame of blocks or a numpy array as a BlockArray.
+    """Converts a BlockArray, a DataFrame of blocks or a numpy array to a BlockArray.
 
     Args:
-        value: of these; of three axes in addition to a batch, a numpy array is a batch too.
+        value: the array; a numpy array of three axes becomes a batch if ``like`` is one.
         like: the other operand, if there is one.
     """
     if isinstance(value, BlockArray):
@@ -1251,14 +1253,14 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
 
 
 def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | str = 0) -> BlockArray:
-    """Arrays of one dtype joined along an axis, as numpy.concatenate. A union of their blocks: no block is sent.
+    """Arrays of one dtype joined along an axis, as numpy.concatenate. A union of their blocks: no block moves.
 
     Args:
-        arrays: all of the same kind, and of the same extents along the other axes.
+        arrays: arrays of the same kind, with the same extents along the other axes.
         axis: a number, or a letter.
 
     Raises:
-        InvalidInputError: if they do not fit each other.
+        InvalidInputError: if kinds, dtypes or extents differ.
     """
     found = _same_kind("concatenate", arrays)
     first = found[0]
@@ -1278,7 +1280,7 @@ def stack(arrays: Sequence[BlockArray | NDArray | DataFrame]) -> BlockArray:
     """Matrices of one dtype and shape as the planes of a volume, along its first axis, as numpy.stack.
 
     Raises:
-        InvalidInputError: if they are no matrices, or do not fit each other.
+        InvalidInputError: if the arrays are no matrices, or their dtypes or shapes differ.
     """
     found = _same_kind("stack", arrays)
     first = found[0]
@@ -1292,7 +1294,7 @@ def stack(arrays: Sequence[BlockArray | NDArray | DataFrame]) -> BlockArray:
 
 
 def _same_kind(operator: str, arrays: Sequence[Any]) -> list[BlockArray]:
-    """BlockArrays that one operator takes, with vectors stored alike."""
+    """The operands as BlockArrays of one kind, with vectors stored alike."""
     if not isinstance(arrays, Sequence) or not arrays:
         raise InvalidInputError(f"{operator} of {type(arrays).__name__}; expected a list or tuple of one array or more")
     like = next((array for array in arrays if isinstance(array, BlockArray)), None)

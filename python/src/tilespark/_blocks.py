@@ -1,4 +1,4 @@
-"""What a DataFrame of blocks is: its kind, its columns, and what the column metadata says of the whole array."""
+"""Properties of a DataFrame of blocks: its kind, its columns, and the column metadata about the whole array."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Kind:
-    """Matrix or volume: the names of the columns of a block, outermost axis first."""
+    """Matrix or volume: the names of a block's columns, outermost axis first."""
 
     name: str
     offsets: tuple[str, ...]
@@ -37,7 +37,7 @@ class Kind:
         return self.offsets + self.sizes
 
     def function(self, operator: str) -> str:
-        """Name of the SQL function of an operator: ``matrix_scale``."""
+        """The name of an operator's SQL function, such as ``matrix_scale``."""
         return f"{self.name}_{operator}"
 
 
@@ -51,7 +51,7 @@ _FILE_TYPE = "tilespark.fileType"
 _SPECTRUM = "tilespark.spectrum"
 _AXES = "tilespark.axes"
 
-# The narrowest column that holds all values of a numpy type.
+# For each numpy type the narrowest SQL type that represents all of its values.
 _COLUMN_OF = {
     "bool": "tinyint",
     "int8": "tinyint",
@@ -82,7 +82,7 @@ def supported(dtype: Any) -> np.dtype[Any]:
     """The dtype in the machine's byte order, if blocks can hold it.
 
     Raises:
-        UnsupportedError: names the nearest dtypes that blocks hold.
+        UnsupportedError: if blocks cannot hold it; the message names the nearest dtypes.
     """
     found = numpy_dtype(dtype)
     if found.name in _COLUMN_OF:
@@ -101,7 +101,7 @@ def supported(dtype: Any) -> np.dtype[Any]:
 
 
 def kind_of(schema: StructType) -> Kind:
-    """Whether the columns are those of matrix blocks or of volume blocks."""
+    """The kind of the blocks, matrix or volume, from the DataFrame's columns."""
     names = schema.fieldNames()
     for kind in (VOLUME, MATRIX):
         if all(column_of(names, column) is not None for column in (*kind.places, "values")):
@@ -114,15 +114,15 @@ def kind_of(schema: StructType) -> Kind:
 
 
 def column_of(names: Sequence[str], column: str) -> str | None:
-    """The name among ``names`` of a column of blocks, in lower or any other case; None if there is none.
+    """The name in ``names`` of a block column, in any case; None if there is none.
 
-    Where Spark tells names by case there may be several; the one in lower case is meant.
+    With case-sensitive names several may match; the lower-case name is preferred.
     """
     return column if column in names else next((name for name in names if name.lower() == column), None)
 
 
 def further_columns(schema: StructType, kind: Kind) -> list[str]:
-    """Columns that are none of a block's own, nor the ids of its rows: they distinguish several arrays."""
+    """Columns that are neither a block's own nor row ids; they distinguish several arrays in one DataFrame."""
     names = schema.fieldNames()
     own = {column_of(names, column) for column in (*kind.places, "values", "imag")}
     return [field.name for field in schema if field.name not in own and _IDS not in (field.metadata or {})]
@@ -139,7 +139,7 @@ def _metadata(schema: StructType) -> dict[str, Any]:
 
 
 def dtype_of(schema: StructType) -> np.dtype[Any]:
-    """The numpy type of the elements: the file's own where the column still holds it."""
+    """The numpy type of the elements: the one in the metadata if it matches the column, else the column's."""
     values, imag = _field(schema, "values"), _field(schema, "imag")
     assert values is not None
     element = getattr(values.dataType, "elementType", None)
@@ -175,22 +175,22 @@ def _stated_shape(schema: StructType, key: str, rank: int) -> tuple[int, ...] | 
 
 
 def stated_extents(schema: StructType, kind: Kind) -> tuple[int, ...] | None:
-    """Extents of the whole array by the column metadata."""
+    """Extents of the whole array, from the column metadata."""
     return _stated_shape(schema, _EXTENTS, kind.rank)
 
 
 def stated_block_shape(schema: StructType, kind: Kind) -> tuple[int, ...] | None:
-    """Extents of a full block by the column metadata."""
+    """Extents of a full block, from the column metadata."""
     return _stated_shape(schema, _BLOCK_SHAPE, kind.rank)
 
 
 def is_spectrum(schema: StructType) -> bool:
-    """True if the column metadata says what transform made these values."""
+    """True if the column metadata names the transform that made these values."""
     return bool(_metadata(schema).get(_SPECTRUM))
 
 
 def is_mixed(schema: StructType) -> bool:
-    """True if the column metadata says that the rows come from different transforms, or some from none."""
+    """True if the column metadata says that rows come from different transforms, or some from none."""
     return str(_metadata(schema).get(_SPECTRUM)).rpartition("|")[2] == "mixed"
 
 
@@ -199,8 +199,8 @@ class Transform:
     """The last transform that made a spectrum.
 
     Attributes:
-        axes: of the spectrum that were transformed.
-        half: the length before the transform of the last of ``axes``, which is halved; None if none is.
+        axes: the transformed axes of the spectrum.
+        half: if the last of ``axes`` has only half of its frequencies, its length before the transform; else None.
     """
 
     axes: tuple[int, ...]
@@ -208,7 +208,7 @@ class Transform:
 
 
 def transform_of(schema: StructType) -> Transform:
-    """What the column metadata of a spectrum says of its last transform."""
+    """The last transform of a spectrum, from the column metadata."""
     metadata = _metadata(schema)
     fields = dict(field.split("=", 1) for field in str(metadata[_SPECTRUM]).rpartition("|")[2].split(";"))
     letters = str(metadata.get(_AXES, "xyz"))
@@ -219,7 +219,7 @@ def transform_of(schema: StructType) -> Transform:
 
 
 def found_extents(df: DataFrame, kind: Kind) -> tuple[int, ...]:
-    """Extents by a small aggregate over the places of the blocks; it runs now."""
+    """Extents of the array, by a small Spark job over the positions of its blocks; runs now."""
     ends = [f"coalesce(max({offset} + {size}), 0)" for offset, size in zip(kind.offsets, kind.sizes, strict=True)]
     with translated():
         row = df.selectExpr(*ends).first()
@@ -228,24 +228,24 @@ def found_extents(df: DataFrame, kind: Kind) -> tuple[int, ...]:
 
 
 def axis_order(before: StructType, after: StructType) -> tuple[int, ...]:
-    """The axis of a volume that each axis of an operator's result was, by the letters of the column metadata."""
+    """The permutation from an operator's input to its result, a volume, by the axis letters in the column metadata."""
     old, new = (str(_metadata(schema).get(_AXES, "xyz")) for schema in (before, after))
     return tuple(old.index(letter) for letter in new) if sorted(old) == sorted(new) else (0, 1, 2)
 
 
 def with_metadata(df: DataFrame, metadata: dict[str, Any]) -> DataFrame:
-    """The DataFrame with other metadata on its values."""
+    """The DataFrame with other metadata on its values column."""
     return df.withMetadata(column_of(df.schema.fieldNames(), "values") or "values", metadata)
 
 
 def moved(df: DataFrame, kind: Kind, by: Sequence[int], but_first: bool) -> DataFrame:
-    """The DataFrame with the places of blocks moved along each axis, and nothing stated of any column.
+    """The DataFrame with blocks moved along each axis, without column metadata.
 
     Args:
         df: blocks.
-        kind: of the blocks.
-        by: steps along each axis.
-        but_first: whether places of 0 stay.
+        kind: the kind of the blocks.
+        by: distance along each axis, in elements.
+        but_first: whether blocks at offset 0 stay.
     """
     from pyspark.sql.functions import col, when
 
@@ -259,13 +259,13 @@ def moved(df: DataFrame, kind: Kind, by: Sequence[int], but_first: bool) -> Data
 
 
 def with_dtype(df: DataFrame, dtype: np.dtype[Any]) -> DataFrame:
-    """The DataFrame with the numpy type of its values stated, which their column must hold."""
+    """The DataFrame with the numpy type of its values in the metadata; their column must be able to hold it."""
     with translated():
         return with_metadata(df, _metadata(df.schema) | {_FILE_TYPE: dtype.str})
 
 
 def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) -> DataFrame:
-    """The DataFrame with what ``source`` states of the whole array, for values of another dtype."""
+    """The DataFrame with the metadata of ``source`` about the whole array, and another dtype."""
     metadata = _metadata(source) | {_FILE_TYPE: dtype.str}
     if dtype.kind != "c":
         metadata.pop(_SPECTRUM, None)
@@ -273,7 +273,7 @@ def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) ->
 
 
 def with_shapes(df: DataFrame, extents: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
-    """The DataFrame with other extents and block shape stated, and without the axes and the spectrum of another kind."""
+    """The DataFrame with other extents and block shape in its metadata, and no axis order or spectrum."""
     metadata = _metadata(df.schema) | {_EXTENTS: numbers(extents), _BLOCK_SHAPE: numbers(block_shape)}
     for key in (_AXES, _SPECTRUM):
         metadata.pop(key, None)
@@ -281,7 +281,7 @@ def with_shapes(df: DataFrame, extents: tuple[int, ...], block_shape: tuple[int,
 
 
 def without_axis(df: DataFrame, axis: int) -> DataFrame:
-    """Volume blocks of extent 1 along an axis as blocks of a matrix."""
+    """Blocks of a volume with extent 1 along an axis, converted to matrix blocks without this axis."""
     kept = [each for each in range(VOLUME.rank) if each != axis]
     names = df.schema.fieldNames()
     metadata = _metadata(df.schema)
@@ -302,7 +302,7 @@ def without_axis(df: DataFrame, axis: int) -> DataFrame:
 
 
 def with_first_axis(df: DataFrame, extents: tuple[int, ...]) -> DataFrame:
-    """Blocks of a matrix as those of a volume of extent 1 along its first axis: the inverse of :func:`without_axis`."""
+    """Matrix blocks converted to blocks of a volume with extent 1 along its first axis: the inverse of :func:`without_axis`."""
     names = df.schema.fieldNames()
     block_shape = stated_block_shape(df.schema, MATRIX) or extents
     columns = ["0L AS x", "1 AS nx"]
@@ -314,7 +314,7 @@ def with_first_axis(df: DataFrame, extents: tuple[int, ...]) -> DataFrame:
 
 
 def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Blocks of about 8 MiB: of near equal extents in a matrix, whole along the last axes in a volume."""
+    """A block shape of about 8 MiB: nearly square for a matrix, whole along the last axes for a volume."""
     budget = max(1, (8 << 20) // itemsize)
     if len(shape) == 3:
         sizes = [1, 1, 1]
@@ -329,7 +329,7 @@ def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...
 def stored_block_shape(
     blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
 ) -> tuple[int, ...]:
-    """The shape of a stored block from what a user says of an array's blocks; -1 means a whole axis.
+    """The shape of a stored block, from a user's ``blocks`` argument; -1 means a whole axis.
 
     Raises:
         InvalidInputError: if there is not one size of 1 or more for each axis.

@@ -1,8 +1,8 @@
 """Plans of any depth over Spark Connect.
 
-A client of Connect sends the whole plan of a DataFrame with each call, and the server sends it back; protobuf in Python reads
-messages that are nested 100 deep at most, which 15 of our operators would exceed. So a deep plan becomes a temporary view of
-the session, and what follows begins at the view. A view is dropped when nothing in this Python refers to it any more.
+A Connect client sends the whole plan of a DataFrame with each call, and the server sends it back. protobuf in Python reads
+at most 100 levels of nested messages, which 15 of our operators would exceed. So a deep plan becomes a temporary view of
+the session, and later plans read the view. The view is dropped when no object in this Python refers to it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Plans in plans; each makes 2 to 4 nested messages, and expressions in them make some more.
+# Depth at which a plan becomes a view; each level makes 2 to 4 nested messages, its expressions some more.
 _MOST_LEVELS = 12
 
 
 @dataclass(frozen=True)
 class _Result:
-    """What the client's plan of a table function's result does not tell: it is the message that the server sent back."""
+    """Depth and inputs of a table function's result. Its plan in the client shows neither, since the server sent it."""
 
     levels: int
-    inputs: tuple[Any, ...]  # keeps their views
+    inputs: tuple[Any, ...]  # keeps the inputs' views
 
 
 _results: weakref.WeakKeyDictionary[Any, _Result] = weakref.WeakKeyDictionary()
@@ -33,12 +33,12 @@ _unused: weakref.WeakKeyDictionary[Any, list[str]] = weakref.WeakKeyDictionary()
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """True if the session is one of a Spark Connect server."""
+    """True for a session of a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def flat(df: DataFrame) -> DataFrame:
-    """The DataFrame, or one that reads a view of it if its plan is deep."""
+    """The DataFrame or, if its plan is deep, a DataFrame that reads a view of it."""
     spark = df.sparkSession
     if not is_connect(spark) or _levels(df._plan) < _MOST_LEVELS:
         return df
@@ -48,13 +48,13 @@ def flat(df: DataFrame) -> DataFrame:
     name = f"tilespark_{uuid.uuid4().hex}"
     df.createOrReplaceTempView(name)
     view = spark.table(name)
-    # Called wherever the garbage is collected, so it asks the server for nothing.
+    # The garbage collector calls this at any point, so it does not call the server.
     weakref.finalize(view._plan, unused.append, name).atexit = False
     return view
 
 
 def made_of(result: DataFrame, inputs: Iterable[DataFrame]) -> None:
-    """Notes of what inputs a statement made a DataFrame, which must be readable as long as that is."""
+    """Records the inputs of a statement's result, which must live as long as the result."""
     if is_connect(result.sparkSession):
         frames = tuple(inputs)
         levels = 2 + max(_levels(df._plan) for df in frames)
@@ -62,7 +62,7 @@ def made_of(result: DataFrame, inputs: Iterable[DataFrame]) -> None:
 
 
 def views_of(df: DataFrame) -> tuple[object, ...]:
-    """What must live as long as someone may read the DataFrame by another way than its plan in this Python."""
+    """Objects that must live as long as the DataFrame may be read by other means than its plan in this Python."""
     return (df,) if is_connect(df.sparkSession) and _levels(df._plan) > 1 else ()
 
 

@@ -1,4 +1,4 @@
-"""What numpy gives to a BlockArray among the arguments of its functions (``__array_function__``, NEP 18), and the errors for the rest."""
+"""Handles numpy's functions that get a BlockArray (``__array_function__``, NEP 18), and makes the errors for the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import UnsupportedError
 
 Function = Callable[..., Any]
 
-#: What runs in place of a function of numpy.
+#: Our functions by the numpy functions that they replace.
 OFFERED: dict[Function, Function] = {}
 
 _NEAREST = {
@@ -36,11 +36,11 @@ _NEAREST = {
 
 
 class NotOfferedError(UnsupportedError, TypeError):
-    """A function of numpy that is not there for a BlockArray. Nothing is collected in its place."""
+    """A numpy function that is not available for a BlockArray. The array is not collected instead."""
 
 
 def not_offered(name: str, nearest: str = "") -> NotOfferedError:
-    """The error for a function of numpy, with what works."""
+    """The error for a numpy function that is not available, with an alternative."""
     return NotOfferedError(
         f"{name} of a BlockArray is not there yet, and nothing is collected without being asked for."
         f" Nearest: {nearest}{'; ' if nearest else ''}x.compute() gives the whole array to numpy"
@@ -48,10 +48,10 @@ def not_offered(name: str, nearest: str = "") -> NotOfferedError:
 
 
 def call_function(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What numpy's function gives for these arguments, of which at least one is a BlockArray.
+    """The result of a numpy function for arguments of which at least one is a BlockArray.
 
     Raises:
-        NotOfferedError: if it is not there.
+        NotOfferedError: if the function is not available.
     """
     module = function.__module__ or "numpy"
     name = f"{module}.{function.__name__}"

@@ -1,4 +1,4 @@
-"""Python's operators and numpy's functions of elements, each from the expression that computes it."""
+"""Python's operators and numpy's elementwise functions, each defined by an SQL expression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from ._array import BlockArray
 
-#: Expressions of two operands by the names of numpy's functions.
+#: Expressions of two operands, by the names of numpy's functions.
 BINARY = {
     "add": "a + b",
     "subtract": "a - b",
@@ -34,10 +34,10 @@ BINARY = {
     "hypot": "hypot(a, b)",
 }
 
-#: Those of truth values alone.
+#: Expressions of two operands that must be bool.
 LOGICAL = {"bitwise_and": "a AND b", "bitwise_or": "a OR b", "bitwise_xor": "a <> b"}
 
-#: Expressions of one operand.
+#: Expressions of one operand, by the names of numpy's functions.
 UNARY = {
     "negative": "-v",
     "absolute": "abs(v)",
@@ -56,11 +56,11 @@ _SQL = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT
 
 
 def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
-    """The dtype of what numpy's function gives for arrays of these dtypes, and for numbers.
+    """The dtype of a numpy function's result for operands that are dtypes of arrays, or numbers.
 
     Raises:
-        InvalidInputError: if numpy refuses them.
-        UnsupportedError: if it is an unsigned integer: blocks hold those in wider types, which do not wrap as they do.
+        InvalidInputError: if numpy does not accept the operands.
+        UnsupportedError: if the result is an unsigned integer: blocks store it in a wider type, which would not wrap.
     """
     ones = [np.ones(1, operand) if isinstance(operand, np.dtype) else operand for operand in operands]
     try:
@@ -77,14 +77,14 @@ def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
 
 
 def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]] | None = None) -> str:
-    """The expression of two operands.
+    """The expression of a function of two operands.
 
     Args:
-        name: of numpy's function.
-        operands: their dtypes; without, they are not looked at.
+        name: the name of numpy's function.
+        operands: dtypes of the operands; not checked if omitted.
 
     Raises:
-        UnsupportedError: if it is one of truth values and an operand is none.
+        UnsupportedError: if the function needs bool operands and one is not bool.
     """
     if name in LOGICAL and operands is not None and any(dtype.kind != "b" for dtype in operands):
         raise UnsupportedError(
@@ -95,12 +95,12 @@ def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]] | None =
 
 
 def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -> tuple[str, dict[str, Any]]:
-    """An expression of an array and a number, as one of ``v`` and scalars, and these scalars.
+    """Rewrites an expression of two operands, an array and a number, with ``v`` for the element; returns it and its scalars.
 
     Args:
         text: an expression of ``a`` and ``b``.
-        array: its dtype.
-        number: of Python, which takes the array's dtype, or of numpy, which has one.
+        array: the array's dtype.
+        number: a Python number, which adopts the array's dtype, or a numpy scalar, which has its own.
         reflected: whether the number is ``a``.
     """
     scalars: dict[str, Any]
@@ -118,7 +118,7 @@ def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -
 
 
 def _cast(array: np.dtype[Any], wanted: np.dtype[Any]) -> str:
-    """The element in the dtype in which numpy computes with a number of a dtype of its own."""
+    """The expression ``v``, cast to the dtype in which numpy combines it with a numpy scalar."""
     part = _SQL.get(np.zeros(0, wanted).real.dtype.name)
     if part is None or array == wanted or np.zeros(0, array).real.dtype == np.zeros(0, wanted).real.dtype:
         return "v"
@@ -129,7 +129,7 @@ Operator = Callable[["BlockArray", Any], "BlockArray"]
 
 
 def operators(name: str) -> tuple[Operator, Operator]:
-    """The methods of one of Python's operators: of the left and of the right operand."""
+    """The two methods of a Python operator: for the left and for the right operand."""
 
     def left(self: BlockArray, other: Any) -> BlockArray:
         return self._elementwise(name, other)

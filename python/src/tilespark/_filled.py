@@ -1,4 +1,4 @@
-"""Arrays made by Spark from a rule: zeros, ones, one number, ranges, the identity."""
+"""Arrays that Spark generates: zeros, ones, constants, ranges, the identity."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def zeros(
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """An array of zeros, which tasks make when it is computed with, as numpy.zeros.
+    """An array of zeros, which tasks generate when needed, as numpy.zeros.
 
     Args:
-        shape: one to three extents; of a vector one number does.
-        dtype: that blocks can hold.
+        shape: one to three extents; a single number for a vector.
+        dtype: a dtype that blocks can hold.
         blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB.
         spark: the session; by default the active one.
 
     Raises:
-        InvalidInputError: if the shape or the shape of blocks is none.
-        UnsupportedError: if there are more axes, or blocks cannot hold the dtype.
+        InvalidInputError: if ``shape`` or ``blocks`` is no valid shape.
+        UnsupportedError: if there are more than three axes, or blocks cannot hold the dtype.
     """
     extents = integers("shape", shape)
     if not 1 <= len(extents) <= 3:
@@ -81,7 +81,7 @@ def full(
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """An array of one number, as numpy.full; further arguments as of :func:`zeros`."""
+    """An array filled with one number, as numpy.full; for the other arguments see :func:`zeros`."""
     if np.ndim(fill_value):
         raise UnsupportedError(f"full of an array of {np.ndim(fill_value)} axes; expected a number")
     target = numpy_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
@@ -91,7 +91,7 @@ def full(
         return zeros(shape, target, blocks=blocks, spark=spark) | bool(value)
     if target.kind == "u":
         return (zeros(shape, "int64", blocks=blocks, spark=spark) + int(value)).astype(target)
-    return (zeros(shape, target, blocks=blocks, spark=spark) + value).astype(target)  # the sum of float16 is float32
+    return (zeros(shape, target, blocks=blocks, spark=spark) + value).astype(target)  # float16 plus a number is float32
 
 
 def ones(
@@ -101,7 +101,7 @@ def ones(
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """An array of ones, as numpy.ones; further arguments as of :func:`zeros`."""
+    """An array of ones, as numpy.ones; for the arguments see :func:`zeros`."""
     return full(shape, 1, dtype, blocks=blocks, spark=spark)
 
 
@@ -114,7 +114,7 @@ def arange(
     blocks: int | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """The numbers from ``start`` on, before ``stop``, as numpy.arange: a vector. With one number those before it, from 0 on."""
+    """A vector of the numbers from ``start`` up to, but not including, ``stop``, as numpy.arange; ``arange(n)`` starts at 0."""
     first, end = (0, start) if stop is None else (start, stop)
     for name, value in (("start", first), ("stop", end), ("step", step)):
         number(name, value)
@@ -130,7 +130,7 @@ def arange(
 def linspace(
     start: float, stop: float, num: int = 50, *, blocks: int | None = None, spark: SparkSession | None = None
 ) -> BlockArray:
-    """``num`` numbers at equal distances, from ``start`` to ``stop``, as numpy.linspace: a vector."""
+    """A vector of ``num`` evenly spaced numbers from ``start`` to ``stop``, as numpy.linspace."""
     count = integer("num", num)
     step = (float(stop) - float(start)) / max(1, count - 1)
     base = zeros(count, blocks=blocks, spark=spark)
@@ -152,11 +152,11 @@ def eye(
 
     Args:
         N: rows.
-        M: columns; by default as many.
+        M: columns; by default ``N``.
         k: the diagonal: 0 is the main one, 1 the one above it.
-        dtype: as of :func:`zeros`.
-        blocks: as of :func:`zeros`.
-        spark: as of :func:`zeros`.
+        dtype: see :func:`zeros`.
+        blocks: see :func:`zeros`.
+        spark: see :func:`zeros`.
     """
     base = zeros((integer("N", N), integer("N" if M is None else "M", N if M is None else M)), "int8", blocks=blocks, spark=spark)
     return base.map("if(col - row = k, 1, 0)", k=integer("k", k)).astype(dtype)

@@ -1,4 +1,4 @@
-"""numpy's functions of arrays for BlockArrays."""
+"""numpy's array functions for BlockArrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._array import BlockArray, as_array, concatenate, stack
 from ._dispatch import OFFERED, Function, not_offered
 from .errors import InvalidInputError
 
-#: Functions whose first argument has a method that takes the others, and its name where that is another one.
+#: numpy functions that call a method of their first argument, with the method's name.
 _METHODS: dict[str, str] = {
     **{
         name: name
@@ -28,7 +28,7 @@ _METHODS: dict[str, str] = {
     "permute_dims": "transpose",
 }
 
-#: Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft`, which have numpy's arguments.
+#: Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft` with the same arguments as numpy's.
 _OF_LINALG = "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace".split()
 _OF_FFT = "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn".split()
 
@@ -60,7 +60,7 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> BlockArray:
-    """``x`` where the condition holds, else ``y``: arrays of one shape, or numbers."""
+    """``x`` where the condition is true, else ``y``; arrays of one shape, or numbers."""
     if x is None or y is None:
         raise not_offered("numpy.where of a condition alone", "WHERE over x.to_cells()")
     first = next(each for each in (condition, x, y) if isinstance(each, BlockArray))
@@ -75,18 +75,18 @@ def where(condition: Any, x: Any = None, y: Any = None) -> BlockArray:
         value, text = (y, "if(a <> 0, b, value)") if ones[0] is x else (x, "if(a <> 0, value, b)")
         return holds.zip(array, text, value=value).astype(wanted)
     one, two = (_array(each, first).astype(wanted) for each in (x, y))
-    # The one that is not taken is zero, so that the sum is the other.
+    # Each term is zero where the other operand is selected, so the sum is the selected one.
     return holds.zip(one, "if(a <> 0, b, 0)").astype(wanted) + holds.zip(two, "if(a <> 0, 0, b)").astype(wanted)
 
 
 def dot(a: Any, b: Any) -> BlockArray:
-    """``a @ b``, or the multiple by a number."""
+    """``a @ b``, or ``a * b`` if one of them is a number."""
     product: BlockArray = a * b if np.ndim(a) == 0 or np.ndim(b) == 0 else a @ b
     return product
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> BlockArray:
-    """Where ``|a - b| <= atol + rtol |b|``; of infinities where they are equal."""
+    """True where ``|a - b| <= atol + rtol |b|``, and where both are the same infinity."""
     first = a if isinstance(a, BlockArray) else b
     if not isinstance(a, BlockArray | np.ndarray) or not isinstance(b, BlockArray | np.ndarray):
         number = b if first is a else a
@@ -96,12 +96,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close; a job runs now."""
+    """Whether all elements are close, see :func:`isclose`; computed now."""
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether shapes and elements are equal; a job runs now."""
+    """Whether shapes and all elements are equal; computed now."""
     if np.shape(a1) != np.shape(a2):
         return False
     first, second = _array(a1, a2), _array(a2, a1)
@@ -110,7 +110,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """An array of the shape and blocks of ``a``, with one number everywhere."""
+    """An array with the shape and blocks of ``a``, filled with one number."""
     _refuse("full_like", options)
     array = _array(a)
     target = array.dtype if dtype is None else np.dtype(dtype)
@@ -118,12 +118,12 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Blo
 
 
 def zeros_like(a: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """Zeros of the shape and blocks of ``a``."""
+    """Zeros with the shape and blocks of ``a``."""
     return full_like(a, 0, dtype, **options)
 
 
 def ones_like(a: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """Ones of the shape and blocks of ``a``."""
+    """Ones with the shape and blocks of ``a``."""
     return full_like(a, 1, dtype, **options)
 
 
@@ -139,7 +139,7 @@ def _refuse(name: str, options: Mapping[str, Any]) -> None:
 
 
 def expand_dims(a: Any, axis: Any) -> BlockArray:
-    """The array with an axis of one element put in."""
+    """The array with an additional axis of extent 1."""
     array = _array(a)
     axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
     rank = array.ndim + len(axes)
@@ -151,9 +151,9 @@ def expand_dims(a: Any, axis: Any) -> BlockArray:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> BlockArray:
-    """The array with axes at other places."""
+    """The array with some axes moved to other positions."""
     array = _array(a)
-    numbered = np.empty(tuple(range(array.ndim)))  # the extent of each axis is its number
+    numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
     try:
         return array.transpose(np.moveaxis(numbered, source, destination).shape)
     except ValueError as error:
@@ -178,12 +178,12 @@ def _joined(name: str, arrays: Sequence[Any], axis: int, options: Mapping[str, A
 
 
 def real(val: Any) -> BlockArray:
-    """The real part."""
+    """The real parts."""
     return _array(val).real
 
 
 def imag(val: Any) -> BlockArray:
-    """The imaginary part."""
+    """The imaginary parts."""
     return _array(val).imag
 
 
@@ -194,12 +194,12 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """The count of axes."""
+    """The number of axes."""
     return _array(a).ndim
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """The count of elements, or the extent of an axis."""
+    """The number of elements, or the extent of an axis."""
     array = _array(a)
     return array.size if axis is None else array.shape[axis]
 
@@ -215,12 +215,12 @@ def isrealobj(x: Any) -> bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    """The dtype of what these make together."""
+    """The dtype of a numpy operation on these operands."""
     return np.result_type(*(each.dtype if isinstance(each, BlockArray) else each for each in arrays_and_dtypes))
 
 
 def _offer() -> None:
-    """Puts all of them into the table."""
+    """Registers all functions of this module."""
     for name, method in _METHODS.items():
         if hasattr(np, name):  # numpy 1.26 has no permute_dims
             OFFERED[getattr(np, name)] = _method(method)

@@ -1,4 +1,4 @@
-"""What numpy has and tilespark does not have yet, and the nearest thing that works."""
+"""Names that numpy has and tilespark lacks, with the nearest alternative."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .errors import UnsupportedError
 _IN_NUMPY = "x.compute() gives the whole array to numpy"
 _BY_BLOCK = "x.map_blocks(f) applies a function of numpy to each block"
 
-#: Python's operators that a BlockArray does not have, by the names of their methods.
+#: Python operators that a BlockArray lacks, by the names of their methods.
 OPERATORS = {
     "lshift": "x << y",
     "rlshift": "y << x",
@@ -36,7 +36,7 @@ _WHAT = {
     **{f"__{name}__": text for name, text in OPERATORS.items()},
 }
 
-#: Methods that are reductions by functions of numpy.
+#: Names of reductions, by the ufuncs whose ``reduce`` they equal.
 REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",
@@ -48,23 +48,23 @@ REDUCTIONS = {
 
 
 class MissingAttribute(UnsupportedError, AttributeError):
-    """An attribute of numpy's or dask's arrays that this one does not have yet."""
+    """An attribute of numpy or dask arrays that a BlockArray lacks."""
 
 
 def gap(name: str) -> Exception:
-    """The error for a name that a BlockArray does not have."""
+    """The error for an attribute that a BlockArray lacks."""
     if name not in _NEAREST:
         return AttributeError(f"A BlockArray has no attribute {name!r}")
     return MissingAttribute(f"{_WHAT.get(name, name)} is not there yet. Nearest: {_NEAREST[name]}")
 
 
 def no_ufunc(name: str, method: str, arrays: int) -> Exception:
-    """The error for one of numpy's elementwise functions, or for a reduction by it.
+    """The error for a ufunc of numpy, or for its reduction, that is not available.
 
     Args:
-        name: of the function.
-        method: how it was called: ``__call__``, or ``reduce`` and the like.
-        arrays: how many it takes.
+        name: the ufunc's name.
+        method: the ufunc's method that was called: ``__call__``, ``reduce`` or others.
+        arrays: the number of array arguments.
     """
     if method != "__call__":
         return not_offered(f"numpy.{name}.{method}")

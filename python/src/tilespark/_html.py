@@ -1,4 +1,4 @@
-"""How notebooks show a BlockArray: a table, and a picture of its grid of blocks."""
+"""The HTML view of a BlockArray in notebooks: a table, and a picture of its grid of blocks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-_SIDE = 120.0  # pixels of the longest axis
-_LINES = 40  # drawn along one axis at most
+_SIDE = 120.0  # length of the longest axis in pixels
+_LINES = 40  # most lines drawn along one axis
 _STYLE = 'stroke="#345" stroke-width="1"'
 
 
 def html(extents: tuple[int | None, ...], blocks: tuple[int, ...] | None, dtype: np.dtype[Any]) -> str:
-    """The HTML of an array of these extents, None where one is not known, cut into blocks of a shape, if that is known."""
+    """The HTML of an array of given extents and block shape; None stands for an unknown extent or block shape."""
     shape = _known(extents)
     nbytes = "?" if shape is None else _bytes(_count(shape) * dtype.itemsize)
     rows = [
@@ -31,7 +31,7 @@ def html(extents: tuple[int | None, ...], blocks: tuple[int, ...] | None, dtype:
 
 
 def _known(shape: tuple[int | None, ...]) -> tuple[int, ...] | None:
-    """A shape, or None if an extent is not known."""
+    """The shape, or None if one of its extents is unknown."""
     extents = tuple(extent for extent in shape if extent is not None)
     return extents if len(extents) == len(shape) else None
 
@@ -57,7 +57,7 @@ def _bytes(count: int) -> str:
 
 
 def _cuts(extent: int, block: int, length: float) -> list[float]:
-    """Places of the lines between blocks along an axis that is drawn ``length`` pixels long, with both ends."""
+    """Positions of the lines between blocks, including both ends, along an axis that is ``length`` pixels long."""
     count = -(-extent // max(1, block))
     step = max(1, -(-count // _LINES))
     places = [length * min(extent, at * block) / extent for at in range(0, count, step)]
@@ -68,7 +68,7 @@ def _picture(shape: tuple[int, ...], blocks: tuple[int, ...]) -> str:
     shape, blocks = (each if len(each) > 1 else (each or (1,)) + (1,) for each in (shape, blocks))
     if not all(shape):
         return ""
-    # Long axes are drawn longer, by the square root, so that short ones can be seen.
+    # Lengths grow with the square root of the extent, so that short axes stay visible.
     longest = max(shape)
     lengths = [max(8.0, _SIDE * (extent / longest) ** 0.5) for extent in shape]
     cuts = [_cuts(*each) for each in zip(shape, blocks, lengths, strict=True)]

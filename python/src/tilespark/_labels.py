@@ -1,4 +1,4 @@
-"""Names, coordinates and spacing of the axes of an array. They live in Python alone."""
+"""Names, coordinates and spacing of an array's axes. Only Python knows them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known of an array's axes.
+    """Labels of an array and its axes.
 
     Attributes:
         dims: a name for each axis, or None.
         coords: coordinates along axes, by name.
         spacing: distance between neighbours along each axis, or None.
-        name: of the array, as xarray has it.
-        attrs: of the array, as xarray has them.
+        name: name of the array, as in xarray.
+        attrs: attributes of the array, as in xarray.
     """
 
     dims: tuple[str, ...] | None = None
@@ -35,7 +35,7 @@ class Labels:
     attrs: dict[Any, Any] = field(default_factory=dict)
 
     def transposed(self, axes: Sequence[int]) -> Labels:
-        """The labels after output axis i became input axis ``axes[i]``."""
+        """The labels of a transpose whose axis i is axis ``axes[i]`` of this array."""
         return replace(
             self,
             dims=self.dims and tuple(self.dims[axis] for axis in axes),
@@ -43,7 +43,7 @@ class Labels:
         )
 
     def sliced(self, entries: Sequence[slice | int]) -> Labels:
-        """The labels of a part: a slice or a number for each axis, of which numbers drop their axes."""
+        """The labels of a part of the array: a slice or an index for each axis; an index drops its axis."""
         kept = [axis for axis, entry in enumerate(entries) if isinstance(entry, slice)]
         dims, spacing = self.dims, self.spacing
         coords = self.coords
@@ -58,7 +58,7 @@ class Labels:
         )
 
     def of_axes(self) -> Labels:
-        """Names and spacing of the axes alone: a spectrum has other coordinates, and is another quantity."""
+        """Only names and spacing of the axes: a spectrum has other coordinates, name and attributes than its input."""
         return Labels(self.dims, spacing=self.spacing)
 
 
@@ -66,9 +66,9 @@ def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Label
     """The labels of an xarray.DataArray.
 
     Args:
-        data_array: of these.
-        spacing: what a user gives for all axes; by default the distances between the coordinates of each. A warning names
-            an axis whose coordinates are not at equal distances; its spacing is 1.
+        data_array: the DataArray.
+        spacing: the user's spacing; by default the distances between each axis' coordinates. If these are uneven, a
+            warning names the axis and its spacing is 1.
     """
     dims = tuple(str(dim) for dim in data_array.dims)
     found = checked_spacing(spacing, len(dims))
@@ -86,7 +86,7 @@ def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Label
 
 
 def _step(dim: object, values: NDArray) -> float:
-    """The distance between coordinates, of times in seconds; 1 where there is none, as between names."""
+    """The distance between coordinates, for times in seconds; 1 if there is no distance, as between names."""
     if len(values) < 2:
         return 1.0
     numbers = _numbers(values)
@@ -109,23 +109,23 @@ def _step(dim: object, values: NDArray) -> float:
 
 
 def _numbers(values: NDArray) -> NDArray | None:
-    """Coordinates as numbers, of times in seconds from the first one on; None if they are neither."""
+    """Coordinates as numbers, for times the seconds since the first one; None if they are neither."""
     if values.dtype.kind in "iuf":
         return values.astype(float)
     try:
         since = values - values[0]
-    except TypeError:  # of names, bools
+    except TypeError:  # names or bools
         return None
     if since.dtype.kind == "m":
-        seconds: NDArray = since / np.timedelta64(1, "s")  # NaN for NaT
+        seconds: NDArray = since / np.timedelta64(1, "s")  # NaT becomes NaN
         return seconds
-    if all(isinstance(each, datetime.timedelta) for each in since):  # datetimes of Python and cftime
+    if all(isinstance(each, datetime.timedelta) for each in since):  # datetimes of Python or cftime
         return np.array([each.total_seconds() for each in since])
     return None
 
 
 def checked_spacing(spacing: float | Sequence[float] | None, rank: int) -> tuple[float, ...] | None:
-    """One distance between neighbours for each axis, from what a user gives.
+    """The spacing of each axis, from a user's argument.
 
     Raises:
         InvalidInputError: if there is not one finite number above 0 for each axis.

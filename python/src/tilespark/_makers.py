@@ -1,4 +1,4 @@
-"""From arrays, files and DataFrames to BlockArrays."""
+"""Makers of BlockArrays from arrays, files and DataFrames."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def read_npy(
     spacing: float | Sequence[float] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """The array of a ``.npy`` file of 1 to 3 axes. Blocks are read when they are computed with; a vector is read now.
+    """The array in a ``.npy`` file of 1 to 3 axes. Blocks are read when they are needed; a vector is read now.
 
     Args:
-        path: local, or of any file system that Spark reads; of a vector, where this Python reads it too.
-        blocks: the shape of a full block, -1 for a whole axis; by default at most 8 MiB, of large volumes 32 MiB.
+        path: a local path, or one on any file system that Spark reads; a vector's file must be readable by this Python too.
+        blocks: the shape of a full block, -1 for a whole axis; by default at most 8 MiB, for large volumes 32 MiB.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the file's own type.
         spacing: distance between neighbours along the axes.
         spark: the session; by default the active one.
@@ -94,21 +94,21 @@ def read_zarr(
     missing: str | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """An array of a Zarr store, of version 2 or 3, with the names of its axes. Its chunks are read when they are computed with.
+    """An array in a Zarr store, version 2 or 3, with the names of its axes. Chunks are read when they are needed.
 
     Args:
-        path: of the store or of an array in it; local, or of any file system that Spark reads.
+        path: path of the store or of an array in it; local, or on any file system that Spark reads.
         component: path of the array, or of an image of OME-Zarr, in the store.
-        level: which scale of an image; 0, the default, is the finest.
-        select: an index of each axis to leave out, ``{"t": 0, "c": 1}``, by name or number; 1 to 3 axes must be left.
-        blocks: as of :func:`read_npy`; by default whole chunks.
+        level: the scale of an image; 0, the default, is the finest.
+        select: an index for each axis to leave out, ``{"t": 0, "c": 1}``, by name or number; 1 to 3 axes must remain.
+        blocks: see :func:`read_npy`; by default whole chunks.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the array's own type.
         spacing: distance between neighbours along the axes; by default the scale of an image.
-        missing: ``"fill"``, the default, takes the fill value for chunks that are not stored; ``"error"`` raises.
+        missing: treatment of chunks that are not stored: ``"fill"``, the default, takes the fill value; ``"error"`` raises.
         spark: the session; by default the active one.
 
     Raises:
-        InvalidInputError: if there is no array, or it has what cannot be read.
+        InvalidInputError: if there is no array, or it uses features that cannot be read.
     """
     reader = session(spark).read.format("zarr")
     if isinstance(select, Mapping):
@@ -121,7 +121,7 @@ def read_zarr(
     names: Sequence[str] = stored["zarr.dimensionNames"]
     scale: Sequence[float] = stored.get("zarr.spacing", ())
     kind = _blocks.kind_of(schema)
-    array = BlockArray(df, dropped=tuple(range(kind.rank - len(names))))  # of a vector the axis of extent 1
+    array = BlockArray(df, dropped=tuple(range(kind.rank - len(names))))  # for a vector, the axis of extent 1
     named = len(set(names)) == len(names) and all(names)
     array._labels = Labels(
         dims=tuple(names) if named else None,
@@ -131,12 +131,12 @@ def read_zarr(
 
 
 def _vector(path: Path | None) -> NDArray | None:
-    """The array of one axis in a file that Spark refuses, if it is one."""
+    """The vector in a ``.npy`` file, which Spark cannot read; None for any other file."""
     try:
-        with warnings.catch_warnings():  # numpy warns of sizes that overflow before it refuses them
+        with warnings.catch_warnings():  # numpy warns of overflowing sizes before it refuses them
             warnings.simplefilter("ignore")
             array = None if path is None else np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception:  # whatever a damaged header makes numpy raise
+    except Exception:  # any error from a damaged header
         return None
     return array if isinstance(array, np.ndarray) and array.ndim == 1 else None
 
@@ -152,16 +152,16 @@ def from_dataframe(
     """A DataFrame of blocks as a BlockArray.
 
     Args:
-        df: with the columns of matrix blocks (row, col, rows, cols, values) or of volume blocks (x, y, z, nx, ny, nz,
-            values), and ``imag`` if complex.
-        batch: the column that distinguishes the matrices of a batch.
-        shape: extents of the whole array, in place of what the DataFrame states; of a batch, of each matrix.
+        df: a DataFrame with the columns of matrix blocks (row, col, rows, cols, values) or of volume blocks (x, y, z, nx, ny,
+            nz, values), and ``imag`` if the values are complex.
+        batch: the column that identifies the matrices of a batch.
+        shape: extents of the whole array, which replace those that the DataFrame states; in a batch, of each matrix.
         spacing: distance between neighbours along the axes.
-        with_origin: whether the lowest place along each axis becomes 0, as after a filter on places; a small aggregate over the
-            places finds it now.
+        with_origin: whether to move the lowest index along each axis to 0, as after a filter; a small Spark job finds it
+            now.
 
     Raises:
-        InvalidInputError: if the columns are none of blocks, or there are further ones that ``batch`` does not name.
+        InvalidInputError: if the columns are not those of blocks, or there are further columns that ``batch`` does not name.
     """
     if not is_dataframe(df):
         raise _no_dataframe("from_dataframe", df)
@@ -198,21 +198,20 @@ def from_rows(
     """The matrix whose rows are the vectors of a DataFrame, in the order in which Spark reads its rows.
 
     Args:
-        df: rows with one vector each.
-        columns: the column of arrays of numbers, or of Vectors of ``pyspark.ml``; or several columns of numbers.
-        id: a column whose values ride along: :meth:`BlockArray.row_ids` and :meth:`BlockArray.to_rows` give them back.
-        order_by: columns that order the rows; needed where Spark reads them in no fixed order, as after a join, and
-            there is no id. No two rows may be equal in them.
+        df: a DataFrame with one vector in each row.
+        columns: one column of arrays of numbers or of ``pyspark.ml`` Vectors; or several columns of numbers.
+        id: a column whose values are kept with the rows; :meth:`BlockArray.row_ids` and :meth:`BlockArray.to_rows` return them.
+        order_by: columns that order the rows; needed if Spark reads rows in no fixed order, as after a join, and there is no
+            id. Each row must have different values in them.
         cols: the length of each vector; by default that of the first one.
-        nulls: what NULL vectors and NULL elements are: ``"error"`` (the default), ``"skip"`` leaves their rows out,
-            ``"zero"``.
-        ragged: the same for vectors of another length; ``"zero"`` fills short ones up.
-        nan: the same for NaN; ``"keep"`` keeps it.
+        nulls: treatment of NULL vectors and NULL elements: ``"error"`` (the default), ``"skip"`` omits their rows, ``"zero"``.
+        ragged: treatment of vectors of another length, as ``nulls``; ``"zero"`` pads short vectors with zeros.
+        nan: treatment of NaN, as ``nulls``; ``"keep"`` keeps it.
         block_rows: rows of a block; by default as many as make 8 MiB.
 
     Raises:
-        InvalidInputError: if a column is missing or of another type, the rows have no fixed order, or other rows are
-            there in each run, as after a limit: ``df.persist()`` keeps them.
+        InvalidInputError: if a column is missing or of another type, the rows have no fixed order, or the DataFrame has other
+            rows in each run, as after a limit; ``df.persist()`` keeps the same rows.
     """
     if not is_dataframe(df):
         raise _no_dataframe("from_rows", df)
@@ -239,10 +238,10 @@ def from_cells(
     """The matrix whose elements are the rows (row, col, value) of a DataFrame.
 
     Args:
-        df: with these three columns.
+        df: a DataFrame with these three columns.
         blocks: the shape of a full block.
-        shape: extents of the matrix; by default it ends where its last elements do.
-        missing: what elements are that no row has: ``"zero"`` (the default) or ``"error"``.
+        shape: extents of the matrix; by default the least extents that contain all elements.
+        missing: treatment of elements that have no row: ``"zero"`` (the default) or ``"error"``.
 
     Raises:
         InvalidInputError: if a column is missing or of another type.
@@ -273,19 +272,18 @@ def from_xarray(
     spacing: float | Sequence[float] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """A BlockArray of an ``xarray.DataArray``: its values now, its dimensions' names, coordinates and spacing.
+    """A BlockArray with the present values of an ``xarray.DataArray``, its dimensions' names, coordinates and spacing.
 
     Args:
-        data: of 1 to 3 dimensions.
-        blocks: as of :func:`from_numpy`.
-        batch: as of :func:`from_numpy`.
-        spacing: as of :func:`from_numpy`; by default the distance between the coordinates of each axis, of times in seconds,
-            and 1 where there are no coordinates, or names. A warning names an axis whose coordinates are uneven or not
-            finite; its spacing is 1.
+        data: a DataArray of 1 to 3 dimensions.
+        blocks: see :func:`from_numpy`.
+        batch: see :func:`from_numpy`.
+        spacing: see :func:`from_numpy`; by default the distance between each axis' coordinates, for times in seconds, and 1
+            without numeric coordinates. If coordinates are uneven or not finite, a warning names the axis and its spacing is 1.
         spark: the session; by default the active one.
 
     Raises:
-        InvalidInputError: if ``data`` is no ``xarray.DataArray``; and as :func:`from_numpy`.
+        InvalidInputError: if ``data`` is no ``xarray.DataArray``; also as :func:`from_numpy`.
     """
     if not all(hasattr(data, name) for name in ("values", "dims", "coords", "name", "attrs")):
         raise InvalidInputError(f"from_xarray of {type(data).__name__}; expected an xarray.DataArray, such as dataset['name']")

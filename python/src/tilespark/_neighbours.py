@@ -1,4 +1,4 @@
-"""Nearest neighbours and near pairs of vectors, by products that are never written."""
+"""Nearest neighbours and similar pairs of vectors, found in matrix products that are not stored."""
 
 from __future__ import annotations
 
@@ -14,38 +14,40 @@ if TYPE_CHECKING:
 
 
 def knn(a: Any, b: Any, k: int, metric: str) -> DataFrame:
-    """The ``k`` nearest rows of ``b`` of each row of ``a``.
+    """For each row of ``a`` the ``k`` nearest rows of ``b``.
 
-    Scores are computed in double, whatever the dtype. Equal scores are ranked by the neighbour's place, NaN last.
+    Scores are computed in float64 for all dtypes. Equal scores are ranked by the neighbour's row number, NaN last.
 
     Args:
         a: the queries, (queries, features); or a batch of these matrices.
-        b: the vectors, (vectors, features); or a batch of as many. One of the two may be a numpy array.
-        k: neighbours of each query, 1 or more; there are fewer if there are fewer vectors.
-        metric: ``"inner"`` (inner product), ``"cosine"`` or ``"euclidean"`` (distance, of which the least is the nearest).
+        b: the vectors, (vectors, features); or a batch with the same number of matrices. Either ``a`` or ``b`` may be a
+            numpy array.
+        k: number of neighbours of each query, 1 or more; at most the number of vectors is found.
+        metric: ``"inner"`` (inner product), ``"cosine"`` or ``"euclidean"`` (distance, the least is the nearest).
 
     Returns:
-        ``query, neighbour, rank, score``, a row for each neighbour: places of rows, and ranks from 1; of a batch also its
-        further columns. Where the rows have ids (``ts.from_rows(..., id=...)``), ``query_id`` and ``neighbour_id`` too. Lazy.
+        A lazy DataFrame with a row for each neighbour: ``query, neighbour, rank, score``, that is row numbers, a rank
+        from 1 and the score; for a batch also its further columns. Rows with ids (``ts.from_rows(..., id=...)``) add
+        ``query_id`` and ``neighbour_id``.
 
     Raises:
         InvalidInputError: if the shapes or the arguments do not fit.
-        UnsupportedError: if one is complex.
+        UnsupportedError: if ``a`` or ``b`` is complex.
     """
     return call("matrix_knn", _vectors("knn", a, b), k=integer("k", k), metric=_text("metric", metric))
 
 
 def pairs_above(a: Any, b: Any, threshold: float, metric: str) -> DataFrame:
-    """The pairs of a row of ``a`` and one of ``b`` whose score is at least ``threshold``; of ``"euclidean"`` at most.
+    """The pairs of rows of ``a`` and ``b`` whose score is at least ``threshold``; with ``"euclidean"``, at most.
 
-    Arguments else, and exceptions, as of :func:`knn`; the result has no ``rank``.
+    For the other arguments and the errors see :func:`knn`; the result has no ``rank``.
     """
     tables = _vectors("pairs_above", a, b)
     return call("matrix_pairs_above", tables, threshold=number("threshold", threshold), metric=_text("metric", metric))
 
 
 def row_argmax(a: Any, b: Any) -> DataFrame:
-    """The row of ``b`` with the largest inner product of each row of ``a``: :func:`knn` with a ``k`` of 1."""
+    """For each row of ``a`` the row of ``b`` with the largest inner product: :func:`knn` with a ``k`` of 1."""
     return call("matrix_row_argmax", _vectors("row_argmax", a, b))
 
 
@@ -56,7 +58,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _vectors(operator: str, a: Any, b: Any) -> dict[str, DataFrame]:
-    """The tables of two matrices."""
+    """The DataFrames of two matrices or batches."""
     first = as_array(a, b if isinstance(b, BlockArray) else None)
     second = as_array(b, first)
     for array in (first, second):

@@ -1,4 +1,4 @@
-"""A line in notebooks that says how far a computation is. In a terminal, and over Spark Connect, Spark shows a line of its own."""
+"""A progress line for computations in notebooks. In a terminal and over Spark Connect, Spark shows its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS = 0.25
 
 @contextmanager
 def shown(spark: SparkSession) -> Iterator[None]:
-    """Shows the progress of the session's stages in the notebook that runs this, if one does, while the body runs."""
+    """While the body runs, shows the progress of the session's stages if this process runs a notebook."""
     display = _notebook()
     if display is None or not hasattr(spark, "_jsparkSession") or not _is_wanted(spark):
         yield
@@ -33,12 +33,12 @@ def shown(spark: SparkSession) -> Iterator[None]:
 
 
 def _is_wanted(spark: SparkSession) -> bool:
-    """Spark's own switch of progress lines."""
+    """Whether Spark's own setting enables progress lines."""
     return spark.sparkContext.getConf().get("spark.ui.showConsoleProgress", "true") != "false"
 
 
 def _notebook() -> Callable[..., Any] | None:
-    """IPython's ``display`` where a notebook runs this process; else None."""
+    """IPython's ``display`` if this process runs a notebook, else None."""
     if "IPython" not in sys.modules:
         return None
     from IPython import get_ipython
@@ -62,7 +62,7 @@ def _watch(tracker: Any, display: Callable[..., Any], ended: threading.Event) ->
 
 
 def line_of(stages: list[Any]) -> str:
-    """Text for the stages that run: ``"[=====>    ] 12 of 24 tasks (2 stages, 4 tasks run)"``; empty if none does."""
+    """The progress of running stages: ``"[=====>    ] 12 of 24 tasks (2 stages, 4 tasks run)"``; empty if none runs."""
     stages = [stage for stage in stages if stage is not None]
     tasks = sum(stage.numTasks for stage in stages)
     if not tasks:

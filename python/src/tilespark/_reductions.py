@@ -1,4 +1,4 @@
-"""Methods that make one element of many, each from its name and what it gives."""
+"""Builds the reduction methods, such as ``x.sum``, each from its name and a description."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Spread(Protocol):
 
 
 def reduction(name: str, what: str) -> Reduction:
-    """The method that calls the SQL functions of a name; ``what`` says what it gives."""
+    """A method that calls the SQL reduction ``name``; ``what`` is the first sentence of its docstring."""
 
     def method(self: BlockArray, axis: Axis = None, *, keepdims: bool = False, dtype: None = None, out: None = None) -> Any:
         _refuse(name, dtype, out)
@@ -52,7 +52,7 @@ def reduction(name: str, what: str) -> Reduction:
 
 
 def spread(name: str, what: str) -> Spread:
-    """As :func:`reduction`, for functions with the argument ``ddof``."""
+    """Same as :func:`reduction`, for reductions with the argument ``ddof``."""
 
     def method(
         self: BlockArray, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False, dtype: None = None, out: None = None

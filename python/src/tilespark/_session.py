@@ -1,4 +1,4 @@
-"""Spark sessions that have tilespark: how to make one, and how to see what one lacks."""
+"""Spark sessions with tilespark: how to configure one, and checks of what a session lacks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _checked: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def jar_path() -> Path:
-    """The user jar that this package carries.
+    """The tilespark jar in this package.
 
     Raises:
-        SetupError: if the package was installed without it, as from a source tree.
+        SetupError: if the package has no jar, as when installed from a source tree.
     """
     path = Path(os.environ.get("TILESPARK_JAR") or Path(__file__).parent / "jars" / "tilespark.jar")
     if not path.is_file():
@@ -39,24 +39,24 @@ def jar_path() -> Path:
 
 
 def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any:
-    """Adds tilespark's jar, SQL extension and plugin to a session that is yet to be made.
+    """Adds tilespark's jar, SQL extension and plugin to the settings of a new session.
 
-    What the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` already name under the same keys
-    stays. Where NVIDIA's cuBLAS and cuFFT are installed as Python packages (``pip install tilespark[cuda]``), executors of
-    this machine find them there, and numpy's OpenBLAS in numpy's. Workers of a local session run this Python, unless the
-    environment variable ``PYSPARK_PYTHON`` names another one. Where ``dev/class-archive`` has made an archive of the classes of
-    this Spark and this jar, the JVM starts from it.
+    Values of these keys in the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` are kept.
+    Executors on this machine find cuBLAS and cuFFT in NVIDIA's Python packages (``pip install tilespark[cuda]``), and
+    OpenBLAS in numpy's. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
+    names another one. If ``dev/class-archive`` has made a class archive for this Spark and this jar, the JVM starts from
+    it.
 
     Args:
-        builder: ``SparkSession.builder``, with or without settings of yours; not for a server that runs elsewhere.
-        jar: the user jar; by default the one in this package.
+        builder: ``SparkSession.builder``, with or without other settings; not for a remote server.
+        jar: the tilespark jar; by default the one in this package.
 
     Returns:
         The builder.
 
     Raises:
-        SetupError: if there is no jar; or Spark's JVM runs already, or will start, without it; or the builder names a remote
-            server, whose settings are made where it starts.
+        SetupError: if there is no jar; or Spark's JVM runs already, or will start, without it; or the builder names a
+            remote server, which must be configured when it is started.
     """
     if not hasattr(builder, "_options"):
         raise InvalidInputError(
@@ -73,7 +73,7 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
     running = _settings_of_running_jvm()
     arguments = _submit_arguments()
     for settings, where in ((running, "spark-submit, or an earlier session of this Python,"), (arguments, "PYSPARK_SUBMIT_ARGS")):
-        # The JVM finds classes in what it was started with, so a jar that comes later is of no use.
+        # The JVM loads classes from its start-up class path, so a jar that is added later has no effect.
         if settings is not None and ("spark.jars" in settings or settings is running) and not _has_jar(settings, path):
             raise SetupError(
                 f"{where} starts Spark's JVM with the jars {settings.get('spark.jars') or '(none)'};"
@@ -97,19 +97,19 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
         _use_class_archive(builder, path, options | defaults)
     master = str(options.get("spark.master", remote or defaults.get("spark.master", "local")))
     if master.startswith("local") and sys.executable and "spark.pyspark.python" not in options | defaults:
-        # Spark reads this variable when a session is made, and no setting; its default is the python3 of the PATH.
+        # Spark takes the workers' Python from this variable, not from a setting; its default is the PATH's python3.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return builder
 
 
 def _has_jar(settings: dict[str, str], path: str) -> bool:
-    """Whether tilespark's jar, of whatever version, is on the class path."""
+    """Whether a tilespark jar of any version is on the class path."""
     named = re.split(r"[,:;]", ",".join(settings.get(key, "") for key in ("spark.jars", "spark.driver.extraClassPath")))
     return any(Path(entry).name == Path(path).name or re.match(r"tilespark[^/]*\.jar$", Path(entry).name) for entry in named)
 
 
 def _settings_of_running_jvm() -> dict[str, str] | None:
-    """The settings of the JVM that spark-submit started this Python from, or that an earlier session left; else None."""
+    """The settings of the JVM that runs already, by spark-submit or from an earlier session; None if there is none."""
     from pyspark import SparkConf, SparkContext
 
     if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
@@ -119,7 +119,7 @@ def _settings_of_running_jvm() -> dict[str, str] | None:
 
 
 def _submit_arguments() -> dict[str, str]:
-    """The settings in PYSPARK_SUBMIT_ARGS, from which the JVM will be started."""
+    """The settings in PYSPARK_SUBMIT_ARGS, with which the JVM will start."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--jars", dest="spark.jars")
     parser.add_argument("--driver-class-path", dest="spark.driver.extraClassPath")
@@ -130,7 +130,7 @@ def _submit_arguments() -> dict[str, str]:
 
 
 def _spark_defaults() -> dict[str, str]:
-    """The settings that spark-submit will read from a file, which those of a builder replace."""
+    """The settings in spark-defaults.conf, which a builder's settings override."""
     directory = os.environ.get("SPARK_CONF_DIR")
     if not directory:
         directory = str(_spark_home() / "conf")
@@ -146,23 +146,23 @@ def _spark_defaults() -> dict[str, str]:
 
 
 def _spark_home() -> Path:
-    """The installation of Spark whose JVM PySpark starts."""
+    """The directory of the Spark installation that PySpark starts."""
     import pyspark
 
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
 def class_archive(home: Path, jar: str) -> Path:
-    """Where dev/class-archive keeps the archive of an installation's classes and of a jar's."""
+    """The path at which dev/class-archive stores the class archive for a Spark installation and a jar."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     key = hashlib.sha256(f"{home.resolve()}\n{Path(jar).resolve()}\n".encode()).hexdigest()[:16]
     return cache / "tilespark" / "class-archives" / f"{key}.jsa"
 
 
 def _use_class_archive(builder: Any, jar: str, settings: dict[str, Any]) -> None:
-    """Has the JVM start from an archive of classes, if there is one: its class path begins as that of the JVM that made it.
+    """Makes the JVM start from a class archive, if there is one. The class path must begin as it did when the archive was made.
 
-    A JVM that finds the archive to be of another Java or of other jars does without it, and says nothing.
+    A JVM silently ignores an archive that was made for another Java or other jars.
     """
     home = _spark_home()
     archive = class_archive(home, jar)
@@ -177,7 +177,7 @@ def _use_class_archive(builder: Any, jar: str, settings: dict[str, Any]) -> None
 
 
 def _directories_of(packages: tuple[str, ...], library: str) -> list[str]:
-    """The directories of this Python's packages that hold libraries of a name, a regular expression."""
+    """The directories of installed Python packages that contain a library whose file name matches a regular expression."""
     directories: list[str] = []
     for name in packages:
         try:
@@ -193,16 +193,16 @@ def _directories_of(packages: tuple[str, ...], library: str) -> list[str]:
 
 
 def session(spark: SparkSession | None = None) -> SparkSession:
-    """The session to work in: the one that is given, else the active one.
+    """The given session, else the active one.
 
     Raises:
-        SetupError: if there is none.
+        SetupError: if there is no active session.
     """
     if spark is None:
         from pyspark.sql import SparkSession
 
         try:
-            spark = SparkSession.active()  # of this thread, else of the process
+            spark = SparkSession.active()  # the thread's, else the process' session
         except Exception:
             raise SetupError(
                 "There is no active Spark session;"
@@ -213,8 +213,8 @@ def session(spark: SparkSession | None = None) -> SparkSession:
 
 
 def check(spark: SparkSession) -> None:
-    """Warns once of a session whose settings name tilespark's extension and not its plugin. It runs no query: a session that lacks
-    the jar or the extension says so where a function of tilespark's is planned (:func:`errors.from_spark`).
+    """Warns once if a session's settings name tilespark's extension but not its plugin. Runs no query: if the jar or the
+    extension is missing, the first tilespark function that is planned raises an error (:func:`errors.from_spark`).
     """
     if not hasattr(spark, "sql") or not hasattr(spark, "conf"):
         raise InvalidInputError(f"spark is {spark!r}; expected a SparkSession")
@@ -230,7 +230,7 @@ def check(spark: SparkSession) -> None:
 
 
 def same_session(one: SparkSession, two: SparkSession) -> bool:
-    """True if both are one session of Spark's; Python may have several objects of it."""
+    """True if both objects stand for the same Spark session."""
     if one is two:
         return True
     ids = [getattr(spark, "_jsparkSession", None) or getattr(spark, "session_id", None) for spark in (one, two)]
@@ -238,10 +238,10 @@ def same_session(one: SparkSession, two: SparkSession) -> bool:
 
 
 def setting(spark: SparkSession, key: str) -> str:
-    """A setting of the session, or ""."""
+    """A setting of the session, or "" if it is not set."""
     try:
         return str(spark.conf.get(key, "") or "")
-    except Exception:  # a server may hide it
+    except Exception:  # a server may not reveal it
         return ""
 
 

@@ -1,4 +1,4 @@
-"""numpy's basic slicing: what stands in brackets, and how the SQL function ``slice`` is told of it."""
+"""numpy's basic slicing: parses the key in brackets and formats it for the SQL function ``slice``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .errors import InvalidInputError, UnsupportedError
 
 
 def entries(key: Any, shape: tuple[int, ...]) -> list[slice | int]:
-    """One slice or number for each axis of an array.
+    """The slice or index of each axis of an array.
 
     Args:
-        key: what stands in the brackets.
-        shape: of the array.
+        key: the key in the brackets.
+        shape: shape of the array.
 
     Raises:
-        UnsupportedError: for masks, arrays of places and new axes.
+        UnsupportedError: for masks, index arrays and new axes.
         InvalidInputError: if there are more entries than axes.
-        IndexError: if a number is outside its axis, as numpy does: a loop over an array ends by it.
+        IndexError: if an index is out of bounds, as in numpy: Python's loop over an array ends by this error.
     """
     given = list(key) if isinstance(key, tuple) else [key]
     dots = [at for at, entry in enumerate(given) if entry is Ellipsis]
@@ -49,7 +49,7 @@ def _entry(entry: Any, axis: int, extent: int) -> slice | int:
 
 
 def text(entry: slice | int) -> str:
-    """An entry as the SQL function takes it."""
+    """An entry in the format of the SQL function."""
     if isinstance(entry, int):
         return str(entry)
     return ":".join("" if part is None else str(part) for part in (entry.start, entry.stop, entry.step))

@@ -1,4 +1,4 @@
-"""Calls of tilespark's SQL table functions, which are all that this package uses of the JVM."""
+"""Calls of tilespark's SQL table functions, the only interface to the JVM that this package uses."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Argument = str | int | float | bool | None
 
 
 def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argument) -> DataFrame:
-    """The result of a table function, planned and not run.
+    """The result of a table function, as a plan that has not run.
 
     Args:
         function: name, such as ``matrix_multiply``.
-        tables: the DataFrames, in the order of the function's parameters, all of one session, by any names.
-        arguments: constants by parameter; those that are None are left out.
+        tables: the input DataFrames under arbitrary names, in the order of the function's parameters, all of one session.
+        arguments: constants by parameter; None leaves a parameter out.
     """
     spark = next(iter(tables.values())).sparkSession
     if not all(same_session(spark, df.sparkSession) for df in tables.values()):
@@ -33,8 +33,8 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
     terms = [f"TABLE({{{name}}})" for name in tables]
     terms += [f"{name} => {literal(name, value)}" for name, value in arguments.items() if value is not None]
     with translated():
-        # Spark makes a temporary view of each and drops it, which frees the cache of the view's plan: that must
-        # not be the plan of a DataFrame that someone keeps.
+        # Spark makes a temporary view of each input and later drops it, which uncaches the view's plan. where("true")
+        # makes that plan differ from one that the user has cached.
         frames: dict[str, Any] = {name: flat(df.where("true")) for name, df in tables.items()}
         result = spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
         made_of(result, frames.values())
@@ -42,10 +42,10 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
 
 
 def literal(name: str, value: Any) -> str:
-    """A constant in SQL; braces are doubled, as PySpark formats the statement.
+    """A constant in SQL, with braces doubled, since PySpark formats the statement.
 
     Raises:
-        InvalidInputError: if it is no text, number or boolean; ``name`` names it.
+        InvalidInputError: if ``value`` is no text, number or boolean; the message calls it ``name``.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -62,10 +62,10 @@ def literal(name: str, value: Any) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column's name in SQL."""
+    """A column name quoted for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def numbers(values: tuple[int, ...] | tuple[float, ...]) -> str:
-    """Numbers as tilespark's options take them: ``"2048,784"``."""
+    """Numbers in the format of tilespark's options: ``"2048,784"``."""
     return ",".join(str(value) for value in values)

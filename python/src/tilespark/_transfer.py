@@ -1,8 +1,8 @@
-"""numpy arrays into DataFrames of blocks and back.
+"""Converts numpy arrays to DataFrames of blocks and back.
 
-There are two ways. Where driver and executors are one process (``local[*]``) and see the files of this one, an array
-crosses as a temporary ``.npy`` file, which the page cache holds. Else blocks cross as BINARY in Arrow batches. Both ways
-copy each value once on each side.
+There are two ways. If driver and executors are one process (``local[*]``) that shares files with this Python, an array
+goes through a temporary ``.npy`` file, which stays in the page cache. Else blocks go as BINARY values in Arrow batches.
+Either way copies each value once on each side.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
-# Bytes of one Arrow batch: an offset in it is 32 bits wide, and the JVM holds a batch in one buffer.
+# Bytes of an Arrow batch. Batches are far below 2 GiB, since offsets are 32-bit and the JVM holds a batch in one buffer.
 _BATCH_BYTES = 64 << 20
-# Arrays below this are collected: to write and read a file costs more than it saves.
+# Smaller arrays are collected, which is faster than a file.
 _SMALL = 4 << 20
-# Copied at a time where an array's elements are scattered.
+# Bytes copied at a time from an array whose elements are not contiguous.
 _PIECE_BYTES = 4 << 20
 _PREFIX, _LOCK = "tilespark-", "lock"
 _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -52,9 +52,9 @@ _batching = threading.Lock()
 
 
 class _Directory:
-    """Where this process keeps temporary files: deleted when it ends, or, if it was killed, by a later one.
+    """The directory of this process' temporary files, deleted when the process ends or, if it was killed, by a later one.
 
-    Who holds the lock of a directory lives. A forked child holds its parent's and deletes nothing.
+    A process holds its directory's lock while it lives. A forked child shares its parent's lock and deletes nothing.
     """
 
     def __init__(self) -> None:
@@ -69,12 +69,12 @@ class _Directory:
 
     @staticmethod
     def _locked(directory: Path) -> int:
-        """The lock file of a directory, open.
+        """Opens and locks the lock file of a directory.
 
         Raises:
-            OSError: if there is none, or another process holds it.
+            OSError: if there is no lock file, or another process holds the lock.
         """
-        import fcntl  # not on Windows, where shares_files is False
+        import fcntl  # missing on Windows, where shares_files is False
 
         file = os.open(directory / _LOCK, os.O_RDWR)
         try:
@@ -87,7 +87,7 @@ class _Directory:
     @classmethod
     def _delete_if_left(cls, directory: Path) -> None:
         try:
-            if time.time() - directory.stat().st_mtime < 60:  # its process may not hold the lock yet
+            if time.time() - directory.stat().st_mtime < 60:  # a new process may not hold the lock yet
                 return
             lock = cls._locked(directory)
         except OSError:
@@ -100,7 +100,7 @@ class _Directory:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def new_path(self) -> Path:
-        """A path that no file has yet."""
+        """A path in this directory that is not used yet."""
         return self.path / f"{next(self._names)}.npy"
 
 
@@ -117,7 +117,7 @@ def _temporary_directory() -> _Directory:
 
 
 class TemporaryFile:
-    """The path of a file that is deleted when nobody refers to this object any more, and when Python ends."""
+    """The path of a file that is deleted with this object, or when Python ends."""
 
     def __init__(self) -> None:
         directory = _temporary_directory()
@@ -126,7 +126,7 @@ class TemporaryFile:
 
     @property
     def url(self) -> str:
-        """As Hadoop takes it: without escapes."""
+        """The URL in Hadoop's form, without escapes."""
         return f"file://{self.path}"
 
     def delete(self) -> None:
@@ -144,7 +144,7 @@ def _has_room(nbytes: int) -> bool:
 
 
 def _write_npy(path: Path, array: NDArray) -> None:
-    """As numpy.save, and as fast where the elements are in neither C nor Fortran order."""
+    """Same as numpy.save, but faster if the array is in neither C nor Fortran order."""
     if array.flags.forc or array.ndim == 0:
         np.save(path, array, allow_pickle=False)
         return
@@ -157,10 +157,10 @@ def _write_npy(path: Path, array: NDArray) -> None:
 
 
 def shares_files(spark: SparkSession) -> bool:
-    """True if the session's driver and executors are one process that reads and writes the files of this one.
+    """True if the session's driver and executors are one process that reads and writes the same files as this Python.
 
-    A server of Spark Connect in local mode may run on another machine, or as another user, so it is tried once; the JVM of a
-    classic session runs on the machine of this Python.
+    A Spark Connect server in local mode may run on another machine, or as another user, so one file is tried; the JVM of a
+    classic session runs on this machine.
     """
     if spark not in _sharing:
         can_share = os.name == "posix" and is_local(spark)
@@ -169,7 +169,7 @@ def shares_files(spark: SparkSession) -> bool:
 
 
 def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None:
-    """The file that Spark and this Python both mean by a path; None if there is none."""
+    """The local file that a path means to both Spark and this Python; None if there is none."""
     text = location("path", path)
     if text.startswith("file:"):
         text = urlsplit(text).path
@@ -193,10 +193,10 @@ def _reads_and_writes(spark: SparkSession) -> bool:
 
 
 def send(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> tuple[DataFrame, list[object]]:
-    """Blocks of an array of rank 2 or 3.
+    """Makes a DataFrame of blocks from an array of rank 2 or 3.
 
     Returns:
-        The DataFrame, and what must stay alive as long as it is read.
+        The DataFrame, and objects that must stay alive as long as the DataFrame is read.
     """
     kind = MATRIX if array.ndim == 2 else VOLUME
     if array.size and shares_files(spark) and _has_room(array.nbytes):
@@ -253,7 +253,7 @@ def _arrow_batches(array: NDArray, block_shape: tuple[int, ...], kind: Kind) -> 
         np.cumsum([part.nbytes for part in parts], out=ends[1:])
         data = np.empty(int(ends[-1]), np.uint8)
         for part, start in zip(parts, ends, strict=False):
-            # One copy, strided in and contiguous out.
+            # One copy, from a strided block to contiguous bytes.
             data[start : start + part.nbytes].view(array.dtype).reshape(part.shape)[...] = part
         columns = [pa.array(np.array(column, np.int64)) for column in zip(*batch, strict=True)]
         columns += [pa.array(np.array(column, np.int32)) for column in zip(*(p.shape for p in parts), strict=True)]
@@ -264,16 +264,16 @@ def _arrow_batches(array: NDArray, block_shape: tuple[int, ...], kind: Kind) -> 
 
 
 def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
-    """The array that blocks make.
+    """Collects blocks to a numpy array.
 
     Args:
         df: blocks of one array.
-        shape: its extents.
+        shape: extents of the array.
         dtype: the numpy type of the result.
 
     Raises:
-        TileSparkError: if blocks are missing, overlap or are outside ``shape``, or the result is larger than Spark
-            lets a driver collect.
+        TileSparkError: if blocks are missing, overlap or are outside ``shape``, or the result exceeds Spark's limit for
+            results at the driver.
     """
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > _SMALL and shares_files(df.sparkSession) and _has_room(nbytes):
@@ -306,11 +306,11 @@ def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]
 def collected(
     packed: DataFrame, kind: Kind, dtype: np.dtype[Any], rows: int | None
 ) -> Iterator[tuple[tuple[int, ...], NDArray]]:
-    """Place and values of each block of a packed DataFrame; the values are read-only views of Arrow's memory.
+    """Position and values of each block of a packed DataFrame; the values are read-only views of Arrow's memory.
 
     Args:
-        packed: with the blocks in a column ``data``.
-        rows: of one Arrow batch at most, or None for Spark's setting.
+        packed: a DataFrame with the blocks as bytes in a column ``data``.
+        rows: greatest number of rows in an Arrow batch, or None for Spark's setting.
     """
     with translated(), rows_per_batch(packed.sparkSession, rows):
         table = packed.toArrow()
@@ -325,9 +325,9 @@ def collected(
 
 @contextmanager
 def rows_per_batch(spark: SparkSession, rows: int | None) -> Iterator[None]:
-    """Within this context Spark makes Arrow batches of this count of rows: a batch of blocks must stay below 2 GiB.
+    """Limits the rows of Spark's Arrow batches within this context: a batch of blocks must stay below 2 GiB.
 
-    The setting is the session's, so one thread at a time changes it.
+    The setting belongs to the session, so only one thread at a time changes it.
     """
     if rows is None:
         yield
@@ -345,13 +345,13 @@ def rows_per_batch(spark: SparkSession, rows: int | None) -> Iterator[None]:
 
 
 def unstacked(df: DataFrame, batch: str, shape: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
-    """The matrices of a volume cut into slabs of thickness 1 along its first axis, numbered by a column.
+    """A volume in slabs of thickness 1 along its first axis as a batch of matrices, numbered by a column.
 
     Args:
         df: blocks of the volume.
         batch: name of the column.
-        shape: of the volume: (matrices, rows, columns).
-        block_shape: of a full block of the volume.
+        shape: shape of the volume: (matrices, rows, columns).
+        block_shape: shape of a full block of the volume.
     """
     imag = ["imag"] if "imag" in df.columns else []
     with translated():
@@ -373,12 +373,12 @@ def stacked(df: DataFrame, batch: str, shape: tuple[int, ...]) -> DataFrame:
 
 
 def numbered(df: DataFrame, batch: str, *, inverse: DataFrame | None = None) -> DataFrame:
-    """The DataFrame with the values of a column replaced by their ranks among the distinct ones, from 0 on.
+    """Replaces the values of a column by their ranks among its distinct values, from 0.
 
     Args:
-        df: with the column.
+        df: a DataFrame with the column.
         batch: name of the column.
-        inverse: a DataFrame whose column ``batch`` has these ranks; they are replaced by the values, and this is returned.
+        inverse: a DataFrame whose column ``batch`` holds ranks; if given, returns it with the values of ``df`` for these ranks.
     """
     with translated():
         kind = df.schema[batch].dataType.simpleString()
@@ -389,7 +389,7 @@ def numbered(df: DataFrame, batch: str, *, inverse: DataFrame | None = None) -> 
         old, new = "tilespark_value", "tilespark_rank"
         if inverse is not None:
             df, old, new = inverse, new, old
-        # Null is a value like others.
+        # Null-safe, since Null is a valid value of the column.
         joined = df.join(ranks.hint("broadcast"), df[quoted(batch)].eqNullSafe(ranks[old]))
         return joined.drop(batch, old).withColumnRenamed(new, batch)
 
@@ -403,7 +403,7 @@ def mapped(
     source: np.dtype[Any],
     target: np.dtype[Any],
 ) -> DataFrame:
-    """A packed DataFrame with each block, without its dropped axes, replaced by what a Python function makes of it."""
+    """A packed DataFrame after a Python function ran on each block, which it gets without the axes in ``dropped``."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
@@ -416,7 +416,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def _size_setting(spark: SparkSession, key: str, default: str) -> tuple[int, str]:
-    """Bytes that a setting of Spark means, and its text; a number without a unit has the unit of the default."""
+    """A Spark size setting in bytes, and its text; a number without a unit has the unit of the default."""
     text = setting(spark, key) or default
     digits = text.strip().lower().removesuffix("b")
     unit = digits[-1:] if digits[-1:] in _UNITS else "m" if default.endswith("m") else ""
@@ -437,7 +437,7 @@ def _check_result_size(spark: SparkSession, nbytes: int, shape: tuple[int, ...],
 
 
 def _check_sending(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> None:
-    """The driver's heap holds all Arrow batches, and a task of a cluster is one message, which has one of them."""
+    """Checks that all Arrow batches fit the driver's heap and, in a cluster, that a block fits a task's message."""
     advice = "write it with numpy.save where all executors see the file, and read it with read_npy"
     memory, text = _size_setting(spark, "spark.driver.memory", "1024m")
     if 0 < memory < array.nbytes:
@@ -455,7 +455,7 @@ def _check_sending(spark: SparkSession, array: NDArray, block_shape: tuple[int, 
 
 
 def _check_cover(boxes: list[tuple[tuple[int, int], ...]], shape: tuple[int, ...]) -> None:
-    """Each element in exactly one box: counted on the grid that the boxes' own edges make."""
+    """Checks that each element is in exactly one box, on the grid that the boxes' edges define."""
     if math.prod(shape) == 0:
         return
     edges = [

@@ -1,4 +1,4 @@
-"""The versions that a report of a fault needs."""
+"""The versions of tilespark and its dependencies, for bug reports."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _PACKAGES = ("tilespark", "pyspark", "numpy", "pyarrow", "pandas", "xarray", "za
 
 
 def show_versions() -> None:
-    """Prints the versions of tilespark, Python, Java, Spark and the packages that are used together, and what the active session
-    has, for a report. It starts no session and runs no query."""
+    """Prints the versions of tilespark, Python, Java, Spark and related packages, and the state of the active session. Starts
+    no session and runs no query.
+    """
     lines = [
         ("python", platform.python_version()),
         ("executable", sys.executable),
@@ -46,7 +47,7 @@ def _jar() -> str:
 
 
 def _java() -> str:
-    """The Java that a session of this process would start, or the reason why there is none."""
+    """The Java version that a new session of this process would start, or the reason why there is none."""
     home = environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else "java"
     try:

@@ -1,4 +1,4 @@
-"""What runs in Spark's Python workers. It is sent by value, so that executors need numpy and pyarrow, not tilespark."""
+"""Code for Spark's Python workers. It is sent by value, so that executors need numpy and pyarrow, but not tilespark."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def block_mapper(
     """A function for mapInArrow that applies ``function`` to the array in each row's column ``data``.
 
     Args:
-        method: that takes the function, for messages.
-        function: takes an array, returns one of the same shape.
-        offsets: the columns with the place of a block, for messages.
-        sizes: the columns with its extents.
-        dropped: axes of extent 1 that the array of the function does not have.
-        source: numpy's name of the dtype of the arrays that come in.
-        target: of those that go out.
+        method: name of the user's method, for messages.
+        function: takes an array and returns one of the same shape.
+        offsets: the columns with the position of a block, for messages.
+        sizes: the columns with the extents of a block.
+        dropped: axes of extent 1 that the function's array does not have.
+        source: numpy's name of the dtype of the input arrays.
+        target: numpy's name of the dtype of the results.
     """
 
     def mapped(batch: Any) -> Any:
@@ -35,7 +35,7 @@ def block_mapper(
         names = batch.schema.names
         lower = [name.lower() for name in names]
 
-        def index(name: str) -> int:  # where names differ in case, the one in lower case
+        def index(name: str) -> int:  # if names differ only in case, lower case
             return names.index(name) if name in names else lower.index(name)
 
         shapes = zip(*(batch.column(index(name)).to_pylist() for name in sizes))
@@ -55,7 +55,7 @@ def block_mapper(
             except Exception as error:
                 at = ", ".join(f"{name} {value}" for name, value in zip(offsets, place))
                 reason = f"{type(error).__name__}: {error}".replace("\n", "\n  ")
-                # errors.py finds this text, also where Spark quotes it.
+                # errors.py searches for this text, also where Spark quotes it.
                 raise RuntimeError(f"{method}: block at {at}: the function failed with {reason}") from error
         ends = np.zeros(len(results) + 1, np.int32)
         np.cumsum([result.nbytes for result in results], out=ends[1:])

@@ -1,7 +1,7 @@
-"""What tilespark raises.
+"""Exceptions of tilespark.
 
-Every error of tilespark is a :class:`TileSparkError` whose text is the reason and nothing else. Errors that began in the
-JVM keep their trace in :attr:`TileSparkError.jvm_trace`; Python prints the reason as the last line.
+Every error is a :class:`TileSparkError` whose text is only the reason. Errors from the JVM keep their stack trace in
+:attr:`TileSparkError.jvm_trace`; Python prints the reason as the last line.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ SETUP_HELP = (
     " Under spark-submit and over Spark Connect they are settings of the command that starts Spark or its server."
 )
 
-# The JVM's form of a reason, in the text of any Spark exception of any client: docs/troubleshooting.md has it too.
+# The form of a JVM error in the text of a Spark exception, for all clients; docs/troubleshooting.md has this pattern too.
 _CONDITION = re.compile(
     r"\[(TILESPARK_[A-Z_]+)\] (?!\S+Exception: \[)(.*?)"
     r"(?: SQLSTATE: ([0-9A-Z]{5})|\.\.\.(?=\s*\Z|\s*\n\nJVM stacktrace:))",
     re.DOTALL,
 )
-# What _worker.py raises where a function of map_blocks or map_overlap fails; all other errors in Python workers are those of the user's functions.
+# The text that _worker.py raises if a function of map_blocks or map_overlap fails; other errors in Python workers come
+# from users' functions.
 _MAP_BLOCKS = re.compile(r"^RuntimeError: (map_(?:blocks|overlap): block at .*(?:\n  .*)*)", re.MULTILINE)
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(numpy|pyarrow)\b", re.MULTILINE)
-# Arrays pack their blocks before Python gets them: no user calls these.
+# Users do not call pack: arrays call it before Python receives their blocks.
 _PACK = re.compile(r"\(in (?:matrix|volume)_pack\)")
 _STOPPED = re.compile(
     r"stopped SparkContext|SparkContext was shut down|No active or default Spark session found"
@@ -41,12 +42,12 @@ _NO_FUNCTION = re.compile(
 
 
 class TileSparkError(Exception):
-    """An operation of tilespark failed.
+    """A tilespark operation failed.
 
     Attributes:
         condition: Spark's error condition, such as ``TILESPARK_INVALID_BLOCK``; None for errors found in Python.
-        sql_state: the SQLSTATE that belongs to it, or None.
-        jvm_trace: Spark's own account of the failure with the JVM's trace, or None.
+        sql_state: the condition's SQLSTATE, or None.
+        jvm_trace: Spark's message with the JVM's stack trace, or None.
     """
 
     def __init__(
@@ -64,11 +65,11 @@ class TileSparkError(Exception):
 
 
 class InvalidInputError(TileSparkError, ValueError):
-    """An argument, an array, a block or a file is not what the operation takes."""
+    """An argument, an array, a block or a file is invalid for the operation."""
 
 
 class UnsupportedError(TileSparkError, NotImplementedError):
-    """tilespark does not have this yet, or Spark cannot do it; the text names the nearest thing that works."""
+    """tilespark does not support this, or Spark cannot do it; the text names the nearest alternative."""
 
 
 class SetupError(TileSparkError, RuntimeError):
@@ -86,7 +87,7 @@ def _class_of(condition: str) -> type[TileSparkError]:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    """All that an exception says of itself and its causes, the outermost first."""
+    """The messages of an exception and its causes, the outermost first."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
@@ -97,10 +98,10 @@ def _texts(error: BaseException) -> Iterator[str]:
 
 
 def from_spark(error: BaseException, method: str = "compute") -> TileSparkError | None:
-    """tilespark's error for one that Spark raised; None if the reason is not tilespark's.
+    """The tilespark error for an exception of Spark; None if tilespark did not cause it.
 
     Args:
-        method: as of :func:`translated`.
+        method: see :func:`translated`.
     """
     texts = list(_texts(error))
     trace = "\n\n".join(texts)
@@ -142,7 +143,7 @@ def from_spark(error: BaseException, method: str = "compute") -> TileSparkError 
 
 
 def _has_no_context(error: BaseException) -> bool:
-    """Whether an error of a classic session came when the process had no context any more."""
+    """Whether an error of a classic session occurred after its SparkContext was stopped."""
     if not type(error).__module__.startswith(("py4j", "pyspark.errors.exceptions.captured")):
         return False
     from pyspark import SparkContext
@@ -152,10 +153,10 @@ def _has_no_context(error: BaseException) -> bool:
 
 @contextmanager
 def translated(method: str = "compute") -> Iterator[None]:
-    """Within this context Spark's exceptions become tilespark's where the reason is tilespark's.
+    """Within this context, exceptions of Spark that tilespark caused become tilespark's.
 
     Args:
-        method: what the user called, which the reason names in place of the packing of blocks.
+        method: the method that the user called; messages name it instead of the internal ``pack``.
     """
     try:
         yield

@@ -57,8 +57,8 @@ def fft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = N
     """The discrete Fourier transform along one axis, as numpy.fft.fft.
 
     Args:
-        x: any array; of a vector, one task transforms all of it.
-        n: the length that the axis is cropped or padded with zeros to.
+        x: any array; a vector is transformed by a single task.
+        n: length of the axis, which is cropped or padded with zeros to it.
         axis: the axis that is transformed.
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
     """
@@ -71,17 +71,17 @@ def ifft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = 
 
 
 def rfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
-    """As :func:`fft` of real values, with the frequencies 0 to n // 2 only."""
+    """Same as :func:`fft` of real values, with the frequencies 0 to n // 2 only."""
     return rfftn(x, n, (axis,), norm)
 
 
 def irfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
-    """The inverse of :func:`rfft`: real values, by default an even count ``n`` of them."""
+    """The inverse of :func:`rfft`: ``n`` real values; by default an even number of them."""
     return irfftn(x, n, (axis,), norm)
 
 
 def hfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
-    """The transform of what has a real spectrum, given by its first half, as numpy.fft.hfft."""
+    """The transform of a Hermitian-symmetric array, given by its first half, to a real spectrum, as numpy.fft.hfft."""
     return irfft(as_array(x).conj(), n, axis, _swapped(norm))
 
 
@@ -91,7 +91,7 @@ def ihfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None =
 
 
 def fft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
-    """As :func:`fftn` along two axes, by default the last ones: of an image, or of each image of a stack."""
+    """Same as :func:`fftn` along two axes, by default the last ones: of an image, or of each image of a stack."""
     return fftn(x, s, axes, norm)
 
 
@@ -101,7 +101,7 @@ def ifft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: 
 
 
 def rfft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
-    """As :func:`fft2` of real values: the last axis has its frequencies 0 to n // 2 only."""
+    """Same as :func:`fft2` of real values: the last axis has the frequencies 0 to n // 2 only."""
     return rfftn(x, s, axes, norm)
 
 
@@ -111,7 +111,7 @@ def irfft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm:
 
 
 def fftshift(x: Any, axes: _Axes | None = None) -> BlockArray:
-    """The array with the zero frequency moved to the middle, as numpy.fft.fftshift; :func:`fftn` has an option for it."""
+    """The array with the zero frequency moved to the middle, as numpy.fft.fftshift; :func:`fftn` can do it with ``shift``."""
     return _rolled(x, axes, lambda extent: extent // 2)
 
 
@@ -133,24 +133,25 @@ def fftn(
     decomposition: str | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """The discrete Fourier transform along all axes, or some.
+    """The discrete Fourier transform along all axes, or along some.
 
-    Integers are promoted to float64 as by numpy; float32 gives complex64. The result of a volume is a spectrum: it knows how it
-    was made, for :func:`ifftn`, :func:`low_pass` and others. That of other arrays is an array of complex numbers.
+    Integers are promoted to float64 as by numpy; float32 gives complex64. A volume becomes a spectrum, which records its
+    transform for :func:`ifftn`, :func:`low_pass` and others. Other arrays become ordinary complex arrays.
 
     Args:
-        x: an array of ours or of numpy.
-        s: extents that the transformed axes are cropped or padded with zeros to; -1 leaves an axis as long as it is.
-        axes: the axes to transform; by default all, or the last ones where ``s`` is given.
+        x: a BlockArray or a numpy array.
+        s: extents of the transformed axes, which are cropped or padded with zeros to them; -1 keeps the length of an
+            axis.
+        axes: the axes to transform; by default all or, if ``s`` is given, the last ``len(s)`` ones.
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
-        permuted: whether the axes of the result, of a volume, come in the order (1, 2, 0), which saves an exchange of all values;
-            :func:`ifftn`, :func:`low_pass` and :func:`radial_average` take either order.
-        shift: whether the zero frequency is in the middle, as after ``fftshift`` of the result. ``"volume"`` means that the
-            origin of ``x`` is in the middle, as if ``ifftshift`` of it were transformed; ``"both"`` means both.
-        window: ``"hann"``, ``"hamming"``, ``"blackman"``, or one for each transformed axis.
-        detrend: ``"mean"`` or ``"linear"``: what is taken off before.
+        permuted: for a volume, whether the result has its axes in the order (1, 2, 0), which saves an exchange of all
+            values; :func:`ifftn`, :func:`low_pass` and :func:`radial_average` accept either order.
+        shift: whether the zero frequency is in the middle, as after ``fftshift`` of the result. ``"volume"`` means that
+            the origin of ``x`` is in the middle, as if ``ifftshift(x)`` were transformed; ``"both"`` means both.
+        window: ``"hann"``, ``"hamming"``, ``"blackman"``, or a sequence of these names, one for each transformed axis.
+        detrend: ``"mean"`` or ``"linear"``: the trend to subtract before the transform.
         decomposition: how tasks share the work: ``"auto"`` (default), ``"task"``, ``"slabs"``, ``"pencils"``.
-        missing: what an element in no block is: ``"error"`` (default) or ``"zero"``.
+        missing: the value of elements in no block: ``"error"`` (default) raises, ``"zero"`` takes zero.
 
     Raises:
         InvalidInputError: if an argument does not fit ``x``.
@@ -171,7 +172,7 @@ def rfftn(
     decomposition: str | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """As :func:`fftn` of real values: the last of ``axes`` has its frequencies 0 to n // 2 only."""
+    """Same as :func:`fftn` of real values: the last of ``axes`` has the frequencies 0 to n // 2 only."""
     return _forward(x, s, axes, norm, permuted, shift, window, detrend, decomposition, missing, real=True)
 
 
@@ -185,22 +186,22 @@ def ifftn(
     decomposition: str | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """The inverse of :func:`fftn`. What that did is known of its result: axes, norm, shift and order are undone.
+    """The inverse of :func:`fftn`. A spectrum records axes, norm, shift and order of its transform, which are undone.
 
-    Of a spectrum whose axes were reordered since, the result has the axes in that order, as with numpy:
-    ``ifftn(fftn(x).T)`` is ``x.T``. ``axes`` are always those of ``x``.
+    If the axes of a spectrum were permuted after its transform, the result has the permuted order, as in numpy:
+    ``ifftn(fftn(x).T)`` is ``x.T``. ``axes`` are always axes of the argument.
 
     Args:
-        x: a spectrum, or any complex array, which is transformed as scipy does.
-        s: the extents of the result along ``axes``; those of ``x``, if that is a spectrum.
-        axes: those that were transformed; of a volume that is no spectrum of ours by default all.
-        norm: as of :func:`fftn`.
-        shift: as of :func:`fftn`; of a spectrum by default as it was made.
-        decomposition: as of :func:`fftn`.
-        missing: as of :func:`fftn`.
+        x: a spectrum, or any complex array, which is transformed as by scipy.
+        s: the extents of the result along ``axes``; for a spectrum, they must be its own.
+        axes: the transformed axes; by default those of the spectrum's transform or, without a record of it, all.
+        norm: see :func:`fftn`.
+        shift: see :func:`fftn`; by default the spectrum's own.
+        decomposition: see :func:`fftn`.
+        missing: see :func:`fftn`.
 
     Raises:
-        UnsupportedError: of a spectrum, if ``s`` would pad or crop, or ``axes`` are not those that made it.
+        UnsupportedError: for a spectrum, if ``s`` would pad or crop, or ``axes`` are not those of its transform.
     """
     return _inverse(x, s, axes, norm, shift, decomposition, missing, real=False)
 
@@ -215,17 +216,17 @@ def irfftn(
     decomposition: str | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """The inverse of :func:`rfftn`: a real volume.
+    """The inverse of :func:`rfftn`: a real array.
 
     Args:
         x: half a spectrum.
-        s: the extents of the result along ``axes``; of a volume that is no spectrum of ours the last one tells an even
-            from an odd length.
-        axes: as of :func:`ifftn`; the last one is the halved one.
-        norm: as of :func:`fftn`.
-        shift: as of :func:`ifftn`.
-        decomposition: as of :func:`fftn`.
-        missing: as of :func:`fftn`.
+        s: the extents of the result along ``axes``; without a record of the transform, the last one tells an even from an
+            odd length.
+        axes: see :func:`ifftn`; the last one is the halved one.
+        norm: see :func:`fftn`.
+        shift: see :func:`ifftn`.
+        decomposition: see :func:`fftn`.
+        missing: see :func:`fftn`.
 
     Raises:
         UnsupportedError: as :func:`ifftn`.
@@ -237,7 +238,7 @@ def low_pass(x: Any, cutoff: float) -> BlockArray:
     """A spectrum with zeros where the absolute value of the frequency is above a cutoff.
 
     Args:
-        x: what :func:`fftn` or :func:`rfftn` gave.
+        x: a result of :func:`fftn` or :func:`rfftn`.
         cutoff: in cycles per unit of the spacing; 0.5 is the highest frequency along an axis of spacing 1.
     """
     array = _spectrum("low_pass", x)
@@ -248,8 +249,8 @@ def band_pass(x: Any, low: float, high: float) -> BlockArray:
     """A spectrum with zeros where the absolute value of the frequency is outside a band.
 
     Args:
-        x: what :func:`fftn` or :func:`rfftn` gave.
-        low: the least frequency that is kept, as ``high``.
+        x: a result of :func:`fftn` or :func:`rfftn`.
+        low: the least frequency that is kept, in the unit of ``high``.
         high: the greatest, in cycles per unit of the spacing; 0.5 is the highest along an axis of spacing 1.
     """
     array = _spectrum("band_pass", x)
@@ -258,7 +259,7 @@ def band_pass(x: Any, low: float, high: float) -> BlockArray:
 
 
 def power_spectrum(x: Any) -> BlockArray:
-    """The squares of the absolute values of a spectrum, as a real volume."""
+    """The squared absolute values of a spectrum, as a real volume."""
     array = _volume("power_spectrum", x)
     if array.dtype.kind != "c":
         raise InvalidInputError(f"power_spectrum of {array.dtype} values; expected a spectrum, as tilespark.fft.fftn(x) gives")
@@ -271,8 +272,8 @@ class RadialAverage:
 
     Attributes:
         frequency: (bins,), in cycles per unit of the spacing.
-        power: (bins,), the mean of the squares of the absolute values.
-        count: (bins,), elements of the spectrum in each bin.
+        power: (bins,), the mean of the squared absolute values.
+        count: (bins,), number of elements of the spectrum in each bin.
     """
 
     frequency: NDArray
@@ -281,11 +282,11 @@ class RadialAverage:
 
 
 def radial_average(x: Any, width: float | None = None) -> RadialAverage:
-    """The power of a spectrum averaged over directions; computed now.
+    """The power of a spectrum, averaged over directions; computed now.
 
     Args:
-        x: what :func:`fftn` or :func:`rfftn` gave.
-        width: of a bin, in cycles per unit of the spacing; by default the finest step between frequencies.
+        x: a result of :func:`fftn` or :func:`rfftn`.
+        width: width of a bin, in cycles per unit of the spacing; by default the finest step between frequencies.
     """
     array = _spectrum("radial_average", x)
     df = call("volume_radial_average", {"input": array._df}, width=None if width is None else number("width", width))
@@ -296,13 +297,13 @@ def radial_average(x: Any, width: float | None = None) -> RadialAverage:
 
 
 def frequencies(x: Any) -> tuple[NDArray | None, ...]:
-    """The frequencies along each axis of a spectrum, in its order, in cycles per unit of the spacing.
+    """The frequencies along each axis of a spectrum, in the order of its elements, in cycles per unit of the spacing.
 
     Args:
-        x: what :func:`fftn` or :func:`rfftn` gave.
+        x: a result of :func:`fftn` or :func:`rfftn`.
 
     Returns:
-        An array for each axis, as ``fftfreq`` or ``rfftfreq`` give it, shifted as the spectrum is; None for an axis that was
+        An array for each axis, as from ``fftfreq`` or ``rfftfreq``, shifted if the spectrum is; None for an axis that was
         not transformed.
     """
     array = _spectrum("frequencies", x)
@@ -386,7 +387,7 @@ def _inverse(
         _require_made(name, array, transform, s, axes)
         return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options))
     along, lengths = _axes(array, axes, s)
-    if len(along) == 3 and along != (0, 1, 2):  # the last one is halved, in a volume the axis z
+    if len(along) == 3 and along != (0, 1, 2):  # a halved axis must be last, here z
         turned = _inverse(array.transpose(along), s, None, norm, shift, decomposition, missing, real=real)
         return turned.transpose(tuple(along.index(axis) for axis in range(3)))
     if array.dtype.kind != "c":
@@ -411,12 +412,12 @@ def _inverse(
 
 @dataclass(frozen=True)
 class _Raised:
-    """An array as a volume, which is what Spark transforms.
+    """An array converted to a volume, the only kind that Spark transforms.
 
     Attributes:
-        array: of any rank.
+        array: the array, of any rank.
         df: blocks of the volume.
-        axes: the volume's axis for each axis of the array.
+        axes: for each axis of the array the axis of the volume.
     """
 
     array: BlockArray
@@ -440,7 +441,7 @@ class _Raised:
         return "".join(_LETTERS[self.axes[axis]] for axis in along)
 
     def lowered(self, df: DataFrame) -> BlockArray:
-        """The array of this one's rank that a volume holds."""
+        """Converts a volume back to an array of the original rank."""
         array, labels = self.array, self.array._labels.of_axes()
         if self.is_volume:
             with translated():
@@ -452,7 +453,7 @@ class _Raised:
 
 
 def _cropped(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None) -> BlockArray:
-    """The array without what is beyond some lengths along some axes."""
+    """The array cut to the given lengths along some axes, where it is longer."""
     ends = dict(zip(along, lengths or (), strict=False))
     if all(length >= array.shape[axis] for axis, length in ends.items()):
         return array
@@ -460,7 +461,7 @@ def _cropped(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...]
 
 
 def _padded(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None) -> BlockArray:
-    """The array with zeros up to some lengths along some axes."""
+    """The array padded with zeros to the given lengths along some axes."""
     widths = [(0, 0)] * array.ndim
     for axis, length in zip(along, lengths or (), strict=False):
         widths[axis] = (0, length - array.shape[axis])
@@ -487,7 +488,7 @@ def _require_made(
     s: int | Sequence[int] | None,
     axes: int | str | Sequence[int | str] | None,
 ) -> None:
-    """Checks that an inverse is asked to undo the transform that made a spectrum."""
+    """Checks that the arguments of an inverse agree with the transform that made a spectrum."""
     if axes is None and s is None:
         return
     along, lengths = _axes(array, axes, s)
@@ -534,7 +535,7 @@ def _spectrum(operator: str, x: Any) -> BlockArray:
 
 
 def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """Numbers of the axes, and the length along each that ``s`` gives, where it is not None; a single number is one axis."""
+    """The numbers of the axes and, if ``s`` is given, the length along each; accepts a single axis."""
     lengths = None if s is None else integers("s", s)
     if axes is None:
         rank = array.ndim if lengths is None else len(lengths)

@@ -29,18 +29,19 @@ def matmul(
     blocks: tuple[int, int] | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """The matrix product, as ``a @ b``. Transposed operands are not made: ``a @ b.T`` reads ``b`` as it is stored.
+    """The matrix product, as ``a @ b``. Transposes are not computed: ``a @ b.T`` reads ``b`` as it is stored.
 
-    The dtype is numpy's ``result_type``, but float64 of two arrays of integers. Sums of integers are exact up to 2**53.
-    A complex product is made of four real ones: where parts are infinite or NaN, it is what these give.
+    The dtype is numpy's ``result_type``, except float64 for two integer arrays. Sums of integers are exact up to 2**53. A
+    complex product is computed as four real ones, which determine its result for infinite or NaN parts.
 
     Args:
-        a: M x K; or a vector of K; or a batch of matrices.
-        b: K x N; or a vector of K; or a batch of as many matrices. One of the two may be a numpy array.
-        precision: ``"full"`` (default); of float32 also ``"tf32"``, ``"bfloat16"``, ``"float16"``, which round inputs.
+        a: an M x K matrix, a vector of length K, or a batch of matrices.
+        b: a K x N matrix, a vector of length K, or a batch of equally many matrices. Either ``a`` or ``b`` may be a numpy
+            array.
+        precision: ``"full"`` (default); for float32 also ``"tf32"``, ``"bfloat16"``, ``"float16"``, which round inputs.
         strategy: ``"auto"`` (default), ``"broadcast"``, ``"cuboid(P,Q,R)"``.
         blocks: the shape of a full block of the result.
-        missing: what a missing block is: ``"error"`` (default) or ``"zero"``.
+        missing: the value of missing blocks: ``"error"`` (default) raises, ``"zero"`` takes zeros.
 
     Raises:
         InvalidInputError: if the shapes do not fit.
@@ -58,13 +59,13 @@ def gram(
     blocks: tuple[int, int] | None = None,
     missing: str | None = None,
 ) -> BlockArray:
-    """``a.conj().T @ a``, exactly symmetric or Hermitian; half of it is computed. Arguments and dtype as of :func:`matmul`."""
+    """``a.conj().T @ a``, exactly symmetric or Hermitian; computes half of it. Arguments and dtype: see :func:`matmul`."""
     array = as_array(a)
     array._require_matrix("gram", may_be_complex=True)
     if array.ndim == 1:
         raise InvalidInputError("gram of a vector; expected a matrix")
     if array._is_batch and array.shape[1] == 0:
-        return array.transpose(0, 2, 1) @ array  # zeros, of no numbers
+        return array.transpose(0, 2, 1) @ array  # all zeros, since no rows exist
     df = call(
         "matrix_gram",
         {"a": array._df},
@@ -77,24 +78,24 @@ def gram(
 
 
 def center(a: Any) -> BlockArray:
-    """The matrix with the mean of each column taken off the column. The blocks are read twice."""
+    """The matrix with each column's mean subtracted. The blocks are read twice."""
     array = _floating_matrix("center", a)
     return array._of(call("matrix_center", {"a": array._df}), array._labels)
 
 
 def standardize(a: Any) -> BlockArray:
-    """The matrix with each column less its mean, and over its standard deviation unless the column is constant."""
+    """The matrix with each column's mean subtracted, divided by its standard deviation unless the column is constant."""
     array = _floating_matrix("standardize", a)
     return array._of(call("matrix_standardize", {"a": array._df}), array._labels)
 
 
 def norm(a: Any, ord: int | float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The norm, as numpy.linalg.norm: along axes a BlockArray, over all a number, which is computed now.
+    """The norm, as numpy.linalg.norm: a BlockArray if along some axes, a number, computed now, if over all.
 
     Args:
-        a: any array; of integers the norm is float64.
-        ord: 1, 2 (default) or inf of vectors along one axis; ``"fro"`` (default), 1 or inf of two; of matrices also 2 (the
-            largest singular value) and ``"nuc"`` (the sum of these).
+        a: any array; the norm of integers is float64.
+        ord: along one axis 1, 2 (default) or inf; along two ``"fro"`` (default), 1 or inf; for matrices also 2 (the largest
+            singular value) and ``"nuc"`` (the sum of the singular values).
         axis: one axis, or two; by default all.
         keepdims: whether axes stay, with extent 1.
     """
@@ -102,21 +103,21 @@ def norm(a: Any, ord: int | float | str | None = None, axis: Axis = None, keepdi
     if ord is not None and axis is None and array.ndim > 2:
         raise InvalidInputError(f"norm of {array._what} with ord={ord!r}; expected axis=..., one axis or two")
     text = None if ord is None else str(ord)
-    if array._is_batch and axis is not None and sorted(map(array._axis, many(axis))) == [1, 2]:  # of each matrix
+    if array._is_batch and axis is not None and sorted(map(array._axis, many(axis))) == [1, 2]:  # one norm for each matrix
         each = array._reduced("norm", axis, True, ord=text)
         return each if flag("keepdims", keepdims) else each._as_volume()._without([1, 2])
     return array._reduced("norm", axis, keepdims, ord=text)
 
 
 def diagonal(a: Any) -> BlockArray:
-    """The elements whose row is their column, as a vector; of a batch a matrix with a row for each."""
+    """The elements a[i, i] as a vector; for a batch a matrix with one row for each matrix."""
     array = _real_or_complex_matrix("diagonal", a)
     column = array._of(with_dtype(call("matrix_diag", {"a": array._df}), array.dtype))
     return column._as_volume()._without([2]) if array._is_batch else column._without([1])
 
 
 def trace(a: Any) -> Any:
-    """The sum of the diagonal, computed now: a number; of a batch an array of them."""
+    """The sum of the diagonal, computed now: a number; for a batch a numpy array with one number for each matrix."""
     array = _real_or_complex_matrix("trace", a)
     rows = _rows(array, call("matrix_trace", {"a": array._df}))
     values = [complex(row["value"], row["imag"]) if array.dtype.kind == "c" else row["value"] for row in rows]
@@ -125,13 +126,13 @@ def trace(a: Any) -> Any:
 
 
 def cov(a: Any, *, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> BlockArray:
-    """The covariances of the variables of a matrix, as numpy.cov, in the dtype of ``a``; of integers in float64.
+    """The covariances of the variables of a matrix, as numpy.cov, in the dtype of ``a``, or float64 for integers.
 
     Args:
-        a: a matrix, or a batch of them.
-        rowvar: whether rows are variables and columns observations, as in numpy; else the other way round.
-        bias: whether to divide by the count of observations, and not by that less 1.
-        ddof: what is taken off the count of observations, in place of ``bias``.
+        a: a matrix, or a batch of matrices.
+        rowvar: whether rows are variables and columns are observations, as in numpy; else the other way round.
+        bias: whether to divide by the number of observations N instead of N - 1.
+        ddof: divides by N - ``ddof``; overrides ``bias``.
     """
     array = _of_observations("cov", a, rowvar)
     taken = number("ddof", float(not flag("bias", bias)) if ddof is None else ddof)
@@ -139,20 +140,20 @@ def cov(a: Any, *, rowvar: bool = True, bias: bool = False, ddof: float | None =
 
 
 def corrcoef(a: Any, *, rowvar: bool = True) -> BlockArray:
-    """The correlations of the variables of a matrix, as numpy.corrcoef; NaN of constant ones. Arguments as of :func:`cov`."""
+    """The correlations of the variables of a matrix, as numpy.corrcoef; NaN for constant variables. See :func:`cov`."""
     array = _of_observations("corrcoef", a, rowvar)
     return array._of(call("matrix_corrcoef", {"a": array._df}))
 
 
 class QRResult(NamedTuple):
-    """What :func:`qr` gives."""
+    """The result of :func:`qr`."""
 
     Q: BlockArray
     R: BlockArray
 
 
 class SVDResult(NamedTuple):
-    """What :func:`svd` gives."""
+    """The result of :func:`svd`."""
 
     U: BlockArray
     S: BlockArray
@@ -160,31 +161,31 @@ class SVDResult(NamedTuple):
 
 
 class EighResult(NamedTuple):
-    """What :func:`eigh` gives."""
+    """The result of :func:`eigh`."""
 
     eigenvalues: BlockArray
     eigenvectors: BlockArray
 
 
 class SlogdetResult(NamedTuple):
-    """What :func:`slogdet` gives."""
+    """The result of :func:`slogdet`."""
 
     sign: Any
     logabsdet: Any
 
 
 def cholesky(a: Any, *, upper: bool = False) -> BlockArray:
-    """The Cholesky factor of a symmetric, positive definite matrix, as numpy.linalg.cholesky: L of ``L @ L.T``.
+    """The Cholesky factor of a symmetric, positive definite matrix, as numpy.linalg.cholesky: the L with ``a = L @ L.T``.
 
-    This and the functions below compute in double, and give float32 of float32, else float64. Each matrix becomes one block
-    of at most 2 GiB. NaN and infinity are errors when the result is computed.
+    This function and those below compute in float64; the result is float32 for float32, else float64. Each matrix becomes
+    one block of at most 2 GiB. NaN or infinity raise when the result is computed.
 
     Args:
-        a: a matrix, or a batch of them.
-        upper: whether the result is the upper triangle ``L.T``, of the upper triangle of ``a``; else the lower one is read.
+        a: a matrix, or a batch of matrices.
+        upper: whether to return ``L.T`` and read the upper triangle of ``a``; by default L, from the lower one.
 
     Raises:
-        InvalidInputError: if the matrix is not square; when it is computed, if it is not positive definite.
+        InvalidInputError: if the matrix is not square; at computation, if it is not positive definite.
     """
     array = _square_matrix("cholesky", a)
     if flag("upper", upper):
@@ -193,12 +194,12 @@ def cholesky(a: Any, *, upper: bool = False) -> BlockArray:
 
 
 def eigh(a: Any, UPLO: str = "L", *, k: int | None = None) -> EighResult:
-    """The eigenvalues, ascending, and the eigenvectors, in columns, of a symmetric matrix, as numpy.linalg.eigh.
+    """The eigenvalues, ascending, and the eigenvectors, as columns, of a symmetric matrix, as numpy.linalg.eigh.
 
     Args:
-        a: a matrix, or a batch of them.
+        a: a matrix, or a batch of matrices.
         UPLO: the triangle that is read: ``"L"`` or ``"U"``.
-        k: how many, the largest eigenvalues; by default all.
+        k: number of eigenvalues, the largest ones; by default all.
     """
     array = _triangle("eigh", a, UPLO)
     table = call("matrix_eigh", {"a": array._df}, k=None if k is None else integer("k", k))
@@ -207,7 +208,7 @@ def eigh(a: Any, UPLO: str = "L", *, k: int | None = None) -> EighResult:
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> BlockArray:
-    """The eigenvalues of :func:`eigh`."""
+    """The eigenvalues alone, as :func:`eigh` computes them."""
     array = _triangle("eigvalsh", a, UPLO)
     return _column(array._of(call("matrix_eigvalsh", {"a": array._df})))
 
@@ -216,8 +217,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """The factors Q, with orthonormal columns, and R, upper triangular, as numpy.linalg.qr.
 
     Args:
-        a: a matrix, or a batch of them.
-        mode: ``"reduced"``, which gives (Q, R); or ``"r"``, which gives R alone.
+        a: a matrix, or a batch of matrices.
+        mode: ``"reduced"`` returns (Q, R), ``"r"`` returns only R.
     """
     array = _one_matrix("qr", a)
     if not isinstance(mode, str):
@@ -239,16 +240,16 @@ def svd(
     oversampling: int | None = None,
     seed: int | None = None,
 ) -> Any:
-    """The singular value decomposition ``U @ diag(S) @ Vh``, as numpy.linalg.svd, but thin.
+    """The singular value decomposition ``U @ diag(S) @ Vh``, as numpy.linalg.svd with ``full_matrices=False``.
 
     Args:
-        a: a matrix, or a batch of them.
-        full_matrices: False; numpy's default is True.
-        compute_uv: whether U and Vh are wanted; else the result is S alone.
-        k: how many of the largest singular values, all by default; of few of many a randomized method finds them.
-        power_steps: those of that method, 4 by default; more are more exact.
-        oversampling: random vectors of that method beyond ``k``, 10 by default.
-        seed: seed of these vectors.
+        a: a matrix, or a batch of matrices.
+        full_matrices: must be False; numpy's default is True.
+        compute_uv: whether to return U and Vh; else the result is S alone.
+        k: number of singular values, the largest ones; by default all. A few of many are found by a randomized method.
+        power_steps: power iterations of the randomized method, 4 by default; more are more exact.
+        oversampling: random vectors of this method in addition to ``k``, 10 by default.
+        seed: seed of the random vectors.
     """
     array = _one_matrix("svd", a)
     if flag("full_matrices", full_matrices) and array.shape[-1] != array.shape[-2]:
@@ -272,15 +273,15 @@ def svdvals(a: Any) -> BlockArray:
 
 
 def solve(a: Any, b: Any, *, assume_a: str = "general") -> BlockArray:
-    """``x`` of ``a @ x = b``, as numpy.linalg.solve.
+    """The solution ``x`` of ``a @ x = b``, as numpy.linalg.solve.
 
     Args:
-        a: a matrix, or a batch of them.
-        b: a vector or a matrix; or a batch of matrices, as many as ``a`` if that is a batch.
+        a: a matrix, or a batch of matrices.
+        b: a vector or a matrix; or a batch of matrices, as many as in ``a`` if ``a`` is a batch.
         assume_a: ``"general"`` (LU), or ``"positive definite"`` (Cholesky of the lower triangle of ``a``).
 
     Raises:
-        InvalidInputError: if the shapes do not fit; when it is computed, if ``a`` is singular.
+        InvalidInputError: if the shapes do not fit; at computation, if ``a`` is singular.
     """
     first = _square_matrix("solve", a, b)
     second, is_vector = _right_side("solve", first, b)
@@ -291,17 +292,17 @@ def solve(a: Any, b: Any, *, assume_a: str = "general") -> BlockArray:
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[BlockArray, BlockArray, Any, BlockArray]:
-    """The least-squares solution of ``a @ x = b``, of least norm, as numpy.linalg.lstsq; the rank is computed now.
+    """The least-squares solution of ``a @ x = b`` with the least norm, as numpy.linalg.lstsq; the rank is computed now.
 
     Args:
-        a: M x N; or a batch of matrices.
-        b: a vector of M, or M x P; or a batch of as many matrices.
-        rcond: ratio to the largest singular value up to which others count as zero; by default the larger of M and N times the
-            epsilon of the dtype.
+        a: an M x N matrix, or a batch of matrices.
+        b: a vector of length M, an M x P matrix, or a batch of equally many matrices.
+        rcond: singular values up to this fraction of the largest count as zero; by default max(M, N) times the epsilon of the
+            dtype.
 
     Returns:
-        ``x``; the sums of squares of ``b - a @ x``, empty of a matrix of rank below N or with M <= N, as numpy has it; the rank;
-        and the singular values of ``a``.
+        ``x``; the sums of squares of ``b - a @ x``, as in numpy empty if the rank is below N or M <= N; the rank; and the
+        singular values of ``a``.
     """
     first = _one_matrix("lstsq", a, b)
     second, is_vector = _right_side("lstsq", first, b)
@@ -323,10 +324,10 @@ def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> Bl
     """The Moore-Penrose inverse, as numpy.linalg.pinv and scipy.linalg.pinv.
 
     Args:
-        a: a matrix, or a batch of them.
-        rcond: ratio to the largest singular value up to which others count as zero; by default, as with scipy and other than with
-            numpy, the larger extent times the epsilon of the dtype.
-        rtol: the same.
+        a: a matrix, or a batch of matrices.
+        rcond: singular values up to this fraction of the largest count as zero; by default the larger extent times the epsilon
+            of the dtype, as in scipy and unlike numpy.
+        rtol: the same as ``rcond``.
     """
     array = _one_matrix("pinv", a)
     ratio = rcond if rtol is None else rtol
@@ -334,7 +335,7 @@ def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> Bl
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant, as numpy.linalg.slogdet, computed now."""
+    """Sign of the determinant and logarithm of its absolute value, as numpy.linalg.slogdet; computed now."""
     array = _square_matrix("slogdet", a)
     one = np.ones((*array.shape[:-2],))
     if not array.shape[-1]:
@@ -346,12 +347,12 @@ def slogdet(a: Any) -> SlogdetResult:
 
 
 def matrix_rank(a: Any, tol: float | None = None, *, rtol: float | None = None) -> Any:
-    """How many singular values are above a tolerance, as numpy.linalg.matrix_rank, computed now.
+    """The number of singular values above a tolerance, as numpy.linalg.matrix_rank; computed now.
 
     Args:
-        a: a matrix, or a batch of them.
+        a: a matrix, or a batch of matrices.
         tol: the tolerance.
-        rtol: its ratio to the largest singular value; by default the larger extent times the epsilon of the dtype.
+        rtol: the tolerance divided by the largest singular value; by default the larger extent times the epsilon of the dtype.
     """
     array = _one_matrix("matrix_rank", a)
     if 0 in array.shape[-2:]:
@@ -368,13 +369,13 @@ def matrix_rank(a: Any, tol: float | None = None, *, rtol: float | None = None) 
 
 @dataclass(frozen=True)
 class PrincipalComponents:
-    """What :func:`pca` gives.
+    """The result of :func:`pca`.
 
     Attributes:
-        components: (k, columns), orthonormal rows, the largest variance first; the largest element of each is positive.
+        components: (k, columns), orthonormal rows by decreasing variance; the element of largest magnitude is positive.
         explained_variance: (k,), with the divisor rows - 1.
-        explained_variance_ratio: (k,), of the variance of all columns.
-        scores: (rows, k), the centred matrix in the components' axes; lazy.
+        explained_variance_ratio: (k,), fractions of the total variance of all columns.
+        scores: (rows, k), the centred matrix projected on the components; lazy.
     """
 
     components: NDArray
@@ -384,13 +385,13 @@ class PrincipalComponents:
 
 
 def pca(a: Any, k: int, *, whiten: bool = False, nan: str = "error") -> PrincipalComponents:
-    """Principal components of a matrix whose columns are variables, computed by Spark, now; the scores are lazy.
+    """Principal components of a matrix whose columns are variables. Spark computes them now; the scores are lazy.
 
     Args:
-        a: rows x columns.
-        k: count of components, 1 to the shorter side.
+        a: a rows x columns matrix.
+        k: number of components, from 1 to the shorter side.
         whiten: whether scores are divided by their standard deviations.
-        nan: ``"error"`` (default), or ``"mean"``, which takes NaN for its column's mean.
+        nan: ``"error"`` (default) raises; ``"mean"`` replaces NaN by the mean of its column.
 
     Raises:
         InvalidInputError: if ``a`` is no matrix of two rows or more or has NaN or infinity, or ``k`` is out of range.
@@ -407,7 +408,7 @@ def pca(a: Any, k: int, *, whiten: bool = False, nan: str = "error") -> Principa
     with translated():
         rows = table.where("factor NOT IN ('scores', 'mean')").collect()
     found = {row["factor"]: np.array(row["values"], np.float64).reshape(row["rows"], row["cols"]) for row in rows}
-    with np.errstate(over="ignore"):  # squares of numbers beyond 1e154 are infinite
+    with np.errstate(over="ignore"):  # squares of numbers above 1e154 overflow
         variance = found["singular_values"][:, 0] ** 2 / (array.shape[0] - 1)
     return PrincipalComponents(found["components"], variance, found["explained_variance_ratio"][:, 0], scores)
 
@@ -417,7 +418,7 @@ def _shape(blocks: tuple[int, int] | None) -> str | None:
 
 
 def _of_observations(operator: str, a: Any, rowvar: Any) -> BlockArray:
-    """A matrix whose columns are variables."""
+    """The matrix, transposed if ``rowvar``, so that columns are variables."""
     array = _floating_matrix(operator, a)
     return array.mT if flag("rowvar", rowvar) else array
 
@@ -437,11 +438,11 @@ def _floating_matrix(operator: str, a: Any) -> BlockArray:
     return array._floating()
 
 
-# Factors
+# Helpers for factorizations
 
 
 def _one_matrix(operator: str, a: Any, like: Any = None) -> BlockArray:
-    """A matrix, or a batch of them; real."""
+    """A real matrix, or a batch of real matrices."""
     array = as_array(a, like if isinstance(like, BlockArray) else None)
     array._require_matrix(operator)
     if array.ndim == 1:
@@ -457,7 +458,7 @@ def _square_matrix(operator: str, a: Any, like: Any = None) -> BlockArray:
 
 
 def _triangle(operator: str, a: Any, uplo: Any) -> BlockArray:
-    """A matrix whose lower triangle is the one that is named."""
+    """The matrix, transposed for ``"U"``, so that its lower triangle is the named one."""
     if not isinstance(uplo, str) or uplo not in ("L", "U"):
         raise InvalidInputError(f"{operator}: UPLO is {uplo!r}; expected 'L' or 'U'")
     array = _square_matrix(operator, a)
@@ -465,7 +466,7 @@ def _triangle(operator: str, a: Any, uplo: Any) -> BlockArray:
 
 
 def _right_side(operator: str, a: BlockArray, b: Any) -> tuple[BlockArray, bool]:
-    """The right side of equations, a vector as a column, and whether it is a vector."""
+    """The right side of equations, with a vector as a column, and whether it was a vector."""
     array = as_array(b, a)
     array._require_matrix(operator)
     is_vector = array.ndim == 1
@@ -481,16 +482,16 @@ def _right_side(operator: str, a: BlockArray, b: Any) -> tuple[BlockArray, bool]
 
 
 def _factors(array: BlockArray, table: DataFrame, *names: str) -> list[BlockArray]:
-    """Some factors, from the table of an operator on the array."""
+    """Selects factors from the DataFrame that a factorization of the array returned."""
     return [array._of(call("matrix_factor", {"input": table}, factor=name)) for name in names]
 
 
 def _column(column: BlockArray) -> BlockArray:
-    """A column as a vector; of a batch a matrix with a row for each."""
+    """A one-column matrix as a vector; for a batch a matrix with one row for each matrix."""
     return column._as_volume()._without([2]) if column._is_batch else column._without([1])
 
 
 def _rows(array: BlockArray, df: DataFrame) -> list[Any]:
-    """The rows of numbers of a matrix or of a batch, in the order of its matrices; computed now."""
+    """The rows of a DataFrame with one row for each matrix of the array, in the batch's order; computed now."""
     with translated():
         return df.orderBy(quoted(str(array._batch))).collect() if array._is_batch else df.collect()

@@ -16,13 +16,14 @@ _MODES = ("full", "same", "valid")
 def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
     """The convolution of two arrays along all axes, as scipy.signal.fftconvolve.
 
-    Both are transformed at the extents of the full result, rounded up to products of 2, 3 and 5; so ``in2`` is computed with as
-    an array of the size of ``in1``.
+    Both arrays are padded to the extents of the full result, rounded up to products of 2, 3 and 5; so a small ``in2``
+    costs as much as a large one.
 
     Args:
         in1: a vector, a matrix or a volume.
-        in2: with as many axes.
-        mode: ``"full"``, ``"same"`` (the middle, of the extents of ``in1``) or ``"valid"`` (where the arrays overlap wholly).
+        in2: an array with as many axes.
+        mode: ``"full"``, ``"same"`` (the middle part with the extents of ``in1``) or ``"valid"`` (where the arrays overlap
+            fully).
     """
     one, two = as_array(in1), as_array(in2)
     if mode not in _MODES:
@@ -58,9 +59,9 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
     """The cross-correlation of two arrays along all axes, as scipy.signal.correlate.
 
     Args:
-        in1: as of :func:`fftconvolve`.
-        in2: with as many axes; its conjugate is taken.
-        mode: as of :func:`fftconvolve`.
+        in1: see :func:`fftconvolve`.
+        in2: an array with as many axes; its complex conjugate is used.
+        mode: see :func:`fftconvolve`.
     """
     one, two = as_array(in1), as_array(in2)
     if mode == "valid" and one.ndim == two.ndim and any(a < b for a, b in zip(one.shape, two.shape, strict=True)):
@@ -69,7 +70,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
 
 
 def _next_fast(length: int) -> int:
-    """The least product of 2, 3 and 5 that is not below a length."""
+    """The least product of powers of 2, 3 and 5 that is at least ``length``."""
     best = 1 << (length - 1).bit_length()
     fives = 1
     while fives < best:

@@ -3,8 +3,8 @@ package org.tilespark.examples;
 import java.io.Serializable;
 
 /**
- * The columns of a matrix block but for its values: the part that the beans of blocks share, which
- * Spark makes of rows, and rows of.
+ * Place and size of a matrix block: base class of the Java beans that Spark converts to and from
+ * rows of blocks. Subclasses add the values.
  */
 public abstract class BlockPlace implements Serializable {
   private static final long serialVersionUID = 1;
@@ -14,10 +14,10 @@ public abstract class BlockPlace implements Serializable {
   private int rows;
   private int cols;
 
-  /** For Spark. */
+  /** For Spark's bean encoder. */
   protected BlockPlace() {}
 
-  /** A block of a place and size. */
+  /** Creates a bean with the place and size of a block. */
   protected BlockPlace(long row, long col, int rows, int cols) {
     this.row = row;
     this.col = col;

@@ -9,24 +9,24 @@ import org.jfree.chart.axis.NumberTickUnit;
 import org.jfree.chart.renderer.PaintScale;
 
 /**
- * Colours for numbers between two bounds, linear or by their logarithms. Immutable.
+ * Maps numbers between two bounds to colours, linearly or by their logarithms. Immutable.
  *
  * @param label the name of the numbers, with their unit
- * @param colours from the least to the largest
- * @param logarithmic true if colours follow the decimal logarithm, in which the bounds are
- * @param least the number of the first colour; smaller ones have it too
- * @param most the number of the last colour; larger ones have it too
+ * @param colours the colours, from the least to the largest number
+ * @param logarithmic true if colours follow the decimal logarithm; both bounds are then logarithms
+ * @param least the lower bound; smaller numbers get its colour
+ * @param most the upper bound; larger numbers get its colour
  */
 record ColourScale(String label, Colours colours, boolean logarithmic, double least, double most)
     implements PaintScale {
-  /** Decades below the largest number that a logarithmic scale shows at most. */
+  /** Greatest count of decades, below the largest number, that a logarithmic scale shows. */
   private static final int DECADES = 8;
 
   private static final int NOT_A_NUMBER = 0x808080;
 
-  /** Colours between which others are interpolated. */
+  /** Lists of colours; the scale interpolates between neighbours in a list. */
   enum Colours {
-    /** Viridis, which keeps its order in grey and for the colour-blind. */
+    /** Viridis, whose order is also visible in grey and to colour-blind readers. */
     SEQUENTIAL(
         0x440154, 0x482878, 0x3E4989, 0x31688E, 0x26828E, 0x1F9E89, 0x35B779, 0x6DCD59, 0xB4DE2C,
         0xFDE725),
@@ -53,7 +53,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     }
   }
 
-  /** A scale from the least to the largest finite number. */
+  /** A linear scale over the finite numbers of the images. */
   static ColourScale linear(String label, Colours colours, double[][]... images) {
     double least = Double.POSITIVE_INFINITY;
     double most = Double.NEGATIVE_INFINITY;
@@ -80,7 +80,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     return new ColourScale(label, Colours.DIVERGING, false, -largest, largest);
   }
 
-  /** A logarithmic scale over whole decades, from the largest number down. */
+  /** Returns a logarithmic scale over whole decades, from the largest number downwards. */
   static ColourScale logarithmic(String label, double[][] image) {
     double least = Double.POSITIVE_INFINITY;
     for (double[] line : image) {
@@ -94,7 +94,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     return new ColourScale(label, Colours.SEQUENTIAL, true, Math.max(floor, most - DECADES), most);
   }
 
-  /** The colour of a number, as red, green and blue. */
+  /** Returns the RGB colour of a number. */
   int rgb(double value) {
     if (Double.isNaN(value)) {
       return NOT_A_NUMBER;
@@ -103,7 +103,11 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     return colours.at(Math.max(0, Math.min(1, (place - least) / (most - least))));
   }
 
-  /** A picture of numbers by column, then by row from the bottom. */
+  /**
+   * Draws numbers as pixels.
+   *
+   * @param values numbers by column, then by row from the bottom
+   */
   BufferedImage image(double[][] values) {
     int height = values[0].length;
     BufferedImage image = new BufferedImage(values.length, height, BufferedImage.TYPE_INT_RGB);
@@ -115,7 +119,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     return image;
   }
 
-  /** An axis of the bounds; a logarithmic one has a tick for each power of ten. */
+  /** Returns a chart axis between the bounds; a logarithmic axis has ticks at powers of ten. */
   NumberAxis axis() {
     NumberAxis axis = new NumberAxis(label);
     axis.setRange(least, most);
@@ -136,7 +140,7 @@ record ColourScale(String label, Colours colours, boolean logarithmic, double le
     return most;
   }
 
-  /** The colour of a place on {@link #axis}. */
+  /** Returns the colour at a coordinate of {@link #axis}. */
   @Override
   public Paint getPaint(double place) {
     return new Color(colours.at(Math.max(0, Math.min(1, (place - least) / (most - least)))));

@@ -28,35 +28,34 @@ import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
 
 /**
- * The figure of principal components: the variance that each explains, the observations by the
- * first two, and the components themselves where they are pictures. Stateless.
+ * The figure of principal components: the share of variance of each component, the observations
+ * plotted by the first two scores and, if components are images, the components. Stateless.
  */
 final class ComponentsFigure {
   private static final int PIXELS = 520;
   private static final int PICTURE_PIXELS = 112;
   private static final int PICTURES_PER_ROW = 10;
 
-  /** Points that a scatter shows. */
+  /** Greatest number of points in a scatter plot. */
   private static final int MOST_POINTS = 2000;
 
   private ComponentsFigure() {}
 
   /**
-   * The components found.
+   * The components that the job found.
    *
    * @param vectors one component each
-   * @param shares the part of the variance that all components explain, from 0 to 1, for each of
-   *     these
-   * @param picture rows and columns of the picture that a component is, if it is one
+   * @param shares the fraction, from 0 to 1, of the total variance that each component explains
+   * @param picture rows and columns of a component, if components are images
    */
   record Components(double[][] vectors, double[] shares, Optional<int[]> picture) {}
 
   /**
-   * Draws.
+   * Writes the figure.
    *
-   * @param input the observations, for the title
-   * @param scores a file of the observations in terms of the components
-   * @param labels a file of a whole number for each observation, if there is one
+   * @param input the file of observations, named in the title
+   * @param scores a file of scores (observations, components)
+   * @param labels a file with an integer label for each observation, if given
    */
   static void write(
       Path input, Path scores, Optional<Path> labels, Components components, FigureOption option)
@@ -115,7 +114,7 @@ final class ComponentsFigure {
     chart.getLegend().setPosition(RectangleEdge.BOTTOM);
   }
 
-  /** Adds the observations by their scores of the first two components, in one scale for both. */
+  /** Adds a scatter plot of the observations by their first two scores, with equal scales. */
   private static void addScatter(
       Figure figure, NpyElements scores, Optional<Path> labels, double[] shares, long shown)
       throws IOException {
@@ -188,10 +187,10 @@ final class ComponentsFigure {
   }
 
   /**
-   * Adds vectors as pictures, in colours of one scale.
+   * Adds vectors as small images with a common colour scale.
    *
-   * @param first number of the first one
-   * @param shape rows and columns of a picture
+   * @param first number in the caption of the first vector
+   * @param shape rows and columns of an image
    */
   static void addPictures(Figure figure, String title, int first, double[][] vectors, int[] shape) {
     ColourScale scale = ColourScale.symmetric("weight", vectors);

@@ -22,10 +22,10 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.FftOptions;
 
 /**
- * Registers one volume with another: finds the shift at which their circular cross-correlation is
- * greatest, by transforms, and writes the second one shifted back.
+ * Registers two volumes: Fourier transforms find the shift at which their circular
+ * cross-correlation is greatest, and the second volume is written, shifted back.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class CorrelateVolumesJob {
   private static final int RANDOM_SHIFTS = 4;
@@ -55,7 +55,7 @@ public final class CorrelateVolumesJob {
 
   private CorrelateVolumesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -69,7 +69,7 @@ public final class CorrelateVolumesJob {
     Path first = arguments.inputFile(0);
     Path second = arguments.inputFile(1);
     Path output = arguments.outputFile(2, first);
-    arguments.outputFile(2, second); // it is none of both
+    arguments.outputFile(2, second); // the output is neither input
     JobReport report = new JobReport(out);
 
     boolean asFloat = ReadAs.isFloat(spark, arguments, BlockKind.VOLUME, first, second);
@@ -88,8 +88,8 @@ public final class CorrelateVolumesJob {
     Dataset<Row> b =
         arguments.option("roll").map(text -> VolumeBlocks.roll(read, text)).orElse(read);
 
-    // Real values have half a spectrum. The product of one with the conjugate of the other is the
-    // spectrum of the correlation: c(k) is the sum of a(i + k) b(i).
+    // A transform of real values needs only half a spectrum. The product of one spectrum with the
+    // conjugate of the other is the spectrum of the correlation: c(k) is the sum of a(i + k) b(i).
     long start = System.nanoTime();
     FftOptions half = FftOptions.defaults().withReal(true);
     Dataset<Row> correlation =
@@ -121,7 +121,10 @@ public final class CorrelateVolumesJob {
         .orElseThrow();
   }
 
-  /** The shift of a place in row-major order: half the extent or more is a shift backwards. */
+  /**
+   * The shift for a row-major index of the correlation; indices past the middle of an axis are
+   * negative shifts.
+   */
   private static long[] shift(long place, Shape extents) {
     long[] shift = new long[3];
     long left = place;
@@ -135,8 +138,8 @@ public final class CorrelateVolumesJob {
   }
 
   /**
-   * A defect, or null: the correlation of the two files, summed up here, is nowhere greater than
-   * without a shift: not at the next shifts along each axis, and not at random ones.
+   * Returns a defect, or null: further shifts of the output, by one element along each axis and by
+   * random amounts, must not increase the correlation, which is summed directly from the files.
    */
   private static String check(Path first, Path output, Shape extents, boolean asFloat, long seed)
       throws IOException {
@@ -173,7 +176,7 @@ public final class CorrelateVolumesJob {
     return null;
   }
 
-  /** The sum of a(i + shift) b(i), line by line. */
+  /** Returns the sum of a(i + shift) b(i), read line by line. */
   private static double correlation(NpyElements a, NpyElements b, long[] shift) throws IOException {
     long[] extents = a.shape();
     int along = a.contiguousAxis();
@@ -202,7 +205,7 @@ public final class CorrelateVolumesJob {
     return sum;
   }
 
-  /** The elements along an axis, whatever the file's order. */
+  /** Reads the elements along an axis, in C or Fortran order. */
   private static void line(NpyElements file, int axis, long[] place, double[] values)
       throws IOException {
     if (file.contiguousAxis() == axis) {

@@ -1,12 +1,12 @@
 package org.tilespark.examples;
 
-/** One block of a matrix of DOUBLE, as a bean. */
+/** A Java bean for one block of a matrix of DOUBLE. */
 public final class DoubleBlock extends BlockPlace {
   private static final long serialVersionUID = 1;
 
   private double[] values; // (rows, cols), row-major
 
-  /** For Spark. */
+  /** For Spark's bean encoder. */
   public DoubleBlock() {}
 
   private DoubleBlock(int rows, int cols) {
@@ -14,7 +14,7 @@ public final class DoubleBlock extends BlockPlace {
     values = new double[Math.multiplyExact(rows, cols)];
   }
 
-  /** A whole matrix as one block. */
+  /** Returns a whole matrix as one block. */
   static DoubleBlock whole(double[][] matrix) {
     int cols = matrix[0].length;
     DoubleBlock block = new DoubleBlock(matrix.length, cols);
@@ -24,7 +24,7 @@ public final class DoubleBlock extends BlockPlace {
     return block;
   }
 
-  /** Writes this block to its place in a whole matrix. */
+  /** Copies this block to its place in a whole matrix. */
   void copyTo(double[][] matrix) {
     int cols = getCols();
     for (int i = 0; i < getRows(); i++) {

@@ -11,12 +11,15 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.TileSparkThrowable;
 
-/** Common part of all jobs: arguments in, a session with tilespark in it, an exit status out. */
+/**
+ * Common part of all jobs: parses the arguments, starts a Spark session with tilespark, runs the
+ * job and returns an exit status.
+ */
 public final class ExampleJob {
   /** The exit status of a job whose answer is right. */
   public static final int RIGHT = 0;
 
-  /** The exit status of a job that failed, or found its answer wrong. */
+  /** The exit status of a job that failed or whose answer is wrong. */
   public static final int FAILED = 1;
 
   /** The exit status after wrong arguments. */
@@ -24,29 +27,29 @@ public final class ExampleJob {
 
   private ExampleJob() {}
 
-  /** A job. */
+  /** A job that runs in a given session. */
   @FunctionalInterface
   public interface Body {
     /**
-     * Runs in a session.
+     * Runs the job.
      *
      * @return true if the answer is right
      */
     boolean run(SparkSession spark, JobArguments arguments, PrintStream out) throws Exception;
   }
 
-  /** A job that makes its own sessions, with {@link #session}. */
+  /** A job that creates its own sessions with {@link #session}. */
   @FunctionalInterface
   public interface BodyWithoutSession {
     /**
-     * Runs.
+     * Runs the job.
      *
      * @return true if the answer is right
      */
     boolean run(JobArguments arguments, PrintStream out) throws Exception;
   }
 
-  /** Runs a job; returns its exit status. */
+  /** Runs a job in a new session and returns its exit status. */
   public static int run(
       JobArguments.Usage usage, String[] args, Body job, PrintStream out, PrintStream err) {
     BodyWithoutSession inSession =
@@ -62,7 +65,7 @@ public final class ExampleJob {
     return runWithoutSession(usage, args, inSession, out, err);
   }
 
-  /** Runs a job that makes its own sessions; returns its exit status. */
+  /** Runs a job that creates its own sessions and returns its exit status. */
   public static int runWithoutSession(
       JobArguments.Usage usage,
       String[] args,
@@ -84,7 +87,7 @@ public final class ExampleJob {
     try {
       return job.run(arguments, out) ? RIGHT : FAILED;
     } catch (Exception e) {
-      if (isWrongInput(e)) { // the message says it all
+      if (isWrongInput(e)) { // no stack trace: the message is enough
         err.println("error: " + e.getMessage());
       } else {
         err.println("error: the job failed");
@@ -105,12 +108,12 @@ public final class ExampleJob {
   }
 
   /**
-   * A session, with tilespark in it. An application of yours need not do this: its
-   * spark-defaults.conf, or spark-submit's {@code --conf}, says {@code
+   * Creates a session with tilespark. An application of your own sets the same two properties in
+   * spark-defaults.conf or by spark-submit's {@code --conf}: {@code
    * spark.sql.extensions=org.tilespark.spark.TileSparkExtensions} and {@code
    * spark.plugins=org.tilespark.spark.TileSparkPlugin}.
    *
-   * @param settings further configuration, of which {@code --conf} is none
+   * @param settings further Spark properties
    */
   public static SparkSession session(String name, Map<String, String> settings) {
     SparkConf submitted = new SparkConf();
@@ -126,7 +129,7 @@ public final class ExampleJob {
     return builder.getOrCreate();
   }
 
-  /** A list of class names, with ours in it. */
+  /** Adds our class to a comma-separated list of class names. */
   private static String with(String classNames, Class<?> ours) {
     if (classNames.isBlank()) {
       return ours.getName();

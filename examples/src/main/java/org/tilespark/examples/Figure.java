@@ -33,7 +33,7 @@ import org.jfree.data.Range;
 import org.jfree.data.xy.XYDataset;
 
 /**
- * Charts in rows under one title, as a PNG whose words can be read at half its size. Not
+ * Charts in rows under one title, written as a PNG. Text stays legible at half size. Not
  * thread-safe.
  */
 final class Figure {
@@ -41,14 +41,14 @@ final class Figure {
   private static final int HEADING_POINTS = 24;
   private static final int LABEL_POINTS = 22;
 
-  /** The size of the words inside a chart. */
+  /** Font size of tick labels inside a chart. */
   static final int TICK_POINTS = 20;
 
   private static final int MARGIN = 24; // pixels
   private static final int BAR_WIDTH = 24;
-  private static final int TRIALS = 3; // of a chart's size
-  private static final int GAP = 6; // around a small picture
-  private static final int CAPTION = 24; // below it
+  private static final int TRIALS = 3; // layouts of a chart to find its size
+  private static final int GAP = 6; // pixels around a small image
+  private static final int CAPTION = 24; // pixels below a small image
   private static final Color MISTAKE = new Color(0xE0301E);
 
   private final FigureTheme theme;
@@ -61,11 +61,11 @@ final class Figure {
   /**
    * One chart.
    *
-   * @param width the width of the area inside its axes, in pixels
-   * @param height its height
+   * @param width width of the plot area inside the axes, in pixels
+   * @param height height of the plot area, in pixels
    */
   private record Panel(JFreeChart chart, int width, int height) {
-    /** The size of the whole chart, by trial: which words stand at its axes depends on it. */
+    /** Finds the size of the whole chart by trial layouts, since tick labels depend on the size. */
     private Size size(Graphics2D graphics) {
       int chartWidth = width + 400;
       int chartHeight = height + 200;
@@ -74,7 +74,7 @@ final class Figure {
         chart.draw(graphics, new Rectangle2D.Double(0, 0, chartWidth, chartHeight), info);
         Rectangle2D inside = info.getPlotInfo().getDataArea();
         for (Object title : chart.getSubtitles()) {
-          if (title instanceof PaintScaleLegend bar) { // as high as the axes
+          if (title instanceof PaintScaleLegend bar) { // as high as the plot area
             bar.setMargin(inside.getY(), 0, chartHeight - inside.getMaxY(), 0);
           }
         }
@@ -96,13 +96,15 @@ final class Figure {
     return new Font(Font.SANS_SERIF, style, points);
   }
 
-  /** Begins a row below the others. */
+  /** Begins a new row of charts below the existing rows. */
   Figure newRow() {
     rows.add(new ArrayList<>());
     return this;
   }
 
-  /** Adds a chart to the last row; its area inside the axes has the size given, in pixels. */
+  /**
+   * Adds a chart to the last row; {@code width} and {@code height} are the plot area's, in pixels.
+   */
   JFreeChart add(String heading, XYPlot plot, int width, int height) {
     plot.setBackgroundPaint(theme.background());
     plot.setOutlinePaint(theme.text());
@@ -111,14 +113,14 @@ final class Figure {
     plot.setDomainGridlineStroke(new BasicStroke(1));
     plot.setRangeGridlineStroke(new BasicStroke(1));
     plot.setAxisOffset(RectangleInsets.ZERO_INSETS);
-    plot.setInsets(new RectangleInsets(0, 0, MARGIN / 2.0, MARGIN)); // for an axis' last number
+    plot.setInsets(new RectangleInsets(0, 0, MARGIN / 2.0, MARGIN)); // for the last tick label
     style(plot.getDomainAxis());
     style(plot.getRangeAxis());
     JFreeChart chart =
         new JFreeChart(heading, font(Font.BOLD, HEADING_POINTS), plot, plot.getDataset() != null);
     chart.setBackgroundPaint(theme.background());
     chart.getTitle().setPaint(theme.text());
-    if (plot.getRangeAxis().isVisible()) { // the middle of the axes, about
+    if (plot.getRangeAxis().isVisible()) { // roughly centres the heading over the plot area
       chart.getTitle().setMargin(0, 3 * TICK_POINTS, 0, 0);
     }
     chart
@@ -145,7 +147,7 @@ final class Figure {
     axis.setAxisLinePaint(theme.text());
   }
 
-  /** An axis of numbers between two bounds. */
+  /** Returns a numeric axis with fixed bounds. */
   static NumberAxis axis(String label, Range range) {
     NumberAxis axis = new NumberAxis(label);
     axis.setRange(range);
@@ -156,7 +158,7 @@ final class Figure {
    * Adds a heat map.
    *
    * @param values by column, then by row from the bottom
-   * @param pixels the longer side inside the axes, about
+   * @param pixels approximate length of the plot area's longer side
    */
   JFreeChart addHeatMap(
       String heading, double[][] values, ColourScale scale, ValueAxis x, ValueAxis y, int pixels) {
@@ -171,8 +173,8 @@ final class Figure {
             across.getLength(),
             up.getLength()));
     int longer = Math.max(values.length, values[0].length);
-    int zoom = Math.max(1, Math.round((float) pixels / longer)); // of each number
-    int shorter = pixels / 3; // at least, where elements cannot be squares
+    int zoom = Math.max(1, Math.round((float) pixels / longer)); // pixels per element
+    int shorter = pixels / 3; // least side; elements are then not square
     return add(
         heading,
         plot,
@@ -181,7 +183,7 @@ final class Figure {
   }
 
   /**
-   * A small picture among others.
+   * A small image in a grid of images.
    *
    * @param values by row from the top, then by column
    * @param marked true for a frame in the colour of a mistake
@@ -189,11 +191,11 @@ final class Figure {
   record Tile(int row, int column, double[][] values, String caption, boolean marked) {}
 
   /**
-   * Adds a chart of small pictures, all of one size.
+   * Adds a grid of small images of equal size.
    *
    * @param rows names of the rows; no axis is drawn if they are blank
-   * @param columns names of the columns, likewise
-   * @param pixels the longer side of a picture, about
+   * @param columns names of the columns; no axis is drawn if they are blank
+   * @param pixels approximate length of an image's longer side
    */
   JFreeChart addTiles(
       String heading,
@@ -249,7 +251,7 @@ final class Figure {
     return axis;
   }
 
-  /** The numbers of a picture, row-major, by row from the top. */
+  /** Reshapes row-major numbers to the rows of an image, from the top. */
   static double[][] picture(double[] values, int rows, int columns) {
     double[][] picture = new double[rows][];
     for (int row = 0; row < rows; row++) {
@@ -258,7 +260,7 @@ final class Figure {
     return picture;
   }
 
-  /** Those numbers by column, then by row from the bottom. */
+  /** Reorders an image from rows, from the top, to columns whose elements go upwards. */
   private static double[][] upwards(double[][] values) {
     double[][] result = new double[values[0].length][values.length];
     for (int row = 0; row < values.length; row++) {
@@ -269,7 +271,7 @@ final class Figure {
     return result;
   }
 
-  /** Puts the bar of a scale to the right of a chart of an XYPlot. */
+  /** Adds a colour bar to the right of a chart. */
   void addBar(JFreeChart chart, ColourScale scale) {
     NumberAxis axis = scale.axis();
     style(axis);
@@ -280,14 +282,14 @@ final class Figure {
     bar.setSubdivisionCount(256);
     bar.setStripOutlinePaint(theme.text());
     bar.setBackgroundPaint(theme.background());
-    // Titles take their places in order: the heading stands above the axes alone.
+    // The bar is added before the heading, so the heading is centred over the plot area alone.
     TextTitle heading = chart.getTitle();
     chart.setTitle((TextTitle) null);
     chart.addSubtitle(bar);
     chart.addSubtitle(heading);
   }
 
-  /** Writes the figure. */
+  /** Writes the file. */
   void write(String title, String subtitle, FigureOption option) throws IOException {
     Graphics2D scratch = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB).createGraphics();
     int top = 2 * MARGIN + TITLE_POINTS + HEADING_POINTS;

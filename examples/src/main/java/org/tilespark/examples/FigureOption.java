@@ -11,8 +11,8 @@ import java.util.Optional;
 import org.tilespark.examples.JobArguments.Option;
 
 /**
- * The figure that a job is asked for. Names no class of the charting library, which is there only
- * where figures are drawn.
+ * The figure that a job's options ask for. This class refers to no class of the charting library,
+ * which is on the class path only when figures are drawn.
  *
  * @param file the PNG file
  * @param theme its colours
@@ -26,13 +26,14 @@ record FigureOption(Path file, FigureTheme theme) {
 
   private static final String CHART_CLASS = "org.jfree.chart.JFreeChart";
 
-  /** The charting library, as {@code --packages} takes it. */
+  /** Maven coordinates of the charting library, for {@code --packages}. */
   static final String CHART_PACKAGE = "org.jfree:jfreechart:1.5.6";
 
   /**
-   * The figure that the arguments ask for, if any; a job calls this before its work.
+   * The figure that the arguments ask for, if any. Jobs call this first, so that errors appear
+   * early.
    *
-   * @throws IllegalArgumentException if the directory cannot be made, or this JVM cannot draw
+   * @throws IllegalArgumentException if the directory cannot be created, or this JVM cannot draw
    */
   static Optional<FigureOption> of(JobArguments arguments) {
     FigureTheme theme = arguments.option(THEME.name()).map(FigureOption::theme).orElse(null);
@@ -52,7 +53,7 @@ record FigureOption(Path file, FigureTheme theme) {
     return Optional.of(new FigureOption(file, theme == null ? FigureTheme.LIGHT : theme));
   }
 
-  /** Looks for the charting library without loading it. */
+  /** Checks, without loading it, that the charting library is available. */
   static void checkLibrary(ClassLoader loader) {
     try {
       Class.forName(CHART_CLASS, false, loader);
@@ -65,7 +66,7 @@ record FigureOption(Path file, FigureTheme theme) {
     }
   }
 
-  /** Measures a text: Java looks for fonts now, and fails where it finds none. */
+  /** Checks that Java finds a font: measuring a text fails if there is none. */
   static void checkFonts() {
     if (System.getProperty("java.awt.headless") == null) {
       System.setProperty("java.awt.headless", "true"); // a display is not needed

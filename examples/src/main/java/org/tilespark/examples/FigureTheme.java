@@ -2,7 +2,7 @@ package org.tilespark.examples;
 
 import java.awt.Color;
 
-/** The colours of a figure on a light or a dark page. */
+/** The colours of a figure for a light or a dark page. */
 enum FigureTheme {
   LIGHT(0xFFFFFF, 0x1B1B1F, 0xD5D5DB),
   DARK(0x1E2129, 0xE8E8EC, 0x484C57);
@@ -27,7 +27,7 @@ enum FigureTheme {
     return background;
   }
 
-  /** The colour of words, axes and outlines. */
+  /** The colour of text, axes and outlines. */
   Color text() {
     return text;
   }
@@ -36,12 +36,12 @@ enum FigureTheme {
     return grid;
   }
 
-  /** The count of series that colours distinguish. */
+  /** The number of series that have distinct colours. */
   static int seriesColours() {
     return SERIES.length;
   }
 
-  /** The colour of a series, from 0 on. */
+  /** The colour of the series with an index from 0. */
   static Color series(int index) {
     return new Color(SERIES[index]);
   }

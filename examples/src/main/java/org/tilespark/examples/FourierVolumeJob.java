@@ -28,10 +28,10 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.options.FftOptions;
 
 /**
- * Transforms the volume in one .npy file, and back, as it is and after a low pass, and checks both
- * directions.
+ * Transforms the volume in one .npy file and transforms the spectrum back, both unchanged and after
+ * a low-pass filter; checks both directions.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class FourierVolumeJob {
   private static final String DEFAULT_CUTOFF = "0.1";
@@ -69,7 +69,7 @@ public final class FourierVolumeJob {
 
   private FourierVolumeJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -81,7 +81,7 @@ public final class FourierVolumeJob {
   private static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
       throws IOException {
     Path input = arguments.inputFile(0);
-    arguments.outputDirectory(1); // says at once if it cannot be one
+    arguments.outputDirectory(1); // fails early if this is no directory
     Optional<FigureOption> figure = FigureOption.of(arguments);
     JobReport report = new JobReport(out);
 
@@ -91,9 +91,8 @@ public final class FourierVolumeJob {
     Dataset<Row> volume = spark.read().format("npy").options(reading).load(JobArguments.uri(input));
     report.read(input, volume);
 
-    // Left as the transform leaves it, a spectrum costs one exchange less; ifft knows the order.
-    // All
-    // that follows starts from it, so it is kept.
+    // The spectrum stays in the axis order that fft produces, which saves one exchange; ifft knows
+    // the order. All results below use the spectrum, so it is cached.
     Dataset<Row> spectrum =
         VolumeBlocks.fft(volume, FftOptions.defaults().withReal(arguments.flag("real")))
             .persist(StorageLevel.MEMORY_AND_DISK());
@@ -118,7 +117,8 @@ public final class FourierVolumeJob {
         BlockSchema.find(volume.schema(), BlockKind.VOLUME, "read").elementType()
             == ElementType.FLOAT32;
     double cutoff = Double.parseDouble(arguments.option("low-pass").orElse(DEFAULT_CUTOFF));
-    // The file takes blocks of any tiling, so that axes need only change their order inside them.
+    // The file format accepts blocks of any tiling, so the axes are only permuted within each
+    // block.
     Dataset<Row> natural = VolumeBlocks.permute(spectrum, "zxy");
     Dataset<Row> lowPass = VolumeBlocks.ifft(VolumeBlocks.lowPass(spectrum, cutoff));
     Dataset<Row> back = VolumeBlocks.ifft(spectrum);
@@ -139,7 +139,7 @@ public final class FourierVolumeJob {
         error,
         bound);
 
-    // By its own means: the definition's sums over the file, nothing of ours between.
+    // An independent check: sums the definition of the transform from the file, without tilespark.
     SpectrumCheck check =
         SpectrumCheck.run(input, spectrumFile, real, asFloat ? 0x1p-24 : 0x1p-53, arguments.seed());
     report.line("check", "%s", check);
@@ -153,7 +153,7 @@ public final class FourierVolumeJob {
     return file;
   }
 
-  /** The norm of the difference, as a part of the norm of {@code volume}; 0 if both are 0. */
+  /** The norm of the difference divided by the norm of {@code volume}; 0 if both are 0. */
   private static double relativeError(Dataset<Row> volume, Dataset<Row> back) {
     Shape shape =
         ArrayMetadata.of(volume.schema().apply(BlockKind.VALUES).metadata())
@@ -190,7 +190,7 @@ public final class FourierVolumeJob {
     return off == 0 ? 0 : off / Math.sqrt(sums.getDouble(1));
   }
 
-  /** The sum of the squares of an array of DOUBLE. */
+  /** The sum of the squares of an array of DOUBLE, as an SQL expression. */
   private static Column squares(String array) {
     return expr("aggregate(" + array + ", 0D, (s, d) -> s + d * d)").cast(DataTypes.DoubleType);
   }
@@ -205,7 +205,7 @@ public final class FourierVolumeJob {
         .orElseThrow();
   }
 
-  /** Error bound of rounding, for both directions together; more for large prime extents. */
+  /** A bound of the relative rounding error of a transform and its inverse together. */
   private static double bound(Shape extents, boolean asFloat) {
     double bits = Math.log((double) Math.max(2, extents.elements())) / Math.log(2);
     return asFloat ? 1e-5 : 2e-14 * bits;

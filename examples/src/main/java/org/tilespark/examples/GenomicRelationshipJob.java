@@ -22,16 +22,17 @@ import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
 
 /**
- * How closely individuals are related, by their genotypes: the genomic relationship matrix of
- * VanRaden (Efficient methods to compute genomic predictions, J. Dairy Sci. 91, 2008, first method)
+ * Computes how closely individuals are related, from their genotypes: the genomic relationship
+ * matrix of VanRaden (Efficient methods to compute genomic predictions, J. Dairy Sci. 91, 2008,
+ * first method).
  *
  * <pre>
- *   G = Z Z^T / (2 sum p (1 - p))    Z = genotypes - 2 p, 0 where one is not known
- *                                    p = frequency of each variant, half the mean of those known
+ *   G = Z Z^T / (2 sum p (1 - p))    Z = genotypes - 2 p, 0 where a genotype is unknown
+ *                                    p = frequency of a variant: half the mean known genotype
  * </pre>
  *
- * <p>The table has a row for each individual; the job makes it, with families, from a seed. Ends
- * with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>The job generates a table from a seed, with one row for each individual of some families. Exit
+ * status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class GenomicRelationshipJob {
   private static final int SAMPLES = 12;
@@ -60,7 +61,7 @@ public final class GenomicRelationshipJob {
 
   private GenomicRelationshipJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -107,7 +108,7 @@ public final class GenomicRelationshipJob {
                     table, "genotypes", RowOptions.defaults().withCols(genotypes.variants())),
                 "if(v < 0, nan(), CAST(v AS DOUBLE))")
             .persist(StorageLevel.MEMORY_AND_DISK()); // (individuals, variants)
-    Dataset<Row> means = // 2 p: (1, variants); of a variant that nobody knows 0
+    Dataset<Row> means = // 2 p: (1, variants); 0 for a variant without known genotypes
         MatrixBlocks.map(MatrixBlocks.nanmean(counts, "0"), "nanvl(v, 0)")
             .persist(StorageLevel.MEMORY_AND_DISK());
     Dataset<Row> z = MatrixBlocks.zip(counts, means, "nanvl(a - b, 0)");
@@ -130,7 +131,7 @@ public final class GenomicRelationshipJob {
     }
   }
 
-  /** A row for each individual. */
+  /** Creates a table with one row for each individual. */
   private static Dataset<Row> table(SparkSession spark, Genotypes genotypes, int individuals) {
     StructType schema =
         new StructType()
@@ -143,7 +144,10 @@ public final class GenomicRelationshipJob {
             Encoders.row(schema));
   }
 
-  /** Children have half of their variants from each parent; other founders are strangers. */
+  /**
+   * Reports the average relationship of children to their parents, and to founders that are not
+   * their parents.
+   */
   private static void describe(
       NpyElements found, Genotypes genotypes, int individuals, JobReport report)
       throws IOException {
@@ -156,7 +160,7 @@ public final class GenomicRelationshipJob {
       while (stranger == parents[0] || stranger == parents[1]) {
         stranger = (stranger + 1) % genotypes.founders();
         if (genotypes.founders() == 2) {
-          break; // all founders are its parents
+          break; // there is no founder but its parents
         }
       }
       family += (found.number(child, parents[0]) + found.number(child, parents[1])) / 2;
@@ -166,7 +170,7 @@ public final class GenomicRelationshipJob {
     report.line("", "%.3f of children and other founders", strangers / children);
   }
 
-  /** A defect, or null: some elements, computed from the genotypes. */
+  /** Returns a defect, or null: recomputes some elements from the genotypes. */
   private static String check(NpyElements found, Genotypes genotypes, int individuals)
       throws IOException {
     byte[][] rows = new byte[individuals][];

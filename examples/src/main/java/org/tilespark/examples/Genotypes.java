@@ -4,21 +4,22 @@ import java.io.Serializable;
 import java.util.Random;
 
 /**
- * Genotypes of a made population: for each individual how many copies (0, 1 or 2) of each variant
- * it has, or that nobody knows. Founders come first. Each later individual is a child of two
- * founders, from each of whom it has one of two copies.
+ * Genotypes of a simulated population: for each individual the number of copies (0, 1 or 2) of each
+ * variant, or {@link #UNKNOWN}. Founders come first. Each later individual is a child of two
+ * founders and inherits one of the two copies of each parent.
  *
- * <p>A function of the individual's number alone, so that any task can make any rows, again.
+ * <p>Genotypes depend only on the seed and the individual's number, so any task can generate any
+ * rows again.
  *
  * @param founders at least 2
- * @param variants how many are counted
- * @param missing the part of genotypes that are not known
+ * @param variants number of variants
+ * @param missing the fraction of genotypes that are unknown
  */
 record Genotypes(int founders, int variants, double missing, long seed) implements Serializable {
-  /** Value of an unknown genotype. */
+  /** The value of an unknown genotype. */
   static final byte UNKNOWN = -1;
 
-  /** The genotypes of an individual, as they were read. */
+  /** The genotypes of an individual, some of them unknown. */
   byte[] of(int individual) {
     byte[] known = inherited(individual);
     Random holes = random("hole", individual);
@@ -30,7 +31,7 @@ record Genotypes(int founders, int variants, double missing, long seed) implemen
     return known;
   }
 
-  /** The two founders that are an individual's parents; none of a founder. */
+  /** The two founders that are an individual's parents; empty for a founder. */
   int[] parents(int individual) {
     if (individual < founders) {
       return new int[0];
@@ -65,7 +66,7 @@ record Genotypes(int founders, int variants, double missing, long seed) implemen
     return copies;
   }
 
-  /** Numbers that differ by what they are for. */
+  /** A random generator for one use and one individual. */
   private Random random(String use, int individual) {
     return new Random(
         seed ^ (use.hashCode() * 0x9E3779B97F4A7C15L + individual) * 0x5851F42D4C957F2DL);

@@ -4,7 +4,7 @@ import java.util.Optional;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.layout.Shape;
 
-/** Rows and columns of the images that the rows of a matrix are. Stateless. */
+/** Rows and columns of the images that are stored as rows of a matrix. Stateless. */
 final class ImageShape {
   /** {@code --image-shape R,C}. */
   static final Option OPTION =
@@ -12,7 +12,10 @@ final class ImageShape {
 
   private ImageShape() {}
 
-  /** Rows and columns: as the option says, else a square; empty if they do not hold the numbers. */
+  /**
+   * Rows and columns from the option, or of a square; empty if their product is not {@code
+   * numbers}.
+   */
   static Optional<int[]> of(JobArguments arguments, int numbers) {
     long side = Math.round(Math.sqrt(numbers));
     Shape shape =

@@ -15,8 +15,8 @@ import java.util.stream.Collectors;
 import org.tilespark.spark.conf.Backend;
 
 /**
- * The command line of a job: words in a fixed order, and options as {@code --name value} or {@code
- * --name=value}. Immutable.
+ * The command line of a job: positional arguments ("words"), and options as {@code --name value} or
+ * {@code --name=value}. Immutable.
  */
 public final class JobArguments {
   private final List<String> words;
@@ -30,39 +30,39 @@ public final class JobArguments {
   /**
    * One option of a job.
    *
-   * @param name without the leading dashes
-   * @param required true if the job cannot go without it
-   * @param flag true if it takes no value
+   * @param name the name without the leading dashes
+   * @param required true if the option must be given
+   * @param flag true if the option takes no value
    * @param check throws an {@link IllegalArgumentException} that says what is wrong with a value
    */
   public record Option(String name, boolean required, boolean flag, Consumer<String> check) {
     /** {@code --backend auto|gpu|cpu}. */
     public static final Option BACKEND = checked("backend", Option::checkBackend);
 
-    /** {@code --seed N}: makes a random sample the same again. */
+    /** {@code --seed N}, which repeats a random sample. */
     public static final Option SEED = checked("seed", Long::parseLong);
 
-    /** An option that counts something: 1 or more. */
+    /** Returns an option whose value is an integer of 1 or more. */
     public static Option count(String name) {
       return checked(name, Option::checkCount);
     }
 
-    /** An option whose value somebody else checks. */
+    /** Returns an option whose value is not checked here. */
     public static Option text(String name) {
       return checked(name, text -> {});
     }
 
-    /** An option whose value is checked before anything starts. */
+    /** Returns an option whose value is checked before the job starts. */
     public static Option checked(String name, Consumer<String> check) {
       return new Option(name, false, false, check);
     }
 
-    /** A checked option that must be given. */
+    /** Returns a checked option that must be given. */
     public static Option required(String name, Consumer<String> check) {
       return new Option(name, true, false, check);
     }
 
-    /** An option without a value. */
+    /** Returns an option without a value. */
     public static Option flag(String name) {
       return new Option(name, false, true, text -> {});
     }
@@ -84,15 +84,15 @@ public final class JobArguments {
   }
 
   /**
-   * The arguments of a job.
+   * The arguments that a job accepts.
    *
-   * @param line how it is called
-   * @param help description of the job, and its options
-   * @param words names of the words, all of which must be given
-   * @param options its options
+   * @param line the command line, in short
+   * @param help description of the job and its options
+   * @param words names of the positional arguments, all required
+   * @param options the options
    */
   public record Usage(String line, String help, List<String> words, List<Option> options) {
-    /** As the user reads it. */
+    /** The usage message. */
     public String text() {
       return "usage: " + line + "\n\n" + help;
     }
@@ -114,9 +114,10 @@ public final class JobArguments {
   }
 
   /**
-   * Reads a command line.
+   * Parses a command line.
    *
-   * @throws IllegalArgumentException if it is not as {@code usage} says; says what is wrong
+   * @throws IllegalArgumentException if the command line does not match {@code usage}, with the
+   *     reason
    */
   public static JobArguments parse(Usage usage, String[] args) {
     List<String> words = new ArrayList<>();
@@ -177,30 +178,30 @@ public final class JobArguments {
     return Optional.ofNullable(options.get(name));
   }
 
-  /** The count that an option gives, or what holds without it. */
+  /** The value of a count option, or {@code otherwise} if it is not given. */
   public int count(String name, int otherwise) {
     return option(name).map(Integer::parseInt).orElse(otherwise);
   }
 
-  /** True if a flag is given. */
+  /** True if the flag is given. */
   public boolean flag(String name) {
     return options.containsKey(name);
   }
 
-  /** An option under the name that Spark knows it by; empty if it is not given. */
+  /** A map with the option's value under Spark's name for it; empty if the option is not given. */
   public Map<String, String> given(String name, String sparkName) {
     return option(name).map(value -> Map.of(sparkName, value)).orElse(Map.of());
   }
 
-  /** The seed that is given, or a new one. */
+  /** The seed given by {@code --seed}, else a random one. */
   public long seed() {
     return option("seed").map(Long::parseLong).orElseGet(ThreadLocalRandom.current()::nextLong);
   }
 
   /**
-   * The file that a word names, to be read.
+   * The input file that a positional argument names.
    *
-   * @throws IllegalArgumentException if there is no file of this name on a path this machine mounts
+   * @throws IllegalArgumentException if no file of this name is on a path this machine mounts
    */
   public Path inputFile(int word) {
     Path file = path(words.get(word));
@@ -215,7 +216,7 @@ public final class JobArguments {
   }
 
   /**
-   * The file that an option names, to be read, if the option is given.
+   * The input file that an option names, if the option is given.
    *
    * @throws IllegalArgumentException if the file is not on a path that this machine mounts
    */
@@ -226,9 +227,9 @@ public final class JobArguments {
   }
 
   /**
-   * The file that a word names, to be written.
+   * The output file that a positional argument names.
    *
-   * @throws IllegalArgumentException if it is {@code input}, which the check reads afterwards
+   * @throws IllegalArgumentException if it is {@code input}, which is read again for the check
    */
   public Path outputFile(int word, Path input) {
     Path file = path(words.get(word));
@@ -244,7 +245,7 @@ public final class JobArguments {
   }
 
   /**
-   * The file that an option names, to be written.
+   * The output file that an option names.
    *
    * @throws java.util.NoSuchElementException if the option is not given
    */
@@ -253,15 +254,15 @@ public final class JobArguments {
   }
 
   /**
-   * The directory that a word names, to be written into; made if it is missing.
+   * The output directory that a positional argument names; created if it is missing.
    *
-   * @throws IllegalArgumentException if it is a file
+   * @throws IllegalArgumentException if a file has this name
    */
   public Path outputDirectory(int word) {
     return makeDirectory(path(words.get(word)));
   }
 
-  /** Makes the directory, if it is missing; see {@link #outputDirectory}. */
+  /** Creates the directory if it is missing; see {@link #outputDirectory}. */
   static Path makeDirectory(Path directory) {
     if (Files.exists(directory) && !Files.isDirectory(directory)) {
       throw new IllegalArgumentException(directory + " is no directory");
@@ -273,7 +274,7 @@ public final class JobArguments {
     }
   }
 
-  /** The path as Spark takes it, whatever file system is its default. */
+  /** The path as a URI with {@code file://}, whatever Spark's default file system is. */
   public static String uri(Path file) {
     return "file://" + file.toAbsolutePath();
   }

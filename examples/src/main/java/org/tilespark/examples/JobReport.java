@@ -17,19 +17,19 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.stage.BlockStageExec;
 
-/** Output of a job for its user, one line per step. */
+/** A job's output for its user, one line per step. */
 public final class JobReport {
-  /** In less time Spark starts its tasks and the JVM compiles what they run. */
+  /** Shorter runs report no rate: they consist mostly of task start and JIT compilation. */
   private static final long LEAST_NANOS_FOR_RATES = 5_000_000_000L;
 
   private final PrintStream out;
 
-  /** A report on a stream. */
+  /** Creates a report that prints to a stream. */
   public JobReport(PrintStream out) {
     this.out = out;
   }
 
-  /** Reports the input: the array, its columns' type, and the blocks that Spark made of it. */
+  /** Reports the input: array type, extents and bytes, and the blocks that Spark reads it as. */
   void read(Path file, Dataset<Row> blocks) {
     StructField values = values(blocks);
     ArrayMetadata known = ArrayMetadata.of(values.metadata());
@@ -42,14 +42,14 @@ public final class JobReport {
     line(
         "blocks",
         "%,d of %s at most, values %s%s, in %d partitions",
-        blocks.count(), // reads no values
+        blocks.count(), // reads no array values
         known.blockShape(rank(blocks)).map(JobReport::text).orElse("unknown shape"),
         values.dataType().sql(),
         Arrays.asList(blocks.columns()).contains(BlockKind.IMAG) ? " and imag" : "",
         execution(blocks).toRdd().getNumPartitions());
   }
 
-  /** The backend, and why, as the physical plan says it. */
+  /** Reports the backend and the reason for it, from the physical plan. */
   public void backend(Dataset<Row> result) {
     line(
         "backend",
@@ -62,12 +62,12 @@ public final class JobReport {
             .orElse("none: the optimizer found nothing to compute"));
   }
 
-  /** How Spark will run it. */
+  /** Reports the physical plan. */
   void plan(Dataset<Row> result) {
     line("plan", "%n%s", execution(result).executedPlan().toString().stripTrailing());
   }
 
-  /** Reports the output, and its time. */
+  /** Reports the output file and the time it took. */
   void wrote(Path file, Dataset<Row> blocks, long elapsedNanos) {
     long bytes = Math.multiplyExact(extents(blocks).elements(), 2L * type(blocks).elementBytes());
     line("wrote", "%s: %s", file, array(blocks));
@@ -80,19 +80,21 @@ public final class JobReport {
         bytes);
   }
 
-  /** {@code ", 1.234 UNIT"} for work in that unit times 1e9, or nothing if the run was short. */
+  /**
+   * The rate as text, {@code ", 1.234 UNIT"}, in 1e9 units of work per second; empty for a short
+   * run.
+   */
   static String rate(double work, long elapsedNanos, String unit) {
     return elapsedNanos < LEAST_NANOS_FOR_RATES
         ? ""
         : String.format(Locale.ROOT, ", %.3f %s", work / elapsedNanos, unit);
   }
 
-  /** Reports the result of the check. */
   void check(SampleCheck check) {
     line("check", "%s", check);
   }
 
-  /** One line: a label and what there is to say. */
+  /** Prints one line: a label and a formatted text. */
   public void line(String label, String format, Object... arguments) {
     out.printf(Locale.ROOT, "%-10s %s%n", label, String.format(Locale.ROOT, format, arguments));
   }
@@ -111,7 +113,7 @@ public final class JobReport {
     return ((org.apache.spark.sql.classic.Dataset<Row>) df).queryExecution();
   }
 
-  /** As numpy would say it: {@code uint8 (10000, 784)}. */
+  /** The array's type and extents in numpy's notation: {@code uint8 (10000, 784)}. */
   private static String array(Dataset<Row> blocks) {
     return type(blocks).numpyName() + " " + text(extents(blocks));
   }

@@ -20,10 +20,10 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 
 /**
- * A linear classifier by least squares: weights X for which {@code A X} is near 1 in the column of
- * a row's label, and near 0 in the others.
+ * Fits a linear classifier by least squares: weights X for which {@code A X} is near 1 in the
+ * column of a row's label, and near 0 in the other columns.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class LeastSquaresJob {
   private static final int MOST_LABELS = 1000;
@@ -54,7 +54,7 @@ public final class LeastSquaresJob {
 
   private LeastSquaresJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -182,7 +182,7 @@ public final class LeastSquaresJob {
             option);
   }
 
-  /** A defect, or null: what is left of B is orthogonal to the columns of A. */
+  /** Returns a defect, or null: the residual B - A X must be orthogonal to the columns of A. */
   private static String check(
       Path input, double[][] wanted, double[][] told, int features, long seed) throws IOException {
     Random random = new Random(seed);

@@ -16,9 +16,10 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.MultiplyOptions;
 
 /**
- * Multiplies the matrices in two .npy files into a third, and checks the answer on a sample.
+ * Multiplies the matrices in two .npy files, writes the product to a third file, and checks a
+ * sample.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class MultiplyMatricesJob {
   private static final JobArguments.Usage USAGE =
@@ -50,7 +51,7 @@ public final class MultiplyMatricesJob {
 
   private MultiplyMatricesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -88,7 +89,7 @@ public final class MultiplyMatricesJob {
     long start = System.nanoTime();
     product.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(output));
     long elapsedNanos = System.nanoTime() - start;
-    long[] shape; // of the product, as written
+    long[] shape; // of the product that was written
     try (NpyElements written = NpyElements.open(output)) {
       shape = written.shape();
       report.line("wrote", "%s: %s (%d, %d)", output, written.type(), shape[0], shape[1]);
@@ -100,7 +101,7 @@ public final class MultiplyMatricesJob {
         elapsedNanos / 1e9,
         JobReport.rate(operations, elapsedNanos, "GFLOP/s"));
 
-    // By its own means: plain reads at random places of all three files, nothing of ours between.
+    // An independent check: reads random elements of all three files, without tilespark.
     ProductCheck check =
         ProductCheck.run(
             new ProductCheck.Factor(fileA, options.transposeA()),
@@ -113,7 +114,7 @@ public final class MultiplyMatricesJob {
     return check.isRight();
   }
 
-  /** The relative error of one rounding. */
+  /** The relative error of one rounding at a precision. */
   private static double unit(String precision, boolean asFloat) {
     return switch (precision) {
       case "tf32", "float16" -> 0x1p-11;

@@ -7,27 +7,29 @@ import java.util.List;
 import java.util.Locale;
 import org.tilespark.spark.options.Metric;
 
-/** The figure of nearest images: each image that was looked for, then those found. Stateless. */
+/**
+ * The figure of nearest images: in each row a query image, then its nearest neighbours. Stateless.
+ */
 final class NeighboursFigure {
   private static final int PICTURE_PIXELS = 112;
 
   private NeighboursFigure() {}
 
-  /** An image that was found, and how near it is. */
+  /** A neighbour image and its score. */
   record Neighbour(long image, double score) {}
 
   /**
-   * An image that was looked for.
+   * A query image and its neighbours.
    *
    * @param neighbours the nearest one first
    */
   record Query(long image, List<Neighbour> neighbours) {}
 
   /**
-   * Draws.
+   * Writes the figure.
    *
    * @param images a file of an image in each row
-   * @param labels a file of a whole number for each image
+   * @param labels a file with an integer label for each image
    * @param shape rows and columns of an image
    */
   static void write(

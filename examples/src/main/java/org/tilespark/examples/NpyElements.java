@@ -13,8 +13,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Single elements of a .npy file, read at their places by the JDK alone, so that checks do not use
- * what they check.
+ * Reads single elements of a .npy file with the JDK alone, so that checks do not depend on the code
+ * they check.
  */
 final class NpyElements implements Closeable {
   private static final Pattern DESCR =
@@ -24,7 +24,7 @@ final class NpyElements implements Closeable {
 
   private final FileChannel file;
   private final long dataOffset;
-  private final String type; // as numpy names it, without byte order: u1, c16
+  private final String type; // numpy's name without byte order: u1, c16
   private final int elementBytes;
   private final boolean bigEndian;
   private final boolean fortranOrder;
@@ -45,7 +45,7 @@ final class NpyElements implements Closeable {
     this.fortranOrder = find(ORDER, header, path).group(1).equals("True");
     this.shape =
         Arrays.stream(find(SHAPE, header, path).group(1).split(",", 0))
-            .map(text -> text.replace("L", "").trim()) // (10000L, 784L) of old numpys
+            .map(text -> text.replace("L", "").trim()) // old numpy versions write (10000L, 784L)
             .filter(text -> !text.isEmpty())
             .mapToLong(Long::parseLong)
             .toArray();
@@ -66,24 +66,23 @@ final class NpyElements implements Closeable {
     return shape.clone();
   }
 
-  /** As numpy names it, without byte order: u1, c16. */
+  /** The type in numpy's notation without byte order, such as u1 or c16. */
   String type() {
     return type;
   }
 
-  /** The element as a number; of no complex type. */
+  /** The element as a double; the type must not be complex. */
   double number(long... index) throws IOException {
     return part(ByteBuffer.wrap(element(index)).order(ByteOrder.LITTLE_ENDIAN));
   }
 
-  /** The first number of a row: of a matrix of one column, or of a vector. */
+  /** The element of a row of a one-column matrix or of a vector. */
   double firstOf(long row) throws IOException {
     long[] index = new long[shape.length];
     index[0] = row;
     return number(index);
   }
 
-  /** True if elements are complex. */
   boolean isComplex() {
     return type.startsWith("c");
   }
@@ -94,11 +93,11 @@ final class NpyElements implements Closeable {
   }
 
   /**
-   * The elements from one on, along the contiguous axis.
+   * Reads consecutive elements along the contiguous axis.
    *
-   * @param index index of the first
-   * @param real filled with them
-   * @param imag filled with their imaginary parts, if they are complex
+   * @param index index of the first element
+   * @param real output: the elements, or their real parts
+   * @param imag output: the imaginary parts of complex elements
    */
   void line(long[] index, double[] real, double[] imag) throws IOException {
     ByteBuffer bytes =
@@ -112,7 +111,7 @@ final class NpyElements implements Closeable {
     }
   }
 
-  /** The next number in the bytes: an element, or a part of a complex one. */
+  /** Decodes the next number: a real element, or one part of a complex element. */
   private double part(ByteBuffer bytes) throws IOException {
     return switch (type) {
       case "f8", "c16" -> bytes.getDouble();
@@ -135,7 +134,7 @@ final class NpyElements implements Closeable {
     return isComplex() ? Math.hypot(part(bytes), part(bytes)) : part(bytes);
   }
 
-  /** IEEE 754's binary16. */
+  /** Decodes a 16-bit float (IEEE 754 binary16). */
   private static double half(short bits) {
     int exponent = bits >> 10 & 0x1f;
     int fraction = bits & 0x3ff;
@@ -148,11 +147,11 @@ final class NpyElements implements Closeable {
     return bits < 0 ? -magnitude : magnitude;
   }
 
-  /** The element's bytes, little-endian. */
+  /** The bytes of an element in little-endian order. */
   byte[] element(long[] index) throws IOException {
     byte[] bytes = read(place(index), elementBytes).array();
     if (bigEndian) {
-      int parts = isComplex() ? 2 : 1; // the parts keep their order
+      int parts = isComplex() ? 2 : 1; // real before imaginary part
       for (int part = 0; part < parts; part++) {
         reverse(bytes, part * (bytes.length / parts), bytes.length / parts);
       }
@@ -160,7 +159,7 @@ final class NpyElements implements Closeable {
     return bytes;
   }
 
-  /** The place of an element in the file. */
+  /** The element's offset in the file. */
   private long place(long[] index) {
     long place = 0;
     for (int i = 0; i < shape.length; i++) {

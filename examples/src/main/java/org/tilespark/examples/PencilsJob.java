@@ -13,13 +13,16 @@ import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.spark.VolumeBlocks;
 
 /**
- * Takes the volume in one .npy file to where a Fourier transform along one axis wants it, and
- * checks the answer on a sample: each block whole along that axis, its elements one after another.
+ * Reorders and re-blocks the volume in one .npy file for a Fourier transform along one axis, and
+ * checks a sample: each block holds that axis whole and contiguous.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class PencilsJob {
-  /** The order of axes that makes each one the contiguous one, and keeps the others in a cycle. */
+  /**
+   * For each axis, the cyclic order of axes that puts this axis last, where elements are
+   * contiguous.
+   */
   private static final Map<String, String> ORDERS = Map.of("x", "yzx", "y", "zxy", "z", "xyz");
 
   private static final JobArguments.Usage USAGE =
@@ -47,7 +50,7 @@ public final class PencilsJob {
 
   private PencilsJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -85,7 +88,7 @@ public final class PencilsJob {
     ordered.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(output));
     report.wrote(output, ordered, System.nanoTime() - start);
 
-    // By its own means: plain reads at random places of both files, nothing of ours between.
+    // An independent check: reads random elements of both files, without tilespark.
     SampleCheck check = SampleCheck.run(input, output, order, arguments.seed());
     report.check(check);
     return check.isRight();

@@ -13,9 +13,9 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.VolumeBlocks;
 
 /**
- * Reorders the axes of the volume in one .npy file into another, and checks the answer on a sample.
+ * Permutes the axes of the volume in one .npy file, writes another, and checks a sample.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class PermuteVolumeJob {
   private static final JobArguments.Usage USAGE =
@@ -39,7 +39,7 @@ public final class PermuteVolumeJob {
 
   private PermuteVolumeJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -70,7 +70,7 @@ public final class PermuteVolumeJob {
     permuted.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(output));
     report.wrote(output, permuted, System.nanoTime() - start);
 
-    // By its own means: plain reads at random places of both files, nothing of ours between.
+    // An independent check: reads random elements of both files, without tilespark.
     SampleCheck check = SampleCheck.run(input, output, axes, arguments.seed());
     report.check(check);
     return check.isRight();

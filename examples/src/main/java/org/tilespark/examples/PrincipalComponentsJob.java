@@ -25,14 +25,14 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 
 /**
- * Principal components of the rows of a matrix: centre, {@code A^T A} and projection are operators
- * on DataFrames; only the matrix of features by features reaches the driver, where a library finds
- * its eigenvectors.
+ * Principal components of the rows of a matrix. DataFrame operators centre the matrix, multiply
+ * {@code A^T A} and project; the driver receives only the (features, features) matrix, of which a
+ * library computes the eigenvectors.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class PrincipalComponentsJob {
-  /** Relative distance below which rows are judged as if they were at this distance. */
+  /** Least relative distance of two rows that scales the tolerance of the check. */
   private static final double NEARLY_THE_SAME = 1e-4;
 
   private static final JobArguments.Usage USAGE =
@@ -67,7 +67,7 @@ public final class PrincipalComponentsJob {
 
   private PrincipalComponentsJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -106,7 +106,7 @@ public final class PrincipalComponentsJob {
     double[][] covariance = covariance(gram, shape);
     long gramNanos = System.nanoTime() - start;
 
-    // Columns of v: the components, by falling variance; their signs are ours to choose.
+    // The columns of v are the components, by decreasing variance. Their signs are arbitrary.
     EigenDecomposition eigen = new EigenDecomposition(new Array2DRowRealMatrix(covariance, false));
     double[] variances = eigen.getRealEigenvalues();
     double[][] components = new double[count][];
@@ -150,7 +150,7 @@ public final class PrincipalComponentsJob {
     return defect == null;
   }
 
-  /** The covariances of the features, from the sums of products of centred values. */
+  /** Computes the covariance matrix from the Gram matrix of the centred values. */
   private static double[][] covariance(Dataset<Row> gram, Shape shape) {
     int features = Math.toIntExact(shape.extent(1));
     double[][] covariance = new double[features][features];
@@ -247,8 +247,8 @@ public final class PrincipalComponentsJob {
   }
 
   /**
-   * A defect, or null. Scores are compared with the file itself: what two observations differ in,
-   * the means aside, is what their scores differ in.
+   * Returns a defect, or null. The score difference of two rows must be the projection of the rows'
+   * difference, in which the mean cancels; rows are read from the file.
    */
   private static String check(
       Path input,
@@ -287,7 +287,7 @@ public final class PrincipalComponentsJob {
           row[i] = values.number(first, i);
           difference[i] = row[i] - values.number(second, i);
         }
-        // Rows that are nearly the same differ by less than their scores were rounded.
+        // The distance of nearly equal rows may be less than the rounding errors of their scores.
         double length =
             Math.max(
                 Math.sqrt(dot(difference, difference)), NEARLY_THE_SAME * Math.sqrt(dot(row, row)));
@@ -311,7 +311,7 @@ public final class PrincipalComponentsJob {
     return null;
   }
 
-  /** The vector or its negative, so that its largest element is positive. */
+  /** Returns the vector or its negative, whichever has a positive element of largest magnitude. */
   private static double[] withPositivePeak(double[] vector) {
     double peak = 0;
     for (double x : vector) {

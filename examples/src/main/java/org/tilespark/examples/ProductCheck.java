@@ -6,24 +6,23 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * Compares a file with the product of two others at random elements. An element of C may be off by
- * {@code 2 u sqrt(K)} times the sum of its products' magnitudes, which is what rounding to unit
- * {@code u} comes to; the sum that it is compared with is made with twice the digits of double.
+ * Compares random elements of a file with the product of two other files. The allowed error of an
+ * element is {@code 2 u sqrt(K)} times the sum of its products' magnitudes, which bounds rounding
+ * to unit {@code u}. The expected value is summed with twice the digits of double.
  *
- * <p>Uses the JDK and nothing of tilespark, so that a defect there cannot hide itself.
+ * <p>Uses the JDK and nothing of tilespark, so that the check does not share a defect.
  *
- * @param elements how many were compared
- * @param worst the largest difference, as a part of what is allowed
+ * @param elements how many elements were compared
+ * @param worst the largest error, as a fraction of the allowed error
  * @param seed seed of the random elements
- * @param defect the first difference that is too large, or null
+ * @param defect the first error that is too large, or null
  */
 record ProductCheck(int elements, double worst, long seed, String defect) {
   private static final long READS = 1 << 21;
 
-  /** A matrix in a file, or its transpose. */
+  /** A factor: the matrix in a file, or its transpose. */
   record Factor(Path file, boolean transposed) {}
 
-  /** Reads a factor's elements. */
   private record Elements(NpyElements file, boolean transposed, boolean asFloat) {
     long extent(int axis) {
       return file.shape()[transposed ? 1 - axis : axis];
@@ -36,9 +35,9 @@ record ProductCheck(int elements, double worst, long seed, String defect) {
   }
 
   /**
-   * Compares.
+   * Compares random elements.
    *
-   * @param asFloat true if the numbers were read as FLOAT
+   * @param asFloat true if the job read the numbers as FLOAT
    * @param unit relative error of one rounding: 2^-24, 2^-53, or coarser
    */
   static ProductCheck run(Factor a, Factor b, Path c, boolean asFloat, double unit, long seed)
@@ -81,7 +80,7 @@ record ProductCheck(int elements, double worst, long seed, String defect) {
           double p = x * y;
           double t = sum + p;
           double rounded = t - sum;
-          // What both roundings took (Ogita, Rump and Oishi 2005, Dot2).
+          // The rounding errors of product and sum (Ogita, Rump and Oishi 2005, Dot2).
           error += Math.fma(x, y, -p) + ((sum - (t - rounded)) + (p - rounded));
           sum = t;
           magnitude += Math.abs(p);

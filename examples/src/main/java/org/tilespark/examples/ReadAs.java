@@ -11,14 +11,17 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 
-/** As what a job that computes reads numbers: FLOAT or DOUBLE. Stateless. */
+/** The element type, FLOAT or DOUBLE, to which a job converts its input. Stateless. */
 final class ReadAs {
   /** {@code --as float|double}. */
   static final Option OPTION = Option.checked("as", ReadAs::check);
 
   private ReadAs() {}
 
-  /** True for FLOAT: as the option says, or if FLOAT holds every number of the files. */
+  /**
+   * True for FLOAT: if the option says so or, without it, if FLOAT holds every number of the files'
+   * types.
+   */
   static boolean isFloat(
       SparkSession spark, JobArguments arguments, BlockKind kind, Path... files) {
     return arguments

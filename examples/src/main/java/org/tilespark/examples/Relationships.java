@@ -1,10 +1,10 @@
 package org.tilespark.examples;
 
 /**
- * VanRaden's relationships by plain loops, to compare with.
+ * Computes VanRaden's relationships with plain loops, as the expected values of the check.
  *
- * @param rows genotypes of each individual, below 0 where one is not known
- * @param means mean of each variant's known genotypes; 0 if none is
+ * @param rows genotypes of each individual, below 0 where unknown
+ * @param means mean of each variant's known genotypes; 0 if none is known
  * @param variance 2 sum p (1 - p)
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
@@ -29,7 +29,7 @@ record Relationships(byte[][] rows, double[] means, double variance) {
     return new Relationships(rows, means, variance);
   }
 
-  /** The relation of two individuals. */
+  /** The relationship of two individuals. */
   double between(int i, int j) {
     double sum = 0;
     for (int variant = 0; variant < means.length; variant++) {

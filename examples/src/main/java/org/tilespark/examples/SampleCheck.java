@@ -7,12 +7,11 @@ import java.util.HexFormat;
 import java.util.Random;
 
 /**
- * Compares a file with its permutation at random elements, bit for bit.
+ * Compares random elements of a file with those of its permutation, bit for bit.
  *
- * <p>Uses the JDK and nothing of tilespark, so that a defect there cannot hide itself: each element
- * is one read at its place in the file.
+ * <p>Uses the JDK and nothing of tilespark, so that the check does not share a defect.
  *
- * @param elements how many were compared
+ * @param elements how many elements were compared
  * @param seed seed of the random elements
  * @param defect the first difference, or null
  */
@@ -20,9 +19,9 @@ record SampleCheck(int elements, long seed, String defect) {
   private static final int SAMPLE = 4096;
 
   /**
-   * Compares.
+   * Compares random elements.
    *
-   * @param axes the input axis that each output axis is, as letters: {@code "yx"}, {@code "yzx"}
+   * @param axes for each output axis the letter of its input axis: {@code "yx"}, {@code "yzx"}
    */
   static SampleCheck run(Path input, Path output, String axes, long seed) throws IOException {
     int[] permutation =

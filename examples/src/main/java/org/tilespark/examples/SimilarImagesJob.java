@@ -30,16 +30,16 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.options.Metric;
 
 /**
- * Tells what images show by those that look most like them: the nearest rows of a matrix of each of
- * its last rows, and a vote of their labels.
+ * Classifies images by their nearest neighbours: finds the rows nearest to each of the last rows of
+ * a matrix, and takes the label of most neighbours.
  *
- * <p>Ends with 0 if the neighbours are right, 1 if they are wrong or the job failed, 2 on wrong
- * arguments. How often the vote is right is printed; no job can promise that.
+ * <p>Exit status: 0 right neighbours, 1 wrong neighbours or failure, 2 bad arguments. The share of
+ * right labels is printed and does not affect the exit status.
  */
 public final class SimilarImagesJob {
   private static final int SAMPLES = 12;
 
-  /** Images that a figure shows at most, and neighbours of each. */
+  /** Greatest numbers of query images, and of neighbours of each, in a figure. */
   private static final int FIGURE_ROWS = 5;
 
   private static final int FIGURE_NEIGHBOURS = 7;
@@ -77,7 +77,7 @@ public final class SimilarImagesJob {
 
   private SimilarImagesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -175,7 +175,7 @@ public final class SimilarImagesJob {
     return defect == null;
   }
 
-  /** The nearest images of some that were looked for, evenly spread. */
+  /** Collects some query images, evenly spaced, with their nearest neighbours. */
   private static List<NeighboursFigure.Query> some(
       Dataset<Row> neighbours, long known, long queries) {
     int count = (int) Math.min(queries, FIGURE_ROWS);
@@ -209,13 +209,16 @@ public final class SimilarImagesJob {
     return avg(col("right").cast("int"));
   }
 
-  /** A row for each image: its place and its label. */
+  /** Returns a DataFrame with each image's row number and label. */
   private static Dataset<Row> labels(SparkSession spark, Path file) {
     Dataset<Row> blocks = spark.read().format("npy").load(JobArguments.uri(file));
     return MatrixBlocks.toCells(blocks).select(col("row"), col("value").cast("int").as("label"));
   }
 
-  /** The label that most neighbours of an image have; of several that of the nearest. */
+  /**
+   * The most frequent label among an image's neighbours; in a tie, the label with the nearest
+   * neighbour.
+   */
   private static Dataset<Row> guesses(Dataset<Row> neighbours, Dataset<Row> labels) {
     return neighbours
         .join(labels, col("neighbour").equalTo(col("row")))
@@ -229,8 +232,8 @@ public final class SimilarImagesJob {
   }
 
   /**
-   * A defect, or null: all scores of some images, computed from the file itself in double. An image
-   * that is as near as the last neighbour may stand in its place.
+   * Returns a defect, or null: recomputes all scores of some query images from the file in double.
+   * Neighbours with equal scores may come in any order.
    */
   private static String check(
       Path file, Dataset<Row> neighbours, Metric metric, long known, long seed) throws IOException {
@@ -253,7 +256,7 @@ public final class SimilarImagesJob {
         long image = sample[i];
         double[] scores = all[i];
         double[] best = scores.clone();
-        Arrays.sort(best); // of distances the first, else the last ones
+        Arrays.sort(best); // distances: best first; other scores: best last
         for (Row found : neighbours.where("image = " + image).orderBy("rank").collectAsList()) {
           int rank = found.<Number>getAs("rank").intValue();
           double expected = best[metric == Metric.EUCLIDEAN ? rank - 1 : best.length - rank];

@@ -21,9 +21,9 @@ import org.tilespark.spark.Svd;
 import org.tilespark.spark.block.ArrayMetadata;
 
 /**
- * The largest singular values of a matrix, with their vectors.
+ * The largest singular values of a matrix, with their singular vectors.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class SingularValuesJob {
   private static final JobArguments.Usage USAGE =
@@ -55,7 +55,7 @@ public final class SingularValuesJob {
 
   private SingularValuesJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -140,8 +140,8 @@ public final class SingularValuesJob {
   }
 
   /**
-   * A defect, or null: along the shorter side, the matrix or its transpose times a vector of one
-   * side is the value times the vector of the other side.
+   * Returns a defect, or null: {@code A^T u = s v} for a tall matrix, {@code A v = s u} for a wide
+   * one.
    */
   private static String check(
       Path input, Path directory, double[] values, Shape shape, boolean asFloat, long seed)

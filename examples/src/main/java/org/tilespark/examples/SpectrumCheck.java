@@ -7,26 +7,26 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * Compares a file with the discrete Fourier transform of another at random frequencies, each summed
- * up as the definition says. A result may be off by what rounding explains: {@code 8 u log2(N)}
- * times the root mean square of the spectrum.
+ * Compares random frequencies of a file with the discrete Fourier transform of another file, summed
+ * by the definition. The allowed error is {@code 8 u log2(N)} times the root mean square of the
+ * spectrum, which bounds rounding.
  *
- * <p>Uses the JDK and nothing of tilespark, so that a defect there cannot hide itself.
+ * <p>Uses the JDK and nothing of tilespark, so that the check does not share a defect.
  *
- * @param frequencies how many were compared
- * @param worst the largest difference, as a part of what is allowed
+ * @param frequencies how many frequencies were compared
+ * @param worst the largest error, as a fraction of the allowed error
  * @param seed seed of the random frequencies
- * @param defect the first difference that is too large, or null
+ * @param defect the first error that is too large, or null
  */
 record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
   private static final int SAMPLE = 8;
 
   /**
-   * Compares.
+   * Compares random frequencies.
    *
-   * @param values a volume
-   * @param spectrum its transform, not normalised, in natural order; of the last axis only the
-   *     frequencies from 0 to half the extent if {@code half}
+   * @param values the file of a volume
+   * @param spectrum the file of its transform, not normalised, in natural order
+   * @param half true if the spectrum's last axis has only the frequencies from 0 to half the extent
    * @param unit relative error of one rounding: 2^-24 or 2^-53
    */
   static SpectrumCheck run(Path values, Path spectrum, boolean half, double unit, long seed)
@@ -83,7 +83,7 @@ record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
     }
   }
 
-  /** One frequency, the first of them 0 and the last the highest. */
+  /** Chooses frequencies: first 0, last the highest along each axis, else random. */
   private static Sum[] sums(long[] spectrum, long[] shape, Random random) {
     Sum[] sums = new Sum[SAMPLE];
     for (int s = 0; s < SAMPLE; s++) {
@@ -96,7 +96,7 @@ record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
     return sums;
   }
 
-  /** Adds every element to every sum; returns the sum of the elements' squares. */
+  /** Adds every element of the volume to every sum; returns the sum of the squared elements. */
   private static double addAll(NpyElements in, Sum[] sums) throws IOException {
     long[] shape = in.shape();
     int along = in.contiguousAxis();
@@ -121,7 +121,7 @@ record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
     return energy;
   }
 
-  /** The transform at one frequency, under way. */
+  /** The partial sum of the transform at one frequency. */
   private static final class Sum {
     private final long[] frequency;
     private final double[][] cos = new double[3][];

@@ -8,23 +8,23 @@ import org.jfree.chart.axis.NumberAxis;
 import org.jfree.data.Range;
 
 /**
- * The figure of a Fourier transform: one slice of a volume, the same slice after a low pass, in the
- * same colours, and the slice of the spectrum where the frequency along z is 0. Stateless.
+ * The figure of a Fourier transform: a slice of a volume, the same slice after a low-pass filter
+ * with the same colour scale, and the slice of the spectrum at frequency 0 along z. Stateless.
  */
 final class SpectrumFigure {
   private static final int PIXELS = 420;
 
-  /** Longer axes are shown by means of neighbours. */
+  /** Greatest extent of a slice; longer slices show averages of neighbouring elements. */
   private static final int MOST_POINTS = 512;
 
   private SpectrumFigure() {}
 
   /**
-   * Draws.
+   * Writes the figure.
    *
-   * @param volume a volume in a file
-   * @param spectrum its transform in natural order, of the last axis at least half
-   * @param lowPass the volume without its frequencies above {@code cutoff}
+   * @param volume the file of a volume
+   * @param spectrum the file of its transform, in natural order; the last axis may be halved
+   * @param lowPass the file of the volume without its frequencies above {@code cutoff}
    */
   static void write(Path volume, Path spectrum, Path lowPass, double cutoff, FigureOption option)
       throws IOException {
@@ -88,16 +88,16 @@ final class SpectrumFigure {
     return axis;
   }
 
-  /** Frequencies from the lower edge of the least to the upper edge of the largest. */
+  /** The range of an axis' frequencies, extended by half a step at both ends. */
   private static Range frequencyRange(long extent) {
     long least = -(extent / 2);
     return new Range((least - 0.5) / extent, (least + extent - 0.5) / extent);
   }
 
   /**
-   * The elements of one z, by x, then y.
+   * Reads the elements at one z, by x, then y.
    *
-   * @param rolled true if index 0 belongs in the middle
+   * @param rolled true if index 0 is drawn in the middle
    */
   private static double[][] slice(NpyElements volume, long z, boolean rolled, boolean magnitude)
       throws IOException {
@@ -122,7 +122,7 @@ final class SpectrumFigure {
     return sums;
   }
 
-  /** The place of an index in the picture. */
+  /** The position at which an index is drawn. */
   private static int place(int index, int extent, boolean rolled) {
     return rolled ? (index + extent / 2) % extent : index;
   }

@@ -20,10 +20,10 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 
 /**
- * Standardizes the columns of a matrix (z-scores), and multiplies the result with itself to the
- * correlations of the columns.
+ * Standardizes the columns of a matrix (z-scores), and computes the columns' correlations as a
+ * product of the z-scores.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class StandardizeMatrixJob {
   private static final int SAMPLES = 12;
@@ -48,7 +48,7 @@ public final class StandardizeMatrixJob {
 
   private StandardizeMatrixJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -94,7 +94,7 @@ public final class StandardizeMatrixJob {
     return file;
   }
 
-  /** A defect, or null: some pairs of columns, computed from the file itself. */
+  /** Returns a defect, or null: recomputes some pairs of columns from the file. */
   private static String check(
       Path input, Path scoresFile, Path correlationsFile, double tolerance, long seed)
       throws IOException {
@@ -139,7 +139,7 @@ public final class StandardizeMatrixJob {
     return null;
   }
 
-  /** A column of the file, less its mean and divided by its standard deviation. */
+  /** Reads a column of the file and standardizes it: minus its mean, divided by its deviation. */
   private static double[] standardized(NpyElements values, long column) throws IOException {
     double[] all = new double[Math.toIntExact(values.shape()[0])];
     double sum = 0;

@@ -12,9 +12,9 @@ import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.spark.MatrixBlocks;
 
 /**
- * Transposes the matrix in one .npy file into another, and checks the answer on a sample.
+ * Transposes the matrix in one .npy file, writes another, and checks a sample.
  *
- * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
+ * <p>Exit status: 0 right answer, 1 wrong answer or failure, 2 bad arguments.
  */
 public final class TransposeMatrixJob {
   private static final JobArguments.Usage USAGE =
@@ -32,7 +32,7 @@ public final class TransposeMatrixJob {
 
   private TransposeMatrixJob() {}
 
-  /** Runs the job in the session that spark-submit sets up. */
+  /** Runs the job under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -62,7 +62,7 @@ public final class TransposeMatrixJob {
     transposed.write().format("npy").mode(SaveMode.Overwrite).save(JobArguments.uri(output));
     report.wrote(output, transposed, System.nanoTime() - start);
 
-    // By its own means: plain reads at random places of both files, nothing of ours between.
+    // An independent check: reads random elements of both files, without tilespark.
     SampleCheck check = SampleCheck.run(input, output, "yx", arguments.seed());
     report.check(check);
     return check.isRight();

@@ -11,23 +11,26 @@ import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
 
 /**
- * A figure of vectors that are pictures, and of a number for each. Stateless.
+ * A figure of vectors as images, optionally with a line chart of a number for each vector.
+ * Stateless.
  *
- * @param title title of the pictures
+ * @param title title of the images
  * @param first number of the first vector
- * @param vectors vectors of one length
- * @param picture rows and columns of the picture that a vector is, if it is one
+ * @param vectors vectors of equal length
+ * @param picture rows and columns of a vector, if vectors are images
  */
 record VectorsFigure(String title, int first, double[][] vectors, Optional<int[]> picture) {
   private static final int PIXELS = 1100;
   private static final int LOW_PIXELS = 420;
 
-  /** Draws the pictures alone. */
+  /** Draws the vectors' images only. */
   void write(String heading, String subtitle, FigureOption option) throws IOException {
     write(new Figure(option.theme()), heading, subtitle, option);
   }
 
-  /** Draws the numbers, which are not negative and fall, and the pictures. */
+  /**
+   * Draws a line chart of the numbers, which must be non-negative and decreasing, and the images.
+   */
   void writeWith(
       String name, double[] numbers, String heading, String subtitle, FigureOption option)
       throws IOException {

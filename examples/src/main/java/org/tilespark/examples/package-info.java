@@ -1,6 +1,6 @@
 /**
- * Jobs for spark-submit: {@link org.tilespark.examples.TransposeMatrixJob} and {@link
- * org.tilespark.examples.PermuteVolumeJob}, each one {@code main} that checks its own answer. Start
- * from the first. They use what any user of tilespark has, and may depend on everything.
+ * Example jobs for spark-submit. Each has a {@code main} and checks its own answer; start from
+ * {@link org.tilespark.examples.TransposeMatrixJob}. The examples use the public API, as a user's
+ * application would, and may depend on every module.
  */
 package org.tilespark.examples;

@@ -36,27 +36,27 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * From Arrow buffers to Arrow buffers through the pipeline that a task of Spark uses, without
- * Spark: bytes of square FLOAT blocks per second, counted once, by several tasks at once; and plain
- * copies of as many bytes in the same process (pinned copies up and down at once; without a device
- * copies from memory to memory).
+ * Measures transposes of square FLOAT blocks from Arrow buffers to Arrow buffers, through the
+ * pipeline that Spark tasks use, but without Spark: bytes per second, each counted once, of several
+ * concurrent tasks. Compares plain copies of as many bytes in the same process: pinned copies up
+ * and down concurrently or, without a device, copies from memory to memory.
  *
  * <p>{@code java -Xmx4g org.tilespark.bench.arrow.ArrowTransposeBenchmark --commit ID} prints a
- * line for each extent, source and count of tasks: the median of the runs, least and most, the rate
- * of the copies (each run of the pipeline follows one of the copies), and the ratio of the two.
- * Source {@code arrow}: blocks in pinned Arrow buffers, as a neighbouring operator hands them on;
- * {@code heap}: each in an array on the heap, as rows give them. Options:
+ * line for each extent, source and count of tasks: median, minimum and maximum of the runs, the
+ * rate of the copies (a run of copies precedes each run of the pipeline), and the ratio of the
+ * rates. Source {@code arrow}: blocks in pinned Arrow buffers, as from a neighbouring operator;
+ * {@code heap}: each block in a heap array, as from rows. Options:
  *
  * <pre>
- *   --backend auto|gpu|cpu   who transposes (auto: the GPU if there is one)
+ *   --backend auto|gpu|cpu   where to compute (auto: on the GPU if there is one)
  *   --extents 128,1024,...   rows and columns of a block (128,1024,2048,4096,8192)
- *   --tasks 1,2,...          tasks at once (1,2,4,8,16)
- *   --sources arrow,heap     where the blocks lie (both)
+ *   --tasks 1,2,...          concurrent tasks (1,2,4,8,16)
+ *   --sources arrow,heap     memory that holds the blocks (both)
  *   --gib 8                  bytes of one run
- *   --source-mib 1024        memory that the blocks lie in, read again and again in a run
- *   --batch-mib 64           bytes of a batch; a larger block makes one of its own
+ *   --source-mib 1024        memory for blocks, which a run reads repeatedly
+ *   --batch-mib 64           bytes of a batch; a larger block is a batch of its own
  *   --pool-mib 24576         pinned or plain memory kept for reuse
- *   --runs 5                 measured runs, after one that warms up and is checked
+ *   --runs 5                 measured runs, after a warm-up run that is checked
  *   --csv FILE
  * </pre>
  */
@@ -75,10 +75,13 @@ public final class ArrowTransposeBenchmark {
           "runs",
           "csv");
 
-  /** Elements of each block that are looked at in the run that warms up. */
+  /** Elements of each block that the warm-up run checks. */
   private static final int SAMPLES_PER_BLOCK = 16;
 
-  /** Least ratio to the pinned copies that we promise, from this extent on and below it. */
+  /**
+   * Blocks of this extent and larger promise {@link #LEAST_OF_LARGE} of the rate of pinned copies,
+   * smaller blocks {@link #LEAST_OF_SMALL}.
+   */
   private static final int LARGE_EXTENT = 1024;
 
   private static final double LEAST_OF_LARGE = 0.90;
@@ -88,7 +91,7 @@ public final class ArrowTransposeBenchmark {
   private final Map<String, String> options;
   private final int runs;
 
-  /** Square blocks in memory, over which tasks go round and round. */
+  /** Square blocks in memory, which tasks read in turn, again and again. */
   private record Blocks(
       TransposeProblem problem, List<Plane> planes, int perBatch, List<ArrowBuf> owned)
       implements AutoCloseable {
@@ -97,7 +100,7 @@ public final class ArrowTransposeBenchmark {
       owned.forEach(ArrowBuf::close);
     }
 
-    /** Block {@code index} of batch {@code batch}. */
+    /** Returns block {@code index} of batch {@code batch}. */
     Plane plane(long batch, int index) {
       return planes.get((int) ((batch * perBatch + index) % planes.size()));
     }
@@ -126,12 +129,15 @@ public final class ArrowTransposeBenchmark {
     this.runs = runs;
   }
 
-  /** Runs everything; without a device that was asked for it says why and exits with status 1. */
+  /** Runs all cases; exits with status 1 if a requested device is missing. */
   public static void main(String[] args) throws Exception {
     System.exit(run(args, System.out, System.err));
   }
 
-  /** Runs it; returns the exit status: 0, 1 for a wrong answer or no device, 2 for its options. */
+  /**
+   * Runs all cases; returns the exit status: 0, 1 for a wrong answer or no device, 2 for bad
+   * options.
+   */
   static int run(String[] args, PrintStream out, PrintStream err) throws Exception {
     Map<String, String> options = new HashMap<>();
     boolean understood = args.length % 2 == 0;
@@ -246,7 +252,7 @@ public final class ArrowTransposeBenchmark {
     return System.nanoTime() - start;
   }
 
-  /** One task, from its first batch to its last, as an operator of Spark goes about it. */
+  /** Runs one task's batches through a pipeline, as an operator in Spark does. */
   private void transpose(Blocks blocks, long first, int step, long batches, boolean checked) {
     try (BufferAllocator allocator = machine.memory().newChild("task");
         BlockPipeline pipeline = machine.open(allocator, batchBytes())) {
@@ -331,7 +337,7 @@ public final class ArrowTransposeBenchmark {
   private static void fillRandom(HostMemory values, long seed) {
     long state = seed;
     for (long at = 0; at < values.bytes(); at += Long.BYTES) {
-      // A multiplicative generator (Knuth's MMIX constants): 1 GiB takes a fraction of a second.
+      // Knuth's MMIX linear congruential generator fills 1 GiB in a fraction of a second.
       state = state * 6364136223846793005L + 1442695040888963407L;
       HostMemory.unsafe().putLong(values.base(), values.offset() + at, state);
     }
@@ -382,7 +388,10 @@ public final class ArrowTransposeBenchmark {
         result.heldBytes() >> 20);
   }
 
-  /** The best count of tasks for each extent, and our promise on an H200. */
+  /**
+   * Prints for each extent the best count of tasks, and whether the rate promised on an H200 is
+   * met.
+   */
   private static void promises(List<Result> results, PrintStream out) {
     results.stream()
         .filter(result -> result.source().equals("arrow"))
@@ -447,7 +456,7 @@ public final class ArrowTransposeBenchmark {
         .toArray();
   }
 
-  /** Runs all of them at once, and throws what one of them threw. */
+  /** Runs all work concurrently; rethrows the first exception. */
   static void all(ExecutorService threads, List<? extends Callable<Void>> work) throws Exception {
     for (Future<Void> done : threads.invokeAll(work)) {
       try {

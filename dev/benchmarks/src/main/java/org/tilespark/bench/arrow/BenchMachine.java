@@ -26,42 +26,46 @@ import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** A transposer as an executor would set it up, and the plain copies it is measured against. */
+/**
+ * A transposer with an executor's settings, and the plain copies with which its rate is compared.
+ */
 interface BenchMachine extends AutoCloseable {
-  /** The device and its driver, or the JVM. */
+  /** A description of the device and its driver, or of the JVM. */
   String description();
 
-  /** The name of the plain copies, for the table's head. */
+  /** The name of the plain copies, for the head of the table. */
   String copies();
 
-  /** The memory that batches come from and go to. */
+  /** The memory in which batches are allocated. */
   ArrowMemory memory();
 
-  /** A task's pipeline; the task closes it. */
+  /** Opens a task's pipeline; the task closes it. */
   BlockPipeline open(BufferAllocator allocator, long batchBytes);
 
-  /** Nanoseconds of plain copies of {@code bytes} bytes (on a device up, and as many down). */
+  /** Nanoseconds of plain copies of {@code bytes} bytes; on a device, as many bytes up and down. */
   long copyNanos(long bytes, ExecutorService threads, int tasks) throws Exception;
 
-  /** Bytes of memory that the machine has, in use or kept for it: steady in the steady state. */
+  /** Bytes that the machine has allocated, in use or kept for reuse; constant after the warm-up. */
   long heldBytes();
 
   @Override
   void close();
 
-  /** A device, with pinned memory of which {@code poolBytes} bytes are kept for reuse. */
+  /** Opens a device, with pinned memory of which {@code poolBytes} bytes are kept for reuse. */
   static BenchMachine ofDevice(long poolBytes) {
     CudaDevice device = CudaDevice.open(0);
     return new OfDevice(
         device, new DeviceTransposer(device), device.newPinnedPool(poolBytes), poolBytes);
   }
 
-  /** The host twin, with plain memory of which {@code poolBytes} bytes are kept for reuse. */
+  /**
+   * Opens the Java implementation, with plain memory of which {@code poolBytes} bytes are kept for
+   * reuse.
+   */
   static BenchMachine ofHost(long poolBytes) {
     return new OfHost(new NativeMemorySource(poolBytes));
   }
 
-  /** A device. */
   final class OfDevice implements BenchMachine {
     private final CudaDevice device;
     private final DeviceTransposer transposer;
@@ -136,7 +140,6 @@ interface BenchMachine extends AutoCloseable {
     }
   }
 
-  /** The host twin. */
   final class OfHost implements BenchMachine {
     private static final long COPY_BYTES = 64L << 20;
 
@@ -190,7 +193,7 @@ interface BenchMachine extends AutoCloseable {
       return System.nanoTime() - start;
     }
 
-    /** One thread's part, rotating over what the caches do not hold. */
+    /** Copies one thread's share of the bytes, between two large buffers. */
     private void copy(long bytes) {
       long each = Math.min(COPY_BYTES, bytes);
       try (BufferAllocator allocator = memory.newChild("copies");

@@ -39,25 +39,25 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Fourier transforms of volumes through the pipeline that a task of Spark uses, from pinned memory
- * to pinned memory, without Spark; and their parts, measured alone in the same process: plain
- * copies up, plain copies down and cuFFT on memory of the device.
+ * Measures Fourier transforms of volumes through the pipeline that Spark tasks use, from pinned
+ * memory to pinned memory, without Spark; and, in the same process, their parts alone: plain copies
+ * up, plain copies down, and cuFFT on device memory.
  *
  * <p>{@code java -Xmx4g org.tilespark.bench.arrow.FourierBenchmark --commit ID} prints a table of
- * milliseconds: medians of the runs, least and most. A cube of complex FLOATs is transformed whole,
- * one at a time and with two under way; then a larger one in slabs, in two stages with the cells
- * between them in memory, as two stages of Spark do it: planes transformed and cut, cells put
- * together, permuted and transformed along the axis that was cut. The first run of each is checked.
- * Without a device the same is done on the CPU, by one thread. Options:
+ * milliseconds: median, minimum and maximum of the runs. It transforms a whole cube of complex
+ * FLOATs, one at a time and with two in flight; then a larger cube in slabs, in two stages as in
+ * Spark, with the cells between them in memory. The first stage transforms planes and cuts them
+ * into cells; the second assembles cells, permutes the slab and transforms the axis that was cut.
+ * The first run of each case is checked. Without a device one CPU thread computes. Options:
  *
  * <pre>
- *   --backend auto|gpu|cpu   who transforms (auto: the GPU if there is one, with cuFFT)
- *   --library-path DIRECTORY where cuFFT is, if the system does not know it
- *   --extent 512             of the cube that is transformed whole
+ *   --backend auto|gpu|cpu   where to compute (auto: on the GPU if there is one, with cuFFT)
+ *   --library-path DIRECTORY where cuFFT is, if the system does not find it
+ *   --extent 512             extent of the cube that is transformed whole
  *   --slabs 1024             extent of the cube that is transformed in slabs; 0 for none
  *   --thickness 64           planes of a slab
- *   --runs 5                 measured runs, after one that warms up and is checked
- *   --host true|false        whether the host twin is measured too, once (true)
+ *   --runs 5                 measured runs, after a warm-up run that is checked
+ *   --host true|false        whether to measure the Java implementation too, once (true)
  *   --csv FILE
  * </pre>
  */
@@ -76,10 +76,10 @@ public final class FourierBenchmark {
 
   private static final List<Integer> ALL = List.of(0, 1, 2);
 
-  /** Arrays of one run with two under way. */
+  /** Number of arrays in a run that keeps two in flight. */
   private static final int MANY = 6;
 
-  /** Most time of a whole cube, relative to copies and transform one after another, on an H200. */
+  /** Promised time of a whole cube on an H200, relative to the sum of its copies and transform. */
   private static final double PROMISED = 1.25;
 
   private final DeviceMachine machine;
@@ -87,12 +87,13 @@ public final class FourierBenchmark {
   private final PrintStream out;
   private final int runs;
   private final List<Row> rows = new ArrayList<>();
-  private boolean checked; // a whole cube's spectrum
+  private boolean checked; // true once a whole cube's spectrum was checked
 
   /**
-   * Milliseconds, sorted.
+   * One row of the table.
    *
-   * @param bytes that were copied meanwhile, for a rate; 0 for none
+   * @param millis milliseconds of the runs, sorted
+   * @param bytes bytes copied in this time; 0 for no rate
    */
   private record Row(String what, double[] millis, long bytes) {
     double median() {
@@ -104,7 +105,7 @@ public final class FourierBenchmark {
     }
   }
 
-  /** A cube's planes, or those of a part of it. */
+  /** The real and the imaginary plane of a cube or of a part of it. */
   private record Volume(Shape shape, List<ArrowBuf> buffers) implements AutoCloseable {
     List<Plane> planes() {
       long bytes = shape.elements() * Float.BYTES;
@@ -129,12 +130,15 @@ public final class FourierBenchmark {
     this.runs = Integer.parseInt(options.getOrDefault("runs", "5"));
   }
 
-  /** Runs everything; without a device that was asked for it says why and exits with status 1. */
+  /** Runs all cases; exits with status 1 if a requested device is missing. */
   public static void main(String[] args) throws IOException {
     System.exit(run(args, System.out, System.err));
   }
 
-  /** Runs it; returns the exit status: 0, 1 for a wrong answer or no device, 2 for its options. */
+  /**
+   * Runs all cases; returns the exit status: 0, 1 for a wrong answer or no device, 2 for bad
+   * options.
+   */
   static int run(String[] args, PrintStream out, PrintStream err) throws IOException {
     Map<String, String> options = new HashMap<>();
     boolean understood = args.length % 2 == 0;
@@ -253,7 +257,7 @@ public final class FourierBenchmark {
     }
   }
 
-  /** The kernels around the transform, and a device copy of the array. */
+  /** Measures the kernels before and after a transform, relative to a device copy of the array. */
   private void kernels(Shape cube) {
     long bytes = 2 * cube.elements() * Float.BYTES;
     Row copy = measure("  device copy of the array", 2 * bytes, () -> machine.copyOnDevice(bytes));
@@ -286,7 +290,10 @@ public final class FourierBenchmark {
     };
   }
 
-  /** Milliseconds for a number of arrays; the very first result is checked. */
+  /**
+   * Milliseconds of a number of arrays through one pipeline; checks the first result of the
+   * process.
+   */
   private double throughPipeline(
       Volume volume, List<BlockStep> steps, int arrays, PipelineListener listener) {
     BlockProgram program = new BlockProgram(volume.shape(), ElementType.FLOAT32, true, steps);
@@ -322,7 +329,7 @@ public final class FourierBenchmark {
     }
   }
 
-  /** The sum of all, and Parseval's sum of all squares. */
+  /** Checks frequency 0, which is the sum of the input, and the energy (Parseval's theorem). */
   private static void checkWhole(Volume volume, List<ArrowBuf> spectrum) {
     long n = volume.shape().elements();
     double sum = 0;
@@ -403,7 +410,7 @@ public final class FourierBenchmark {
     }
   }
 
-  /** Milliseconds of the two stages. All slabs hold the same. */
+  /** Milliseconds of the two stages. All slabs share one input. */
   private double[] slabStages(Volume slab, Shape other, int slabs, boolean check) {
     long thickness = slab.shape().extent(0);
     long extent = slab.shape().extent(1);
@@ -476,7 +483,10 @@ public final class FourierBenchmark {
     return millis;
   }
 
-  /** The first slab of the result holds the sum of all, and nothing at the next frequency. */
+  /**
+   * Takes a slab of the result. If {@code check}, frequency 0 must be the sum of the input and the
+   * next one 0, since all slabs are equal.
+   */
   private static boolean takeSlab(BlockPipeline pipeline, Volume slab, int slabs, boolean check) {
     List<ArrowBuf> taken = pipeline.take();
     try {
@@ -534,7 +544,7 @@ public final class FourierBenchmark {
 
   // --- measuring ---
 
-  /** Uniform between -0.5 and 0.5, from a generator that takes no time worth mentioning. */
+  /** Allocates random floats, uniform in [-0.5, 0.5). */
   private static Volume random(Shape shape, BufferAllocator allocator) {
     long bytes = shape.elements() * Float.BYTES;
     List<ArrowBuf> buffers = new ArrayList<>();
@@ -543,14 +553,14 @@ public final class FourierBenchmark {
       buffers.add(buffer);
       int state = 12345 + plane;
       for (long at = 0; at < bytes; at += Float.BYTES) {
-        state = state * 1664525 + 1013904223; // Numerical Recipes' generator
+        state = state * 1664525 + 1013904223; // generator of Numerical Recipes
         buffer.setFloat(at, (state >> 8) * 0x1p-24f);
       }
     }
     return new Volume(shape, buffers);
   }
 
-  /** Once to warm up, then the runs. */
+  /** Measures one warm-up run, which is not counted, and the other runs. */
   private Row measure(String what, long bytes, DoubleSupplier millis) {
     double[] all = new double[runs + 1];
     for (int run = 0; run <= runs; run++) {

@@ -42,11 +42,11 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * A transformer as an executor would set it up, and the parts of a transform, alone. Times are in
- * milliseconds; all arrays are of complex FLOATs.
+ * Fourier transforms with an executor's settings, and the single parts of a transform. Times are in
+ * milliseconds; arrays hold complex FLOATs.
  */
 interface DeviceMachine extends AutoCloseable {
-  /** The kernels around a transform; each reads and writes a whole array. */
+  /** Kernels that run before or after a transform; each reads and writes a whole array. */
   enum Kernel {
     PUT("planes into the array, by a kernel"),
     TAKE("the array into planes, by a kernel"),
@@ -70,30 +70,33 @@ interface DeviceMachine extends AutoCloseable {
 
   ArrowMemory memory();
 
-  /** A task's pipeline; the task closes it. */
+  /** Opens a task's pipeline; the task closes it. */
   BlockPipeline open(BufferAllocator allocator, PipelineListener listener);
 
-  /** Copies planes to the device, nothing else. */
+  /** Time of an upload of the planes alone. */
   default double copyUp(List<Plane> planes) {
     throw new UnsupportedOperationException("without a device");
   }
 
-  /** Copies as many bytes from the device into planes; what they hold is not changed. */
+  /**
+   * Time of a download of as many bytes. The download overwrites the planes with the values they
+   * hold.
+   */
   default double copyDown(List<Plane> planes) {
     throw new UnsupportedOperationException("without a device");
   }
 
-  /** A forward transform in place by cuFFT. */
+  /** Time of a forward transform in place by cuFFT. */
   default double transform(Shape shape, List<Integer> axes) {
     throw new UnsupportedOperationException("without a device");
   }
 
-  /** A copy of {@code bytes} bytes on the device. */
+  /** Time of a device-to-device copy of {@code bytes} bytes. */
   default double copyOnDevice(long bytes) {
     throw new UnsupportedOperationException("without a device");
   }
 
-  /** A kernel on an array. */
+  /** Time of a kernel on an array. */
   default double kernel(Kernel kernel, Shape shape) {
     throw new UnsupportedOperationException("without a device");
   }
@@ -101,12 +104,12 @@ interface DeviceMachine extends AutoCloseable {
   @Override
   void close();
 
-  /** The CPU, one thread. */
+  /** Opens the Java implementation, with one thread. */
   static DeviceMachine ofHost() {
     return new OfHost();
   }
 
-  /** A device with cuFFT. */
+  /** Opens a device, if cuFFT is available. */
   static Availability<DeviceMachine> ofDevice(List<Path> libraryPath) {
     CudaDevice device = CudaDevice.open(0);
     Availability<DeviceFourier> found = DeviceFourier.find(device, libraryPath);
@@ -116,7 +119,6 @@ interface DeviceMachine extends AutoCloseable {
     return found.map(fourier -> new OfDevice(device, fourier));
   }
 
-  /** The host twin. */
   final class OfHost implements DeviceMachine {
     private final NativeMemorySource source = new NativeMemorySource(0);
     private final ArrowMemory memory = new ArrowMemory(source);
@@ -153,9 +155,8 @@ interface DeviceMachine extends AutoCloseable {
     }
   }
 
-  /** A device. */
   final class OfDevice implements DeviceMachine {
-    /** All pinned memory is kept: what is measured is the steady state. */
+    /** The pool keeps all pinned memory, so that runs after the warm-up allocate nothing. */
     private static final long POOL_BYTES = 64L << 30;
 
     private static final long AHEAD_BYTES = 4L << 30;
@@ -330,7 +331,7 @@ interface DeviceMachine extends AutoCloseable {
       void queue(CudaStream stream, List<DeviceBuffer> buffers);
     }
 
-    /** Device time of work on buffers, all zero before. */
+    /** Device time of work on buffers that are filled with zeros. */
     private double withBuffers(Allocation allocation, Work work) {
       List<DeviceBuffer> buffers = List.of();
       try (CudaStream stream = device.newStream()) {
@@ -338,7 +339,7 @@ interface DeviceMachine extends AutoCloseable {
           buffers = allocation.on(stream);
           buffers.forEach(buffer -> stream.fill(buffer, (byte) 0));
           List<DeviceBuffer> made = buffers;
-          work.queue(stream, made); // what is loaded at first use
+          work.queue(stream, made); // warm-up: modules load at first use
           return timed(stream, () -> work.queue(stream, made));
         } finally {
           buffers.forEach(DeviceBuffer::close);

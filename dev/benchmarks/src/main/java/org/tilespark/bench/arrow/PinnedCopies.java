@@ -12,9 +12,9 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Plain pinned copies up and down at once, nothing between: what everything that sends blocks to a
- * device and fetches them back is measured against. Copies are large, and rotate over enough pinned
- * memory that none of it stays in the host's caches. For one thread.
+ * Plain pinned copies, up and down concurrently: the upper bound with which pipelines to and from a
+ * device are compared. Copies are large, and rotate over more pinned memory than the CPU's caches
+ * hold. For one thread.
  */
 public final class PinnedCopies implements AutoCloseable {
   private static final long COPY_BYTES = 256L << 20;
@@ -29,9 +29,10 @@ public final class PinnedCopies implements AutoCloseable {
   private final DeviceBuffer out;
 
   /**
-   * Takes 2 GiB of pinned memory and 512 MiB of the device's.
+   * Allocates 2 GiB of pinned memory and 512 MiB of device memory.
    *
-   * @param memory pinned; borrowed, as the device
+   * @param device borrowed
+   * @param memory pinned; borrowed
    * @throws IllegalArgumentException if {@code memory} is not pinned
    */
   public PinnedCopies(CudaDevice device, ArrowMemory memory) {
@@ -47,7 +48,7 @@ public final class PinnedCopies implements AutoCloseable {
       for (int i = 0; i < BUFFERS; i++) {
         sources.add(owned(allocator.buffer(COPY_BYTES)));
         targets.add(owned(allocator.buffer(COPY_BYTES)));
-        // Every page is there before anything is measured.
+        // Writes every page, so that no page fault is measured.
         memory(sources.get(i), COPY_BYTES).fill((byte) i);
         memory(targets.get(i), COPY_BYTES).fill((byte) i);
       }
@@ -59,7 +60,7 @@ public final class PinnedCopies implements AutoCloseable {
     }
   }
 
-  /** Nanoseconds until {@code bytes} bytes have gone up and as many have come down. */
+  /** Nanoseconds until {@code bytes} bytes are uploaded and, concurrently, as many downloaded. */
   public long nanos(long bytes) {
     long start = System.nanoTime();
     int next = 0;
@@ -77,7 +78,7 @@ public final class PinnedCopies implements AutoCloseable {
     return System.nanoTime() - start;
   }
 
-  /** Nanoseconds until {@code bytes} bytes have gone up, and nothing comes down. */
+  /** Nanoseconds until {@code bytes} bytes are uploaded, without downloads. */
   public long uploadNanos(long bytes) {
     long start = System.nanoTime();
     int next = 0;
@@ -91,7 +92,7 @@ public final class PinnedCopies implements AutoCloseable {
 
   @Override
   public void close() {
-    // Last made, first closed: buffers before their allocator, all of it before the streams.
+    // Reverse order of creation: buffers before their allocator, and streams last.
     for (int i = owned.size() - 1; i >= 0; i--) {
       try {
         owned.get(i).close();

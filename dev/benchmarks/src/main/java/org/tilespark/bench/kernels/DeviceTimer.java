@@ -10,10 +10,10 @@ import org.tilespark.kernels.device.PinnedBuffer;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Times work from one device buffer to another by CUDA events, over random data. Work rotates over
- * enough pairs of buffers that at least 1 GiB is touched before a buffer is used again: nothing is
- * served from the L2 cache. Before the first event of a run the device is given other work, so that
- * it never waits for a launch. For one thread.
+ * Measures device time, by CUDA events, of work that reads one device buffer of random data and
+ * writes another. Work rotates over pairs of buffers, at least 1 GiB in all, so that the L2 cache
+ * serves nothing. Other work precedes the first event of a run, so that launches are queued in time
+ * and the device never waits for the host. For one thread.
  */
 final class DeviceTimer implements AutoCloseable {
   private static final long ROTATION_BYTES = 1L << 30;
@@ -25,29 +25,30 @@ final class DeviceTimer implements AutoCloseable {
   private final int runs;
   private final int warmUps;
   private final int pairs;
-  private final long pitch; // buffer k of a side begins at k * pitch
+  private final long pitch; // buffer k of either side begins at byte k * pitch
   private final CudaStream stream;
   private final DeviceBuffer in;
   private final DeviceBuffer out;
 
-  /** Work from {@code in} to {@code out}, queued; both begin at byte {@code at}. */
+  /** Queues work from {@code in} to {@code out}; both arrays begin at byte {@code at}. */
   interface Work {
     void queue(DeviceBuffer in, DeviceBuffer out, long at);
   }
 
-  /** One piece of work of a run, queued. */
+  /** Queues piece {@code k} of a run's work. */
   interface Step {
     void queue(int k);
   }
 
   /**
-   * A timer for work on {@code bytes} bytes on each side, each time measured {@code runs} times.
+   * Creates a timer for work that reads and writes {@code bytes} bytes, with {@code runs} measured
+   * runs.
    */
   DeviceTimer(CudaDevice device, long bytes, int runs) {
     this(device, bytes, runs, WARM_UPS);
   }
 
-  /** A timer with another count of runs that are not measured. */
+  /** Creates a timer with a given number of warm-up runs. */
   DeviceTimer(CudaDevice device, long bytes, int runs, int warmUps) {
     this.device = device;
     this.bytes = bytes;
@@ -62,7 +63,7 @@ final class DeviceTimer implements AutoCloseable {
     stream.fill(out, (byte) 0);
   }
 
-  /** The stream to queue work on. */
+  /** The stream on which work must be queued. */
   CudaStream stream() {
     return stream;
   }
@@ -73,9 +74,9 @@ final class DeviceTimer implements AutoCloseable {
   }
 
   /**
-   * Times work that takes long to queue.
+   * Milliseconds of work whose launches take the host long to queue.
    *
-   * @param leads half milliseconds that the device is kept busy before a run
+   * @param leads how many half milliseconds of other work precede a run
    */
   double[] time(Work work, int leads) {
     Runnable lead =
@@ -87,7 +88,7 @@ final class DeviceTimer implements AutoCloseable {
     return time(stream, runs, warmUps, pairs, lead, k -> work.queue(in, out, k * pitch));
   }
 
-  /** Microseconds that the host takes to queue one piece of work, on average over a rotation. */
+  /** Average microseconds that the host needs to queue one piece of work. */
   double queueMicros(Work work) {
     stream.synchronize();
     long start = System.nanoTime();
@@ -99,7 +100,7 @@ final class DeviceTimer implements AutoCloseable {
     return micros;
   }
 
-  /** Milliseconds of the driver's copy in each run, sorted. */
+  /** Milliseconds of a device-to-device copy in each run, sorted. */
   double[] timeCopy() {
     return time((from, to, at) -> stream.copy(from, at, to, at, bytes));
   }
@@ -107,7 +108,7 @@ final class DeviceTimer implements AutoCloseable {
   /**
    * Milliseconds of one step in each run, sorted.
    *
-   * @param occupy queues work that is not measured, ahead of each run
+   * @param occupy queues other work before each run, which is not measured
    */
   static double[] time(CudaStream stream, int runs, int steps, Runnable occupy, Step work) {
     return time(stream, runs, WARM_UPS, steps, occupy, work);
@@ -134,12 +135,12 @@ final class DeviceTimer implements AutoCloseable {
     return millis;
   }
 
-  /** About half a millisecond of copying. */
+  /** Keeps the device busy for about half a millisecond. */
   private void occupy() {
     stream.copy(in, 0, out, 0, Math.min(pitch * pairs, ROTATION_BYTES));
   }
 
-  /** Random bytes, the same every 64 MiB. */
+  /** Fills a buffer with random bytes that repeat every 64 MiB. */
   private void fillRandom(DeviceBuffer buffer) {
     try (PinnedBuffer random = device.allocatePinned(RANDOM_BYTES)) {
       SplittableRandom generator = new SplittableRandom(buffer.bytes());

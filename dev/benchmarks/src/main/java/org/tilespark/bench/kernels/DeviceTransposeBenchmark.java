@@ -28,26 +28,28 @@ import org.tilespark.layout.Shape;
  * <p>{@code java org.tilespark.bench.kernels.DeviceTransposeBenchmark --commit ID [--runs 15]
  * [--csv FILE] [--peers SCRIPT] [--only TEXT]} prints one line a case: milliseconds of one
  * transpose (median, by CUDA events, after warm-up), GB/s (2 x bytes / time), the copy's GB/s, the
- * spread (maximum over minimum), the ratio to the copy, the least ratio we promise, and the
- * strategy; then the rates of pinned copies up and down. Data is random. Transposes and copies
- * rotate over enough buffer pairs that at least 1 GiB is touched before a buffer is used again, so
- * nothing is served from the L2 cache; before the first event of each run the device is given other
- * work, so that it never waits for a launch.
+ * spread (maximum over minimum), the ratio to the copy, the least ratio that we promise, and the
+ * strategy; then the rates of pinned copies up and down. {@link DeviceTimer} describes how time is
+ * measured.
  *
- * <p>{@code --peers} runs a script with {@code python3}, one of the same repository ({@code
- * dev/benchmarks/transpose_peers.py}): it reads the cases from its input and prints the GB/s of
- * PyTorch and Triton for each. {@code --only} takes the cases whose line contains a text.
+ * <p>{@code --peers} runs a script with {@code python3}, such as {@code
+ * dev/benchmarks/transpose_peers.py}, which reads the cases from its standard input and prints the
+ * GB/s of PyTorch and Triton for each. {@code --only} selects the cases whose line contains a text.
  */
 public final class DeviceTransposeBenchmark {
   private static final long PCIE_BYTES = 256L << 20;
   private static final int MIXED_BLOCKS = 512;
 
-  /** All launches of a run are queued before the first begins. */
+  /** Other work that precedes a run while its launches are queued, in half milliseconds. */
   private static final int MIXED_LEADS = 100;
 
-  /** A case of the grid, with the least ratio to the copy on an H200. */
+  /**
+   * A case of the grid.
+   *
+   * @param floor the least ratio to the copy that we promise on an H200
+   */
   record Case(Shape shape, Permutation permutation, int elementBytes, double floor) {
-    /** As the peer script reads it: extents, order and width. */
+    /** The case in the peer script's format: extents, permutation and bytes per element. */
     String key() {
       return join(shape.toArray(), "x") + " " + permutation + " " + elementBytes;
     }
@@ -80,7 +82,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** Rates of the peers, in GB/s; NaN where they have no answer. */
+  /** Rates of PyTorch and Triton in GB/s; NaN for a case that they do not support. */
   record Peers(double torch, double triton) {
     static final Peers NONE = new Peers(Double.NaN, Double.NaN);
 
@@ -97,7 +99,7 @@ public final class DeviceTransposeBenchmark {
     this.runs = runs;
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) throws IOException, InterruptedException {
     KernelRun run =
         KernelRun.start(
@@ -200,7 +202,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** Blocks as a matrix with ragged edges has them, and blocks that all differ. */
+  /** Measures many blocks: those of a matrix with short edge blocks, and blocks of random sizes. */
   private void mixed(DeviceTransposer transposer) {
     for (int width = 1; width <= 8; width *= 2) {
       List<TransposeProblem> ragged = new ArrayList<>();
@@ -259,7 +261,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** The line of a case; docs/benchmarks/claims.toml reads it. */
+  /** Formats a case as a line; docs/benchmarks/claims.toml parses these lines. */
   static String line(Result result) {
     return String.format(
         Locale.ROOT,
@@ -303,7 +305,10 @@ public final class DeviceTransposeBenchmark {
 
   // --- peers ---
 
-  /** GB/s by case key, as the script prints them: {@code KEY TORCH TRITON}, {@code -} for none. */
+  /**
+   * GB/s by case key. The script prints {@code KEY TORCH TRITON}, with {@code -} for a missing
+   * rate.
+   */
   private static Map<String, Peers> askPeers(String script, List<Case> cases)
       throws IOException, InterruptedException {
     Process process =
@@ -355,7 +360,7 @@ public final class DeviceTransposeBenchmark {
     }
   }
 
-  /** The line of a case and its peers; docs/benchmarks/claims.toml reads it. */
+  /** Formats a case and its peers as a line; docs/benchmarks/claims.toml parses these lines. */
   static String line(Result result, Peers peers) {
     double ratio = result.gigabytesPerSecond() / peers.faster();
     return String.format(

@@ -27,13 +27,13 @@ import org.tilespark.layout.Shape;
 
 /**
  * Measures elementwise programs on the device and a device-to-device copy of the same bytes in the
- * same process: by kernels that are written for each program, and by an interpreter.
+ * same process. Programs run as kernels compiled for each program, and by an interpreter kernel.
  *
  * <p>{@code java org.tilespark.bench.kernels.ElementwiseBenchmark --commit ID [--runs 15]} prints
  * one line a case: milliseconds (median, by CUDA events), GB/s (bytes read and written / time), the
- * spread (maximum over minimum) and the ratio to the rate of the copy; then the milliseconds of the
- * first use of programs that the driver has never seen, and the microseconds that queueing one
- * takes.
+ * spread (maximum over minimum) and the ratio to the rate of the copy; then, for programs that the
+ * driver has not compiled before, the milliseconds of the first use and the microseconds to queue
+ * another.
  */
 public final class ElementwiseBenchmark {
   static final double FACTOR = 1.0009765625;
@@ -55,7 +55,7 @@ public final class ElementwiseBenchmark {
     this.runs = runs;
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     KernelRun run = KernelRun.start(args, "ElementwiseBenchmark --commit ID [--runs N]", 15);
     try (CudaDevice device = LadderKernels.openDevice();
@@ -110,7 +110,10 @@ public final class ElementwiseBenchmark {
         : Instruction.Constant.of(value);
   }
 
-  /** Products with one number and sums with another, in turns, of each part. */
+  /**
+   * Returns a program that alternately multiplies by {@link #FACTOR} and adds {@link #TERM}, for
+   * real and imaginary parts.
+   */
   private static ElementwiseProgram arithmetic(
       ElementType type, boolean isComplex, int operations) {
     List<Instruction> code = new ArrayList<>();
@@ -205,7 +208,7 @@ public final class ElementwiseBenchmark {
         copyRate);
   }
 
-  /** Queues it; second inputs, which are small, begin with the first one. */
+  /** Queues a program. All inputs start at the same address; inputs after the first are small. */
   private void queue(DeviceTimer timer, ElementwiseProgram program, At in, At out) {
     Input input = program.inputs().get(0);
     long elements = BYTES / ((long) input.type().bytes() * (input.isComplex() ? 2 : 1));
@@ -248,7 +251,7 @@ public final class ElementwiseBenchmark {
         rate / copyRate);
   }
 
-  /** How long the driver takes to compile: programs that differ from all before. */
+  /** Measures the driver's compilation, with programs that it has never compiled. */
   private void firstUses(DeviceTimer timer) {
     Random random = new Random(System.nanoTime());
     Map<String, ElementwiseProgram> programs = new LinkedHashMap<>();
@@ -258,7 +261,7 @@ public final class ElementwiseBenchmark {
     programs.put("x + row + col", places(ElementType.FLOAT32));
     programs.forEach(
         (name, program) -> {
-          // Constants that nobody takes make it another program, which no cache knows.
+          // Unused constants make the program a new one, which is in no cache.
           List<Instruction> code = new ArrayList<>(program.code());
           for (int i = random.nextInt(1000); i >= 0; i--) {
             code.add(new Instruction.Constant(ElementType.INT32, 0));

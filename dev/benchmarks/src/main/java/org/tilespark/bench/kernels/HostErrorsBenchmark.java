@@ -15,8 +15,8 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /**
- * Errors of products on the CPU and of numpy's, against sums in twice the digits of a double. Those
- * of transforms are printed by {@link HostFourierBenchmark}.
+ * Rounding errors of matrix products, by our CPU code and by numpy, compared with sums in twice the
+ * digits of double. {@link HostFourierBenchmark} prints the errors of transforms.
  */
 public final class HostErrorsBenchmark {
   private static final int SIDE = 48; // rows and columns of C
@@ -31,7 +31,7 @@ public final class HostErrorsBenchmark {
 
   private HostErrorsBenchmark() {}
 
-  /** Prints one line for each type, kind of values and K. */
+  /** Prints one line for each type, range of values and K. */
   public static void main(String[] args) throws IOException {
     if (args.length != 2 || !args[0].equals("--numpy")) {
       System.out.print(HELP);

@@ -16,14 +16,14 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures transforms on the CPU, from memory to memory outside the heap, in turns with scipy: of
- * contiguous lines on one thread, and of volumes of real floats over three axes on one and two.
- * Lines are timed in pieces of an array that no cache holds, and the best counts, on both sides:
- * other work on the machine spoils few pieces. One thread is timed by its CPU time, two by the
- * clock.
+ * Measures Fourier transforms on the CPU, in off-heap memory, alternating with scipy: contiguous
+ * lines on one thread, and volumes of real floats over three axes on one and two threads. Lines are
+ * timed in pieces of an array that exceeds all caches. The best piece counts, for both libraries,
+ * since other processes disturb only few pieces. One thread is timed by its CPU time, two by
+ * elapsed time.
  *
- * <p>Two threads transform a half of a volume each, first over two axes and then over the third of
- * halves cut the other way; what a task gets between them from other tasks is not timed.
+ * <p>Two threads transform one half of a volume each: first along two axes and then, with the
+ * volume halved the other way, along the third. The exchange between the two steps is not timed.
  */
 public final class HostFourierBenchmark {
   private static final int LINES = 4096;
@@ -41,14 +41,14 @@ public final class HostFourierBenchmark {
       """;
 
   private final int runs;
-  private final PythonPeer peer; // or null
+  private final PythonPeer peer; // null without scipy
 
   private HostFourierBenchmark(int runs, PythonPeer peer) {
     this.runs = runs;
     this.peer = peer;
   }
 
-  /** Runs all cases, or what the options say. */
+  /** Runs all cases, or those that the options select. */
   public static void main(String[] args) throws IOException {
     int runs = 15;
     String python = null;
@@ -160,7 +160,7 @@ public final class HostFourierBenchmark {
   private String errors(FourierProblem problem, String dtype, long n, Planes in, Planes out)
       throws IOException {
     Path folder = Files.createTempDirectory("fourier");
-    int lines = 64; // of all
+    int lines = 64; // compares only the first 64
     try {
       in.write(folder, "in", lines * problem.shape().extent(1) * problem.type().bytes());
       out.write(folder, "out", lines * problem.outputShape().extent(1) * problem.type().bytes());
@@ -231,14 +231,17 @@ public final class HostFourierBenchmark {
     }
   }
 
-  /** The least nanoseconds of ours, all pieces as long as the best, and of scipy's, 0 without. */
+  /**
+   * The least nanoseconds of our code (the best piece times their number) and of scipy (0 without
+   * it).
+   */
   private long[] turns(List<Runnable> pieces, String prepare, int threads) {
     if (peer != null) {
       peer.ask(prepare);
       peer.ask("run " + threads);
     }
     long start = System.nanoTime();
-    do { // for the compiler
+    do { // warm-up for the JIT compiler
       pieces.forEach(Runnable::run);
     } while (System.nanoTime() - start < 700_000_000L);
     long[] best = {Long.MAX_VALUE, peer == null ? 0 : Long.MAX_VALUE};
@@ -273,7 +276,7 @@ public final class HostFourierBenchmark {
         errors);
   }
 
-  /** Planes of normally distributed numbers. */
+  /** Real, or real and imaginary, planes of normally distributed numbers. */
   private record Planes(List<HostMemory> memories) implements AutoCloseable {
     static Planes of(Shape shape, ElementType type, boolean isComplex) {
       SplittableRandom random = new SplittableRandom(1);

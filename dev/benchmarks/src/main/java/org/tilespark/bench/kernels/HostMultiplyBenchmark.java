@@ -17,9 +17,9 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /**
- * Measures products on the CPU, of blocks in memory outside the heap, on one thread, and numpy's
- * BLAS with one thread: one product of ours, then one of numpy's, and so on. Both sides count their
- * thread's CPU time, so that other work on the machine spoils little.
+ * Measures matrix products on the CPU, of blocks in off-heap memory, alternating with numpy's BLAS;
+ * both use one thread. Both are timed by their thread's CPU time, which other processes disturb
+ * little.
  */
 public final class HostMultiplyBenchmark {
   private static final String DEFAULT_SHAPES = "1536,1536,1536;1531,1543,1549";
@@ -34,7 +34,7 @@ public final class HostMultiplyBenchmark {
       With the option --java -XX:UseAVX=2 vectors have 256 bits.
       """;
 
-  /** Times of one side in nanoseconds. */
+  /** Nanoseconds of one library's runs. */
   private record Times(long[] sorted) {
     static Times of(long[] nanos) {
       long[] sorted = nanos.clone();
@@ -56,14 +56,14 @@ public final class HostMultiplyBenchmark {
   }
 
   private final int runs;
-  private final PythonPeer peer; // or null
+  private final PythonPeer peer; // null without numpy
 
   private HostMultiplyBenchmark(int runs, PythonPeer peer) {
     this.runs = runs;
     this.peer = peer;
   }
 
-  /** Runs all cases, or what the options say. */
+  /** Runs all cases, or those that the options select. */
   public static void main(String[] args) throws IOException {
     int runs = 15;
     String python = "none";
@@ -156,7 +156,7 @@ public final class HostMultiplyBenchmark {
         peer.ask("run");
       }
       long start = System.nanoTime();
-      do { // for the compiler
+      do { // warm-up for the JIT compiler
         multiplier.multiply(problem, a, b, c);
       } while (System.nanoTime() - start < 1_500_000_000L);
       long[] ours = new long[runs];

@@ -15,9 +15,8 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures the host transposer on one core, {@code System.arraycopy} of the same bytes, and numpy's
- * {@code ascontiguousarray(a.transpose(...))} where there is a {@code python3} with numpy, in the
- * same run.
+ * Measures the host transposer on one core, {@code System.arraycopy} of the same bytes and, if
+ * {@code python3} has numpy, {@code ascontiguousarray(a.transpose(...))}, in the same run.
  *
  * <p>{@code java -Xmx4g org.tilespark.bench.kernels.HostTransposeBenchmark [runs]} prints one line
  * a case: milliseconds (median), nanoseconds an element, GB/s (2 x bytes / time), the spread
@@ -63,7 +62,7 @@ public final class HostTransposeBenchmark {
 
   private HostTransposeBenchmark() {}
 
-  /** Runs all cases; the one argument is the count of timed runs of each, 11 if left out. */
+  /** Runs all cases. The optional argument is the number of timed runs, 11 by default. */
   public static void main(String[] args) {
     int runs = args.length > 0 ? Integer.parseInt(args[0]) : 11;
     System.out.printf(
@@ -114,7 +113,7 @@ public final class HostTransposeBenchmark {
         : "-";
   }
 
-  /** Median nanoseconds of numpy's own transpose, on one thread too; empty without numpy. */
+  /** Median nanoseconds of numpy's transpose on one thread; empty without numpy. */
   private static OptionalDouble numpyNanos(Case each, int runs) {
     String dtype = each.elementBytes() == 16 ? "c16" : "u" + each.elementBytes();
     String program =
@@ -151,11 +150,11 @@ public final class HostTransposeBenchmark {
     }
   }
 
-  /** Nanoseconds of each run, sorted. Short work is repeated and divided. */
+  /** Nanoseconds of each run, sorted. Short work is repeated and its time divided. */
   private static long[] time(Runnable work, int runs) {
     long start = System.nanoTime();
     int repeats = 0;
-    do { // warm-up: the compiler needs calls, the pages need a touch
+    do { // warm-up for the JIT compiler and page faults
       work.run();
       repeats++;
     } while (System.nanoTime() - start < 300_000_000L || repeats < 3);

@@ -9,25 +9,25 @@ import org.tilespark.kernels.launch.LaunchConfig;
 import org.tilespark.kernels.transpose.TransposeStrategy;
 
 /**
- * Products with one number and sums with another in turns, by the interpreter ({@code
- * interpreter.cu}): the launch of a kernel with one input and one output, as a transpose has.
+ * Alternately multiplies by one number and adds another, by the interpreter kernel ({@code
+ * interpreter.cu}). Launched as a transpose, since it has one input and one output.
  *
  * @param elements number of elements of the array
- * @param operations products and sums
- * @param kernel one of the interpreter's
+ * @param operations number of multiplications and additions
+ * @param kernel one of the interpreter kernels
  */
 record InterpreterRung(long elements, int operations, KernelIndex.Kernel kernel)
     implements TransposeStrategy {
-  /** The family of the kernels. */
+  /** The family of the interpreter kernels. */
   static final String FAMILY = "interpreter";
 
-  /** {@code MAX_CODE} in the kernel. */
+  /** Equals {@code MAX_CODE} in the kernel. */
   private static final int MOST_CODE = 32;
 
-  /** {@code SLOTS} in the kernel. */
+  /** Equals {@code SLOTS} in the kernel. */
   private static final int SLOTS = 4;
 
-  /** In the order of {@code Operation} in the kernel; it has more. */
+  /** The first constants of the enum {@code Operation} in interpreter.cu, in the same order. */
   private enum Operation {
     LOAD,
     CONSTANT,

@@ -17,13 +17,13 @@ import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.style.Styler.LegendPosition;
 
 /**
- * Draws the CSV of {@code DeviceTransposeBenchmark} as a bar chart: for each case the effective
- * bandwidth of ours, the device copy's, and the peers' where they were measured.
+ * Draws a CSV of {@code DeviceTransposeBenchmark} as a bar chart: for each case the effective
+ * bandwidth of tilespark, of the device copy and, if measured, of PyTorch and Triton.
  *
  * <p>{@code KernelChart IN.csv OUT.png}; needs no display.
  */
 public final class KernelChart {
-  /** Columns of the CSV, by the name that the legend gives them. */
+  /** Columns of the CSV, by their names in the legend. */
   private static final Map<String, String> SERIES = new LinkedHashMap<>();
 
   static {
@@ -37,7 +37,7 @@ public final class KernelChart {
 
   private KernelChart() {}
 
-  /** Draws; fails with a message if the file is no CSV of this form. */
+  /** Draws the chart; exits with a message if the CSV has another format. */
   public static void main(String[] args) throws IOException {
     if (args.length != 2) {
       System.err.println("usage: KernelChart IN.csv OUT.png");
@@ -88,7 +88,7 @@ public final class KernelChart {
     BitmapEncoder.saveBitmap(chart, png.toString(), BitmapFormat.PNG);
   }
 
-  /** A column's numbers; 0 where a cell is empty. */
+  /** The numbers of a column; 0 for an empty cell. */
   private static List<Double> values(List<List<String>> cases, int column) {
     List<Double> values = new ArrayList<>();
     for (List<String> row : cases) {

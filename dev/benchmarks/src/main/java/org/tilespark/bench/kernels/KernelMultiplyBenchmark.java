@@ -33,47 +33,58 @@ import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 
 /**
- * Measures every way the device multiplier has, own kernels and cuBLAS, in the same process.
+ * Measures all strategies of the device multiplier, our kernels and cuBLAS, in the same process.
  *
  * <p>{@code java org.tilespark.bench.kernels.KernelMultiplyBenchmark --commit ID [--runs 9] [--csv
  * FILE] [--only TEXT] [--kinds float,double,tf32,bfloat16,float16] [--shapes [COUNT*]MxKxN,...]
- * [--library-path DIR] [--chunks N,...] [--ways all|chosen]} prints one line for each case and way:
- * milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K
- * x N / time), the spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a
- * single call, which stands last, the microseconds that the host takes to queue one multiply
- * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random); at the end, for
- * each product, the least and the greatest ratio of the planner's choice. COUNT products are
- * consecutive and are one call of cuBLAS, of its strided batched kind. A star marks what the
- * planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a
- * way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once for
- * each chunk of K, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}). With {@code
- * --ways chosen} the way that the planner takes and cuBLAS in a single call are alone: where the
- * power cap lowers the clocks, a way is faster after one that needs less. The ways take turns in
- * each run, so that a change of clocks meets all of them, and share one workspace. Data is uniform
- * in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of multiplies.
- * Between two events a short multiply is repeated, after enough runs that the JIT compiler is done
- * with them; its time is then the longer one of the device's and the host's. {@code --only} takes
- * the cases whose line contains a text.
+ * [--library-path DIR] [--chunks N,...] [--ways all|chosen]} prints one line for each case and
+ * strategy: milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x
+ * COUNT x M x K x N / time), the spread (maximum over minimum), the ratio of the rate to that of
+ * cuBLAS in a single call (the last line), the microseconds that the host needs to queue one
+ * multiply (median), and the error (max |C - C*| / |A||B|, of random elements). A star marks the
+ * planner's choice. At the end follow, for each product, the least and the greatest ratio of the
+ * planner's choice.
+ *
+ * <p>COUNT products are consecutive in memory; cuBLAS multiplies them in one strided batched call.
+ * Operands are FLOAT or DOUBLE in device memory for all kinds, so a time includes their conversion.
+ * Data is uniform in -1..1. Matrices that fit the L2 cache are read from there, as in a chain of
+ * multiplies. The strategies alternate within each run, so that a change of clocks affects all of
+ * them, and share one workspace. Multiplies shorter than a millisecond are repeated between two
+ * events, after enough warm-up for the JIT compiler; their time includes the host's if that is
+ * longer.
+ *
+ * <p>{@code --chunks} also calls cuBLAS once for each chunk of K, to show the cost of higher
+ * accuracy ({@link MultiplyStrategy.Cublas}). {@code --ways chosen} measures the planner's choice
+ * and cuBLAS in a single call only: under a power cap, clocks and times depend on the strategy that
+ * ran before. {@code --only} selects the cases whose line contains a text.
  */
 public final class KernelMultiplyBenchmark {
   private static final int WARM_UPS = 2;
   private static final int RANDOM_BYTES = 64 << 20;
 
-  /** Operations of a run at least, some milliseconds of work, unless that is too many steps. */
+  /**
+   * Floating-point operations of a run, a few milliseconds of work; {@link #MOST_STEPS} may limit
+   * them.
+   */
   private static final double RUN_OPERATIONS = 2.5e11;
 
-  /** Few enough for the driver to queue all their launches, so that the host does not wait. */
+  /**
+   * Greatest number of multiplies in a run. The driver queues all their launches without blocking
+   * the host.
+   */
   private static final int MOST_STEPS = 100;
 
-  /** A multiply that takes less is short. */
+  /** Multiplies of less time count as short and get more warm-up. */
   private static final double SHORT_MILLIS = 1;
 
-  /** Most short multiplies that are not measured; fewer if there is no time for them. */
+  /**
+   * Greatest number of warm-up multiplies of a short multiply; their total time is limited as well.
+   */
   private static final int SHORT_WARM_UPS = 2000;
 
   private static final long SHORT_WARM_UP_NANOS = 2_000_000_000;
 
-  /** Elements of C that are compared with sums in more than double. */
+  /** Number of elements of C that are compared with sums of more digits than double. */
   private static final int COMPARED = 64;
 
   private static final String KINDS = "float,double,tf32,bfloat16,float16";
@@ -90,7 +101,7 @@ public final class KernelMultiplyBenchmark {
           problem.b().transposed() ? "T" : "N");
     }
 
-    /** The key that products which differ in their transpositions only have in common. */
+    /** The key without the transpositions: products that differ only in these have equal keys. */
     String anyTransposition() {
       return String.format(
           "%s%dx%dx%d %s",
@@ -113,10 +124,10 @@ public final class KernelMultiplyBenchmark {
   }
 
   /**
-   * The times of one way.
+   * The times of one strategy.
    *
    * @param millis milliseconds of one multiply in each run, sorted
-   * @param hostMicros to queue one, likewise
+   * @param hostMicros microseconds to queue one multiply in each run, sorted
    */
   record Result(
       Case of, String way, boolean chosen, double error, double[] millis, double[] hostMicros) {
@@ -157,7 +168,7 @@ public final class KernelMultiplyBenchmark {
     this.runs = runs;
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) throws IOException {
     KernelRun run =
         KernelRun.start(
@@ -210,7 +221,7 @@ public final class KernelMultiplyBenchmark {
     }
   }
 
-  /** The hardware and software that a table was measured with. */
+  /** The hardware and software on which a table was measured. */
   static String machine(CudaDevice device, DeviceMultiplier multiplier, String commit, int runs) {
     Availability<String> cublas = multiplier.cublas();
     return String.format(
@@ -267,7 +278,7 @@ public final class KernelMultiplyBenchmark {
     return measure(each, ways);
   }
 
-  /** Times of some ways, in their order. */
+  /** Measures the given strategies; results are in the same order. */
   List<Result> measure(Case each, List<MultiplyPlan> ways) {
     MultiplyProblem problem = each.problem();
     MultiplyPlan chosen = multiplier.plan(problem).get();
@@ -320,7 +331,12 @@ public final class KernelMultiplyBenchmark {
 
   private record Buffers(DeviceBuffer a, DeviceBuffer b, DeviceBuffer c, DeviceBuffer workspace) {}
 
-  /** Of one multiply: until the device is done with it, and until the host has queued it. */
+  /**
+   * Times of one multiply.
+   *
+   * @param millis device time
+   * @param hostMicros time that the host needs to queue it
+   */
   private record Times(double millis, double hostMicros) {}
 
   private void warmUp(MultiplyPlan way, int steps, Buffers buffers, CudaStream stream) {
@@ -357,7 +373,7 @@ public final class KernelMultiplyBenchmark {
     }
   }
 
-  /** The ways, then cuBLAS in the chunks asked for, last in a single call. */
+  /** Appends cuBLAS with each chunk size of the options, and last cuBLAS in a single call. */
   private List<MultiplyPlan> withChunks(List<MultiplyPlan> ways) {
     List<MultiplyPlan> all = new ArrayList<>(ways);
     for (MultiplyPlan way : ways) {
@@ -375,7 +391,7 @@ public final class KernelMultiplyBenchmark {
     return all;
   }
 
-  /** The pinned values that operand {@code which} repeats. */
+  /** The random values that fill operand {@code which}, 0 for A and 1 for B, repeatedly. */
   private HostMemory random(ElementType type, int which) {
     return random
         .computeIfAbsent(
@@ -406,7 +422,10 @@ public final class KernelMultiplyBenchmark {
     }
   }
 
-  /** The greatest error of some elements of C, relative to the sum of the magnitudes. */
+  /**
+   * The greatest error among random elements of C, relative to the sum of their products'
+   * magnitudes.
+   */
   private double error(MultiplyProblem problem, DeviceBuffer c, CudaStream stream) {
     int width = problem.type().bytes();
     HostMemory a = random(problem.type(), 0);
@@ -466,12 +485,12 @@ public final class KernelMultiplyBenchmark {
         : HostMemory.unsafe().getDouble(at);
   }
 
-  /** Frees the random values; the device and the multiplier belong to whoever opened them. */
+  /** Frees the random values. The callers own and close the device and the multiplier. */
   void close() {
     random.values().stream().flatMap(Arrays::stream).forEach(PinnedBuffer::close);
   }
 
-  /** TFLOP/s of cuBLAS in a single call, which stands last; NaN without cuBLAS. */
+  /** TFLOP/s of cuBLAS in a single call, which is the last result; NaN without cuBLAS. */
   private static double cublas(List<Result> results) {
     return results.stream()
         .filter(result -> result.way().startsWith("cuBLAS"))
@@ -485,7 +504,7 @@ public final class KernelMultiplyBenchmark {
         / cublas(results);
   }
 
-  /** The last lines printed; docs/benchmarks/claims.toml reads them. */
+  /** Formats a product's summary line; docs/benchmarks/claims.toml parses these lines. */
   static String summary(String product, DoubleSummaryStatistics ratios) {
     return String.format(
         Locale.ROOT,

@@ -10,19 +10,20 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
 
 /**
- * How a benchmark of kernels begins: with options and a device.
+ * Options that the kernel benchmarks have in common.
  *
- * @param options by their names, {@code --commit} among them
- * @param runs number of runs, of which each time is the median
+ * @param options values by option name, {@code --commit} among them
+ * @param runs number of runs, of which each printed time is the median
  */
 record KernelRun(Map<String, String> options, int runs) {
   /**
-   * The options of a command. If one is wrong or required and missing it prints the usage, and
-   * without a device the reason; both end the process.
+   * Parses options and checks that there is a device. Prints the usage and exits with status 2 if a
+   * value or a required option is missing; prints the reason and exits with status 1 without a
+   * device.
    *
-   * @param usage begins with the class's name and {@code --commit ID}
-   * @param runs how many there are unless the option {@code --runs} says another number
-   * @param required names of further options than {@code --commit}
+   * @param usage usage text: the class's name, {@code --commit ID} and other options
+   * @param runs number of runs unless {@code --runs} gives another number
+   * @param required names of required options in addition to {@code --commit}
    */
   static KernelRun start(String[] args, String usage, int runs, String... required) {
     Map<String, String> options = new HashMap<>();
@@ -41,7 +42,7 @@ record KernelRun(Map<String, String> options, int runs) {
         options, Integer.parseInt(options.getOrDefault("--runs", Integer.toString(runs))));
   }
 
-  /** Without a device it prints the reason and ends the process. */
+  /** Prints the reason and exits with status 1 if there is no device. */
   static void requireDevice() {
     Availability<DeviceProbe> probe = DeviceProbe.run();
     if (!probe.isPresent()) {
@@ -50,12 +51,11 @@ record KernelRun(Map<String, String> options, int runs) {
     }
   }
 
-  /** The text of an option. */
+  /** The value of an option, by default {@code otherwise}. */
   String option(String name, String otherwise) {
     return options.getOrDefault(name, otherwise);
   }
 
-  /** The machine and the way that times are measured. */
   String machine(CudaDevice device) {
     return "%s; commit %s; %s; %s; median of %d"
         .formatted(

@@ -14,19 +14,20 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * The table of the literature for the user's own GPU: naive coalesced read, naive coalesced write,
- * tile with conflicting read, with conflicting write, padded, swizzled, then ours.
+ * Measures the steps of matrix-transpose tutorials ("rungs") on the user's GPU: naive with
+ * coalesced reads, naive with coalesced writes, tiles with bank conflicts on read or on write,
+ * padded and swizzled tiles, then our kernels.
  *
  * <p>{@code java org.tilespark.bench.kernels.LadderBenchmark --commit ID [--peak GBPS] [--runs 15]}
  * prints a line for each rung: milliseconds (median), GB/s (2 x bytes / time), percent of a
- * device-to-device copy in the same process and, where {@code --peak} gives the datasheet's memory
- * bandwidth, percent of that. Matrices of 4- and 8-byte elements, square and odd; then the
- * three-dimensional {@code zyx} by slices, and ours.
+ * device-to-device copy in the same process and, if {@code --peak} gives the datasheet's memory
+ * bandwidth, percent of it. Cases: matrices of 4- and 8-byte elements, square and odd; the
+ * permutation {@code zyx} of a volume, by slices.
  *
  * <p>The rungs are those of Lei Mao, "CuTe Matrix Transpose" (2024), who reports for an RTX 3090,
  * in percent of peak: 27.5 naive read, 68.3 naive write, 71.5 and 71.8 conflicting tiles, 71.6
  * padded, 73.0 swizzled. The slices are those of Lung-Sheng Chien, "Matrix transpose". The
- * tutorials of Triton-C on matrix transposition and multiplication climb the same ladder.
+ * tutorials of Triton-C have the same rungs.
  */
 public final class LadderBenchmark {
   private static final List<String> RUNGS =
@@ -50,7 +51,7 @@ public final class LadderBenchmark {
     this.peak = peak;
   }
 
-  /** Prints the table; without a device it prints the reason and exits with status 1. */
+  /** Prints the table; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     KernelRun run =
         KernelRun.start(args, "LadderBenchmark --commit ID [--peak GBPS] [--runs N]", 15);

@@ -28,30 +28,32 @@ import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.kernels.multiply.ProductKind;
 
 /**
- * The table of the literature on the matrix product for the user's own GPU: one thread an element,
- * tiles in shared memory, then in registers too, prefetch, several stages; then what we ship, and
- * cuBLAS in a single call.
+ * Measures the steps of matrix-multiply tutorials ("rungs") on the user's GPU: one thread an
+ * element, tiles in shared memory, then also in registers, prefetch, several stages; then our
+ * kernels, and cuBLAS in a single call.
  *
  * <p>{@code java org.tilespark.bench.kernels.MultiplyLadderBenchmark --commit ID [--extent 4096]
- * [--types float,double,tf32,...] [--runs 9] [--library-path DIR]} multiplies square matrices of an
- * extent that is a multiple of {@value #EXTENT_MULTIPLE}, which is what the rungs 1 to 5 make, and
+ * [--types float,double,tf32,...] [--runs 9] [--library-path DIR]} multiplies square matrices and
  * prints a line for each rung: milliseconds (median), TFLOP/s (2 x extent^3 / time), the ratio to
- * the rate of cuBLAS, and the error (max |C - C*| / |A||B|, of elements drawn at random). The rungs
- * 1 to 5 are for NN; 6 and on come with NT, TN and TT too. 6 is each of the shipped tiles, 7 what
- * the planner takes by rule of the kernels for the tensor cores of sm_90a, 8 what the tuner chooses
- * among all ways, of full precision cuBLAS in chunks included. Lower precisions (tf32, bfloat16,
- * float16) begin at 6, with tiles by {@code mma.sync} and those of operands rounded on the way.
- * Measured as by {@link KernelMultiplyBenchmark}.
+ * the rate of cuBLAS, and the error (max |C - C*| / |A||B|, of random elements). The extent must be
+ * a multiple of {@value #EXTENT_MULTIPLE}, since rungs 1 to 5 have no edge tiles. {@link
+ * KernelMultiplyBenchmark} describes how time is measured.
  *
- * <p>The ladder is that of the Triton-C tutorial on matrix multiplication; tiles of thread blocks,
+ * <p>Rungs 1 to 5 support NN only; the others also NT, TN and TT. Rung 6 is each of our kernels
+ * that read transposed operands directly, 7 the planner's choice among our kernels for the tensor
+ * cores of sm_90a, 8 the tuner's choice among all strategies, at full precision with cuBLAS in
+ * chunks. Lower precisions (tf32, bfloat16, float16) begin at 6, with {@code mma.sync} kernels and
+ * kernels that round operands while loading them.
+ *
+ * <p>The rungs are those of the Triton-C tutorial on matrix multiplication; tiles of thread blocks,
  * warps and threads, and the pipeline of stages, are those of CUTLASS's documentation, "Efficient
  * GEMM in CUDA".
  */
 public final class MultiplyLadderBenchmark {
-  /** The tiles' rows and columns. */
+  /** Rows and columns of the tiles of rungs 1 to 5. */
   static final int EXTENT_MULTIPLE = 128;
 
-  /** The rungs that the planner never takes: what the table calls them, and their kernels. */
+  /** Rungs 1 to 5, which the planner never chooses: name in the table and kernel family. */
   static final List<Map.Entry<String, String>> FAMILIES =
       List.of(
           Map.entry("1 one thread an element", "ladder_multiply_naive"),
@@ -60,7 +62,7 @@ public final class MultiplyLadderBenchmark {
           Map.entry("4 + prefetch", "ladder_multiply_prefetch"),
           Map.entry("5 + multi-stage", "ladder_multiply_stages"));
 
-  /** Ample: trials are never cut short. */
+  /** A time limit that never cuts off the tuner's trials. */
   static final DeviceMultiplier.Tuning TUNING =
       new DeviceMultiplier.Tuning(Duration.ofSeconds(10), Optional.empty());
 
@@ -68,19 +70,23 @@ public final class MultiplyLadderBenchmark {
       "usage: MultiplyLadderBenchmark --commit ID [--extent N]"
           + " [--types float,double,tf32,bfloat16,float16] [--runs N] [--library-path DIR]";
 
-  /** One line of the table. */
+  /**
+   * One line of the table.
+   *
+   * @param name the rung's name
+   * @param decision the rung's plan, or the reason why it has none
+   */
   record Rung(String name, Availability<MultiplyPlan> decision) {}
 
-  /** The options of the command line. */
   record Options(
       String commit, long extent, List<ProductKind> types, int runs, List<Path> libraryPath) {
     private static final Set<String> KNOWN =
         Set.of("--commit", "--extent", "--types", "--runs", "--library-path");
 
     /**
-     * Reads the command line.
+     * Parses the command line.
      *
-     * @throws IllegalArgumentException if it is not understood
+     * @throws IllegalArgumentException if an option is unknown or wrong
      */
     static Options parse(String... args) {
       Map<String, String> given = new HashMap<>();
@@ -128,13 +134,13 @@ public final class MultiplyLadderBenchmark {
   private final CudaDevice device;
   private final DeviceMultiplier multiplier;
 
-  /** Both are borrowed; the multiplier is to be tuned. */
+  /** Borrows the device and the multiplier, which must allow tuning. */
   MultiplyLadderBenchmark(CudaDevice device, DeviceMultiplier multiplier) {
     this.device = device;
     this.multiplier = multiplier;
   }
 
-  /** Prints the table; without a device it prints the reason and exits with status 1. */
+  /** Prints the table; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     Options options;
     try {
@@ -166,7 +172,7 @@ public final class MultiplyLadderBenchmark {
     }
   }
 
-  /** NN, NT, TN and TT of one extent. */
+  /** Returns the products NN, NT, TN and TT of square matrices. */
   static List<MultiplyProblem> problems(long extent, ProductKind kind) {
     List<MultiplyProblem> problems = new ArrayList<>();
     for (int which = 0; which < 4; which++) {
@@ -178,7 +184,7 @@ public final class MultiplyLadderBenchmark {
     return problems;
   }
 
-  /** The lines for a problem, cuBLAS last; the tuner chooses now. */
+  /** Returns the rungs for a problem, cuBLAS last. Runs the tuner. */
   List<Rung> rungs(MultiplyProblem problem) {
     List<Rung> rungs = new ArrayList<>();
     boolean full = problem.precision() == Precision.FULL;
@@ -217,8 +223,7 @@ public final class MultiplyLadderBenchmark {
   }
 
   /**
-   * The planner's choice of our own kernels, or the first where the problem is too small for the
-   * rule.
+   * The planner's choice if it is a tensor-core kernel, else the first of these kernels, if any.
    */
   private Availability<MultiplyPlan> tensor(
       MultiplyProblem problem, List<MultiplyPlan> candidates) {
@@ -250,7 +255,7 @@ public final class MultiplyLadderBenchmark {
     }
   }
 
-  /** In a single call, as its users call it. */
+  /** cuBLAS in a single call, as in programs that use cuBLAS directly. */
   private Availability<MultiplyPlan> cublas(List<MultiplyPlan> candidates) {
     for (MultiplyPlan plan : candidates) {
       if (plan.strategy() instanceof MultiplyStrategy.Cublas cublas) {

@@ -12,24 +12,23 @@ import org.tilespark.kernels.multiply.MultiplyStrategy;
 import org.tilespark.kernels.multiply.MultiplyWay;
 
 /**
- * A rung of the ladder of products ({@code ladder_multiply.cu}); the planner takes none. It makes
- * whole tiles of dense C = A B alone, of operands at multiples of 16 bytes.
+ * A tutorial's matrix-multiply kernel ({@code ladder_multiply.cu}), which the planner never
+ * chooses. It supports only dense C = A B of whole tiles, with operands aligned to 16 bytes.
  *
- * @param kernel kernel that multiplies
+ * @param kernel the kernel
  */
 record MultiplyRung(KernelIndex.Kernel kernel) implements MultiplyStrategy {
-  /** Divisor of K; {@code DEPTH} of the kernels. */
+  /** K must be a multiple of this number; equals {@code DEPTH} in the kernels. */
   static final int DEPTH = 32;
 
-  /** Checks that there is one. */
   MultiplyRung {
     Objects.requireNonNull(kernel, "kernel");
   }
 
   /**
-   * The plan for a problem.
+   * Plans a product.
    *
-   * @throws IllegalArgumentException if it is not a product that the rungs make
+   * @throws IllegalArgumentException if the kernel does not support the product
    */
   MultiplyPlan plan(MultiplyProblem problem, DeviceLimits limits) {
     KernelIndex.TileShape shape = kernel.shape();
@@ -60,7 +59,7 @@ record MultiplyRung(KernelIndex.Kernel kernel) implements MultiplyStrategy {
       throw new IllegalArgumentException(
           kernel.name() + " makes at most " + limits.maxGridX() + " tiles; found " + tiles);
     }
-    // Fields of LadderMultiplyArguments after the three pointers.
+    // The launch passes the fields of LadderMultiplyArguments that follow the three pointers.
     return new MultiplyPlan(
         problem,
         this,

@@ -6,15 +6,15 @@ import org.tilespark.kernels.memory.HugePageMemory;
 import org.tilespark.layout.ElementType;
 
 /**
- * Normally distributed numbers in memory as blocks have it: pages of 2 MiB where the system gives
- * them, as numpy's large arrays have too.
+ * Allocates normally distributed numbers in memory like that of blocks and of numpy's large arrays:
+ * pages of 2 MiB if the system provides them.
  */
 final class NormalNumbers {
   private static final HugePageMemory MEMORY = new HugePageMemory();
 
   private NormalNumbers() {}
 
-  /** Memory full of them, for {@link #free}. */
+  /** Allocates memory and fills it with random numbers; {@link #free} releases it. */
   static HostMemory of(long bytes, ElementType type, SplittableRandom random) {
     HostMemory memory = HostMemory.ofAddress(MEMORY.take(bytes).orElseThrow(), bytes);
     for (long at = memory.offset(); at < memory.offset() + bytes; at += type.bytes()) {

@@ -7,13 +7,13 @@ import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** A Python process that does what a benchmark of the CPU does, on request. */
+/** A Python process that runs the Python part of a CPU benchmark, on request. */
 public final class PythonPeer implements AutoCloseable {
   /**
-   * Reads requests and answers each with a line. Lines are timed in 16 pieces of an array that no
-   * cache holds, and the best counts: other work on the machine spoils few pieces. Complex lines
-   * are transformed in place, so that no pages of new arrays are timed; "ortho" keeps their values
-   * from growing.
+   * Script for scipy's transforms; answers each request with a line. Lines are timed in 16 pieces
+   * of an array that exceeds all caches, and the best piece counts, since other processes disturb
+   * few pieces. Complex lines are transformed in place, to avoid page faults of new arrays; "ortho"
+   * keeps repeated transforms from growing.
    */
   private static final String SCIPY =
       """
@@ -66,8 +66,8 @@ public final class PythonPeer implements AutoCloseable {
       """;
 
   /**
-   * Multiplies one pair of matrices again and again. Transposes are views, which numpy hands to
-   * BLAS as they are.
+   * Script that repeatedly multiplies one pair of matrices. Transposed operands are views, which
+   * numpy passes to BLAS without a copy.
    */
   private static final String NUMPY =
       """
@@ -105,7 +105,7 @@ public final class PythonPeer implements AutoCloseable {
           print({"prepare": prepare, "run": run, "product": product}[name](*words), flush=True)
       """;
 
-  /** The job from files to a file. Results are compared by blocks of rows. */
+  /** Script that computes from files to a file. Results are compared by blocks of rows. */
   private static final String FILES =
       """
       import os, sys, time
@@ -153,7 +153,7 @@ public final class PythonPeer implements AutoCloseable {
           print({"make": make, "multiply": multiply, "transform": transform, "transform_real": transform_real, "transform_dask": transform_dask, "permute": permute, "copy": copy, "difference": difference}[name](*words), flush=True)
       """;
 
-  /** Answers what an operation on many small arrays takes: seconds, and those on cores. */
+  /** Script for operations on many small arrays; answers elapsed seconds and CPU seconds. */
   private static final String ARRAYS =
       """
       import sys, time
@@ -191,22 +191,22 @@ public final class PythonPeer implements AutoCloseable {
   private final PrintStream requests;
   private final String version;
 
-  /** One with scipy's transforms. */
+  /** Starts a peer with scipy's transforms. */
   static PythonPeer ofScipy(String python) throws IOException {
     return new PythonPeer(python, SCIPY, 1);
   }
 
-  /** One that computes from files to a file, on some threads. */
+  /** Starts a peer that computes from files to a file. */
   public static PythonPeer ofFiles(String python, int threads) throws IOException {
     return new PythonPeer(python, FILES, threads);
   }
 
-  /** One that computes with many small arrays, on some threads. */
+  /** Starts a peer for operations on many small arrays. */
   public static PythonPeer ofArrays(String python, int threads) throws IOException {
     return new PythonPeer(python, ARRAYS, threads);
   }
 
-  /** One with numpy's products. */
+  /** Starts a peer with numpy's matrix products. */
   static PythonPeer ofNumpy(String python) throws IOException {
     return new PythonPeer(python, NUMPY, 1);
   }
@@ -237,7 +237,7 @@ public final class PythonPeer implements AutoCloseable {
     }
   }
 
-  /** Sends a request, words separated by spaces, and returns the answer. */
+  /** Sends a request, which is words separated by spaces, and returns the answer. */
   public String ask(String request) {
     requests.println(request);
     return answer();

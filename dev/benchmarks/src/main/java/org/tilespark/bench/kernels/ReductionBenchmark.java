@@ -18,8 +18,8 @@ import org.tilespark.layout.Shape;
  *
  * <p>{@code java org.tilespark.bench.kernels.ReductionBenchmark --commit ID [--runs 15]} prints one
  * line a case: milliseconds (median, by CUDA events), GB/s (bytes of the array / time), the spread
- * (maximum over minimum) and the ratio to the rate at which the copy moves bytes, both ways
- * together: what is left to gain.
+ * (maximum over minimum) and the ratio to the copy's rate, which counts bytes read and written. The
+ * ratio shows how much a faster kernel could gain.
  */
 public final class ReductionBenchmark {
   private static final long BYTES = 1L << 30;
@@ -38,7 +38,7 @@ public final class ReductionBenchmark {
     print("copy by the driver", copy, 2);
   }
 
-  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  /** Runs all cases; exits with status 1 if there is no device. */
   public static void main(String[] args) {
     KernelRun run = KernelRun.start(args, "ReductionBenchmark --commit ID [--runs N]", 15);
     try (CudaDevice device = CudaDevice.open(0);
@@ -62,7 +62,7 @@ public final class ReductionBenchmark {
     }
   }
 
-  /** Shapes, and along which axes each is reduced. */
+  /** Shapes of about {@code elements} elements, each with the sets of axes to reduce. */
   private static Map<Shape, List<Set<Integer>>> shapes(long elements) {
     Map<Shape, List<Set<Integer>>> shapes = new LinkedHashMap<>();
     shapes.put(Shape.of(elements / 8192, 8192), List.of(Set.of(0), Set.of(1), Set.of(0, 1)));
@@ -72,7 +72,7 @@ public final class ReductionBenchmark {
     shapes.put(Shape.of(elements / 16, 16), List.of(Set.of(1)));
     shapes.put(Shape.of(16, elements / 16), List.of(Set.of(0)));
     shapes.put(Shape.of(elements / 128, 128), List.of(Set.of(1)));
-    // No powers of two; a few bytes less than the others.
+    // Extents that are not powers of two; the arrays are a few bytes smaller.
     shapes.put(Shape.of(elements / 25, 25), List.of(Set.of(1)));
     shapes.put(Shape.of(25, elements / 25), List.of(Set.of(0)));
     shapes.put(Shape.of(elements / 300, 300), List.of(Set.of(1)));

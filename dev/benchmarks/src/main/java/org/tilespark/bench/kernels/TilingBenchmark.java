@@ -25,14 +25,14 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Finds the tilings that come with the jar: tunes many classes of problems on this machine's
- * device, over random data and with nothing served from the L2 cache, and keeps those that are
- * faster than the planner's rule by {@value #LEAST_GAIN}.
+ * Creates the table of tilings in the released jar: tunes many problem classes on this machine's
+ * device, with random data and without hits in the L2 cache. The table keeps the tilings that save
+ * at least {@value #LEAST_GAIN} of the time of the planner's rule.
  *
  * <p>{@code java org.tilespark.bench.kernels.TilingBenchmark --commit ID --out FILE [--only TEXT]}
- * prints a line for each class with what it gained over the planner's rule, and writes the table;
- * FILE is {@code gpu-kernels/src/main/resources/org/tilespark/kernels/transpose/sm_NN.tilings}.
- * {@code --only} takes the problems whose line contains a text.
+ * prints a line for each class with its gain over the planner's rule, and writes the table; FILE is
+ * {@code gpu-kernels/src/main/resources/org/tilespark/kernels/transpose/sm_NN.tilings}. {@code
+ * --only} selects the problems whose line contains a text.
  */
 public final class TilingBenchmark {
   private static final Duration BUDGET = Duration.ofSeconds(10);
@@ -43,7 +43,7 @@ public final class TilingBenchmark {
 
   private TilingBenchmark() {}
 
-  /** Tunes all classes; without a device it prints the reason and exits with status 1. */
+  /** Tunes all classes; exits with status 1 if there is no device. */
   public static void main(String[] args) throws IOException {
     KernelRun run =
         KernelRun.start(args, "TilingBenchmark --commit ID --out FILE [--only TEXT]", 1, "--out");
@@ -75,7 +75,10 @@ public final class TilingBenchmark {
     return faster;
   }
 
-  /** The class and its tiling, if it is faster than the rule's. */
+  /**
+   * Tunes a problem's class; returns a table with its tiling, empty unless that is faster than the
+   * rule's.
+   */
   private static TuningTable<ProblemClass, Tiling> tune(
       CudaDevice device, DeviceTransposer transposer, Autotuner tuner, TransposePlan plan) {
     Map<Tiling, Double> millis = new HashMap<>();
@@ -111,13 +114,13 @@ public final class TilingBenchmark {
     }
   }
 
-  /** Transposes of users and of the benchmarks' grid, aligned and not. */
+  /** Typical transposes of users and of the benchmarks, with aligned and unaligned rows. */
   private static List<TransposeProblem> problems() {
     List<TransposeProblem> problems = new ArrayList<>();
     for (int width = 1; width <= 16; width *= 2) {
       for (long n = 512; n <= 32768; n *= 2) {
         addMatrix(problems, n, n, width);
-        addMatrix(problems, n - 16, n - 16, width); // rows that begin evenly, and partial tiles
+        addMatrix(problems, n - 16, n - 16, width); // aligned rows, and edge tiles
         addMatrix(problems, n - 1, n - 3, width);
       }
       addMatrix(problems, 8192, 32768, width);
@@ -158,7 +161,10 @@ public final class TilingBenchmark {
     problems.add(new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), width));
   }
 
-  /** Square matrices of what is one batch of the pipeline by default, and eight times as many. */
+  /**
+   * Adds batches of square matrices: as many as a pipeline's batch holds by default, and eight
+   * times as many.
+   */
   private static void addBatch(List<TransposeProblem> problems, long n, int width) {
     long count = Math.max(1, BATCH_BYTES / (n * n * width));
     problems.add(new TransposeProblem(Shape.of(count, n, n), Permutation.of(0, 2, 1), width));

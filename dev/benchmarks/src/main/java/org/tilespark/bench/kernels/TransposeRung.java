@@ -11,21 +11,19 @@ import org.tilespark.kernels.transpose.TileOrder;
 import org.tilespark.kernels.transpose.TransposeStrategy;
 
 /**
- * A rung of the literature's ladder of transposes ({@code ladder.cu}), to be compared with the
- * strategies that the planner chooses from.
+ * A tutorial's transpose kernel ({@code ladder.cu}), for a comparison with the planner's
+ * strategies.
  *
  * @param matrices matrices to transpose, with at most {@link TransposeStrategy#MAX_OUTER} outer
  *     axes
- * @param kernel the kernel that runs it; {@code ladder_slices} wants one outer axis
+ * @param kernel the kernel; {@code ladder_slices} needs exactly one outer axis
  */
 record TransposeRung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
-  /** The source of the kernels. */
   static final String SOURCE = "ladder";
 
-  /** The family of the three-dimensional transpose by slices. */
+  /** The kernel family that transposes a three-dimensional array by slices. */
   static final String SLICES = "ladder_slices";
 
-  /** Checks the count of outer axes. */
   TransposeRung {
     int outer = matrices.outer().size();
     if (outer > MAX_OUTER || (kernel.family().equals(SLICES) && outer != 1)) {
@@ -34,8 +32,8 @@ record TransposeRung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements
   }
 
   /**
-   * The arrangement of {@code slices} in a grid of {@code {k1, k2}}: as square as can be with at
-   * most one place unused. From L.-S. Chien's three-dimensional transpose.
+   * Arranges {@code slices} in a grid {@code {k1, k2}} that is nearly square and has at most one
+   * unused cell. From L.-S. Chien's three-dimensional transpose.
    */
   static long[] packing(long slices) {
     for (long k1 = (long) Math.sqrt((double) slices); k1 > 1; k1--) {

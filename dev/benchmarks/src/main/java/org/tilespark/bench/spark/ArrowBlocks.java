@@ -40,9 +40,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.rows.BlockScan;
 
 /**
- * FLOAT blocks in Arrow buffers, as a DataFrame: the input of an operator from a neighbour that
- * works on batches, without the neighbour's cost. A few batches are held and handed out again and
- * again. For one process: {@code local} mode only.
+ * A DataFrame of FLOAT blocks in Arrow buffers: input for an operator as from a neighbouring
+ * operator that produces batches, but without that operator's cost. A few batches are allocated
+ * once and read again and again. For one process: {@code local} mode only.
  */
 final class ArrowBlocks implements AutoCloseable {
   private static final Map<String, ArrowBlocks> OPEN = new ConcurrentHashMap<>();
@@ -65,16 +65,15 @@ final class ArrowBlocks implements AutoCloseable {
   private final int perBatch;
   private final BufferAllocator allocator;
   private final ArrowMemory memory;
-  private final List<ArrowBuf> batches = new ArrayList<>(); // perBatch blocks each
+  private final List<ArrowBuf> batches = new ArrayList<>(); // each holds perBatch blocks
 
   /**
-   * Blocks one below the other.
+   * Allocates and fills the batches. The blocks form one column of blocks.
    *
-   * @param blocks how many the DataFrame has
+   * @param blocks number of blocks in the DataFrame
    * @param batchBytes bytes of values in a batch
-   * @param heldBytes bytes of values that differ; block {@code i} has the contents of {@link
-   *     #content}
-   * @param memory memory of the blocks; borrowed
+   * @param heldBytes bytes of values to allocate; blocks reuse them, see {@link #content}
+   * @param memory memory for the blocks; borrowed
    */
   ArrowBlocks(
       long blocks,
@@ -109,12 +108,12 @@ final class ArrowBlocks implements AutoCloseable {
     }
   }
 
-  /** The DataFrame; to be used until {@link #close}. */
+  /** The DataFrame, which must not be used after {@link #close}. */
   Dataset<Row> read(SparkSession spark) {
     return spark.read().format(Source.class.getName()).option(NAME, name).load();
   }
 
-  /** Number of the block, as {@link FloatBlock} counts, whose values block {@code index} holds. */
+  /** The number of the {@link FloatBlock} whose values block {@code index} holds. */
   long content(long index) {
     return index % ((long) batches.size() * perBatch);
   }
@@ -143,11 +142,11 @@ final class ArrowBlocks implements AutoCloseable {
     return DataTypes.createStructField(name, type, false);
   }
 
-  // --- as a source of Spark's ---
+  // --- a Spark data source ---
 
-  /** Made by Spark. */
+  /** The data source; created by Spark. */
   public static final class Source implements TableProvider {
-    /** Made by Spark. */
+    /** Called by Spark. */
     public Source() {}
 
     @Override
@@ -164,7 +163,7 @@ final class ArrowBlocks implements AutoCloseable {
 
   private record BlockTable(String name) implements SupportsRead {
     @Override
-    @SuppressWarnings("deprecation") // Spark 4.0 declares no default
+    @SuppressWarnings("deprecation") // Spark 4.0 has no default implementation
     public StructType schema() {
       return COLUMNS;
     }
@@ -227,7 +226,7 @@ final class ArrowBlocks implements AutoCloseable {
     }
   }
 
-  /** Consecutive batches. */
+  /** A range of consecutive batches: one partition. */
   private record Batches(long first, long end) implements InputPartition {}
 
   private record Readers(String name) implements PartitionReaderFactory {
@@ -247,7 +246,7 @@ final class ArrowBlocks implements AutoCloseable {
     }
   }
 
-  /** Owns the batch it handed out last, but not the values in it. */
+  /** Reads a partition. Owns the last returned batch, but not its values. */
   private static final class Reader implements PartitionReader<ColumnarBatch> {
     private final ArrowBlocks from;
     private final long end;

@@ -24,11 +24,11 @@ import org.tilespark.examples.JobReport;
 import org.tilespark.spark.MatrixBlocks;
 
 /**
- * Bytes of blocks per second through {@code MatrixBlocks.transpose}, from a DataFrame to Spark's
- * noop sink, and of the same DataFrame to the same sink without the transpose.
+ * Measures {@code MatrixBlocks.transpose} in bytes of blocks per second, from a DataFrame to
+ * Spark's noop sink, and the same DataFrame to the same sink without the transpose.
  *
- * <p>The blocks are made on the executors. With {@code --no-cache} they are made anew in every run
- * and never held: that shows a DataFrame of any size going through a small heap.
+ * <p>The executors generate the blocks. With {@code --no-cache} every run generates them again and
+ * stores none, so that a DataFrame larger than the heap can be measured.
  */
 public final class BlockTransposeBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -62,7 +62,7 @@ public final class BlockTransposeBenchmark {
 
   private BlockTransposeBenchmark() {}
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -135,7 +135,7 @@ public final class BlockTransposeBenchmark {
     return defect == null;
   }
 
-  /** Blocks one below the other, made where their tasks run. */
+  /** Returns a DataFrame of one column of blocks, which its tasks generate. */
   public static Dataset<Row> matrix(
       SparkSession spark, long blocks, int rows, int cols, int partitions) {
     return spark
@@ -169,10 +169,10 @@ public final class BlockTransposeBenchmark {
   }
 
   /**
-   * The first wrong one among some elements of each block, or null.
+   * Checks some elements of each block; returns a message for the first wrong block, or null.
    *
-   * @param transposed true if {@code df} holds the blocks transposed, false if as they were made
-   * @param content the number of the block whose values a block of that number holds
+   * @param transposed true if {@code df} holds the transposed blocks, false for the original blocks
+   * @param content maps a block's number to the number of the {@link FloatBlock} with its values
    */
   static String check(
       Dataset<Row> df,
@@ -188,7 +188,7 @@ public final class BlockTransposeBenchmark {
         Arrays.stream(sample)
             .mapToObj(place -> "values[" + place + "]")
             .collect(Collectors.joining(", ", "array(", ") AS sample"));
-    String along = transposed ? "col" : "row"; // the blocks follow each other along this axis
+    String along = transposed ? "col" : "row"; // the axis along which blocks are stacked
     List<Row> found = df.selectExpr(along, "rows", "cols", elements).collectAsList();
     if (found.size() != blocks) {
       return "found " + found.size() + " blocks, expected " + blocks;

@@ -14,8 +14,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * The identity that a transpose is measured against: every row of the child, with its array, copied
- * once. What the least operator would do that hands on rows of its own.
+ * The identity operator with which a transpose is compared: it copies every row, including its
+ * array, once. It shows the least cost of an operator that produces new rows.
  */
 public final class CopyRows extends LogicalBlockNode {
   private static final long serialVersionUID = 1;
@@ -24,9 +24,9 @@ public final class CopyRows extends LogicalBlockNode {
   private final LogicalPlan child;
 
   /**
-   * For Catalyst; others call {@link #of}.
+   * Creates the node, for Catalyst.
    *
-   * @param reuse true if all rows are copied into one, false if each gets memory of its own
+   * @param reuse true if all rows are copied to one buffer, false if each copy gets its own memory
    */
   public CopyRows(boolean reuse, LogicalPlan child) {
     this.reuse = reuse;
@@ -34,9 +34,9 @@ public final class CopyRows extends LogicalBlockNode {
   }
 
   /**
-   * A copy of the DataFrame.
+   * Returns a DataFrame that copies the rows of {@code df}.
    *
-   * @param reuse true if all rows are copied into one, false if each gets memory of its own
+   * @param reuse true if all rows are copied to one buffer, false if each copy gets its own memory
    */
   static Dataset<Row> of(Dataset<Row> df, boolean reuse) {
     var classic = (org.apache.spark.sql.classic.Dataset<Row>) df;
@@ -58,7 +58,7 @@ public final class CopyRows extends LogicalBlockNode {
         session, new CopyRows(reuse, classic.logicalPlan()));
   }
 
-  /** Makes the physical node. */
+  /** Plans {@link CopyRows} as {@link CopyRowsExec}. */
   private static final class Planned extends SparkStrategy {
     @Override
     public Seq<SparkPlan> apply(LogicalPlan plan) {

@@ -12,13 +12,13 @@ import org.apache.spark.unsafe.Platform;
 import org.tilespark.spark.catalyst.SameRowsExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** Runs {@link CopyRows}: one bulk copy of each row's bytes, the array's among them. */
+/** Executes {@link CopyRows}: one bulk copy of the bytes of each row, including its array. */
 public final class CopyRowsExec extends SameRowsExec {
   private static final long serialVersionUID = 1;
 
   private final boolean reuse;
 
-  /** The node over rows; {@code reuse} as in {@link CopyRows}. */
+  /** Creates the physical node; {@link CopyRows} describes {@code reuse}. */
   public CopyRowsExec(boolean reuse, SparkPlan child) {
     super(child);
     this.reuse = reuse;
@@ -39,12 +39,12 @@ public final class CopyRowsExec extends SameRowsExec {
             ScalaInterop.classTag(InternalRow.class));
   }
 
-  /** The rows of a partition, copied one by one as they are asked for. */
+  /** Copies the rows of a partition one by one, on demand. */
   private static final class Copies implements Iterator<InternalRow> {
     private static final int WORD_BYTES = 8;
 
     private final Iterator<InternalRow> rows;
-    private final UnsafeProjection unsafe; // for rows of another kind
+    private final UnsafeProjection unsafe; // converts rows that are not UnsafeRows
     private final boolean reuse;
     private final UnsafeRow copy;
     private byte[] bytes = new byte[0];

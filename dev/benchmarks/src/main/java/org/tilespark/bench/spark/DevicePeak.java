@@ -8,14 +8,14 @@ import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
-/** The rate of a device's multiply on one large product, on matrices that are there. */
+/** Measures the rate of one large matrix product on a device, with operands in device memory. */
 final class DevicePeak {
   private static final long EXTENT = 8192;
   private static final int ROUNDS = 3;
 
   private DevicePeak() {}
 
-  /** Billions of floating-point operations per second, as the planner's rule has it; the best. */
+  /** The best rate of a few rounds in GFLOP/s, with the strategy that the planner chooses. */
   static double gigaflops(CudaDevice device, DeviceMultiplier multiplier, ElementType type) {
     MultiplyProblem problem = MultiplyProblem.dense(EXTENT, EXTENT, EXTENT, type, false, false);
     double best = 0;
@@ -23,7 +23,7 @@ final class DevicePeak {
         DeviceBuffer a = device.allocate(problem.bytesA(), stream);
         DeviceBuffer b = device.allocate(problem.bytesB(), stream);
         DeviceBuffer c = device.allocate(problem.bytesC(), stream)) {
-      // Not zeros, at which a device is cooler and faster: 0x3B3B3B3B is 0.0029 as a float.
+      // Zeros would need less power and give higher clocks: 0x3B3B3B3B is 0.0029 as a float.
       stream.fill(a, (byte) 0x3B);
       stream.fill(b, (byte) 0x3B);
       for (int round = 0; round <= ROUNDS; round++) {

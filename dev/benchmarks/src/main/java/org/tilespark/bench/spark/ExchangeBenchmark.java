@@ -41,8 +41,8 @@ import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.stage.BlockStageExec;
 
 /**
- * Operators that exchange blocks, through the exchange in memory and through Spark's shuffle, which
- * take turns in one session: cached blocks to the noop sink. Both results are compared.
+ * Compares the exchange in memory with Spark's shuffle, for operators that exchange blocks: both
+ * alternate in one session, from cached blocks to the noop sink, and their results must be equal.
  */
 public final class ExchangeBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -78,27 +78,27 @@ public final class ExchangeBenchmark extends SparkBenchmark {
               Option.checked("rounds", Integer::parseInt),
               Option.SEED));
 
-  /** Rows of matrices' blocks before and, transposed in shape, columns after. */
+  /** Blocks of matrices have BLOCK_ROWS x BLOCK_COLS elements; a re-block swaps the two. */
   private static final int BLOCK_ROWS = 1024;
 
   private static final int BLOCK_COLS = 512;
 
   /**
-   * Cutoff of the low pass, in cycles per element: half of the highest frequency of the elements.
+   * Cutoff frequency of the low-pass filter, in cycles per element: half of the Nyquist frequency.
    */
   private static final double CUTOFF = 0.25;
 
-  /** How the metrics of our nodes call the time in which they compute. */
+  /** Labels of our nodes' metrics for the time spent computing. */
   private static final List<String> ARITHMETIC =
       List.of("time computing on the CPU", "time multiplying on the CPU");
 
   /**
-   * One run, in seconds.
+   * Times of one run, in seconds.
    *
-   * @param wall from the call to the answer
-   * @param tasks all tasks' time together
-   * @param cpu part of that on a core
-   * @param arithmetic part of the tasks' time that was spent computing
+   * @param wall elapsed time of the query
+   * @param tasks total time of all tasks
+   * @param cpu CPU time of all tasks
+   * @param arithmetic part of {@code tasks} that was spent computing
    */
   private record Run(double wall, double tasks, double cpu, double arithmetic) {
     double outside() {
@@ -110,7 +110,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     super(spark, arguments, out);
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -153,7 +153,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     return right;
   }
 
-  /** The device's rate of uploads at most, in this process. */
+  /** Reports this process' rate of pinned uploads to the device. */
   private void tellUploads() {
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<Gpu> gpu =
@@ -236,7 +236,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     return cached;
   }
 
-  /** Runs a query through each exchange in turns; true if both gave the same rows. */
+  /** Measures a query with both exchanges in turns; returns true if both gave the same rows. */
   @SafeVarargs
   private boolean measured(String name, Dataset<Row> query, Dataset<Row>... inputs)
       throws InterruptedException {
@@ -247,7 +247,8 @@ public final class ExchangeBenchmark extends SparkBenchmark {
         runs.put(mode, new ArrayList<>());
         spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), mode);
         report.line(name, "%-6s first run %.3f s", mode, time(name, query).wall);
-        // What an average rounds depends on the order of its parts.
+        // The rounding of an average depends on the order of its parts, so only counts are
+        // compared.
         sums.put(mode, sum(name.equals("average") ? query.select("frequency", "count") : query));
       }
       int warmups = number("warmups", 2);
@@ -327,18 +328,18 @@ public final class ExchangeBenchmark extends SparkBenchmark {
         ARITHMETIC.stream().mapToDouble(label -> metrics[0].total(label) / 1e9).sum());
   }
 
-  /** The query made anew, so that it is planned and exchanged again. */
+  /** Returns the query with a new plan, so that Spark plans and exchanges again. */
   private static Dataset<Row> again(Dataset<Row> query) {
     return query.select("*");
   }
 
-  /** Runs what is below the assembling node: its tasks get all rows, and only count them. */
+  /** Runs the part of the plan below the assembling node; its tasks receive and count all rows. */
   private static void exchangeOnly(Dataset<Row> query) {
     SQLConf conf =
         ((org.apache.spark.sql.classic.SparkSession) query.sparkSession()).sessionState().conf();
     String adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED().key();
     String before = conf.getConfString(adaptive);
-    conf.setConfString(adaptive, "false"); // which would hide the nodes until they have run
+    conf.setConfString(adaptive, "false"); // adaptive plans hide the nodes until they have run
     try {
       QueryExecution execution =
           ((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution();
@@ -367,7 +368,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
             .findFirst();
   }
 
-  /** The sum of all rows' hashes, which does not depend on their order. */
+  /** The sum of the hashes of all rows, which does not depend on the rows' order. */
   private static BigDecimal sum(Dataset<Row> rows) {
     return again(rows)
         .selectExpr("xxhash64(*) AS hash")
@@ -380,7 +381,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     return bytes / (double) (1L << 30);
   }
 
-  /** As Linux counts it. */
+  /** The process' peak resident memory, if Linux reports it. */
   private static String mostResident() throws IOException {
     Path status = Path.of("/proc/self/status");
     if (!Files.isReadable(status)) {
@@ -395,7 +396,7 @@ public final class ExchangeBenchmark extends SparkBenchmark {
     }
   }
 
-  /** One figure of a run. */
+  /** Selects one figure of a run, such as its CPU time. */
   private interface Figure {
     double of(Run run);
   }

@@ -11,12 +11,12 @@ import org.tilespark.kernels.factor.RefusedException;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * The routines of a factorizer on one square matrix of type double on the heap, as tasks call them:
- * the copies to a device and back are part of the time.
+ * Calls the routines of a factorizer on a square DOUBLE matrix on the heap, as Spark tasks do.
+ * Copies to and from a device are part of the measured time.
  */
 final class FactorRoutines {
   private final int n;
-  private final double[] positive; // symmetric, too
+  private final double[] positive; // symmetric positive definite
   private final double[] general;
 
   FactorRoutines(int n, long seed) {
@@ -32,7 +32,7 @@ final class FactorRoutines {
     }
   }
 
-  /** Each routine, under LAPACK's name. */
+  /** Returns the routines by their LAPACK names. */
   Map<String, Consumer<Factorizer>> all() {
     HostMemory a = HostMemory.ofArray(general);
     HostMemory b = HostMemory.ofArray(positive);
@@ -62,9 +62,9 @@ final class FactorRoutines {
   }
 
   /**
-   * The median of the seconds of three calls after one that warms up.
+   * The median seconds of three calls after a warm-up call.
    *
-   * @return empty if the factorizer refuses
+   * @return empty if the factorizer declines the routine
    */
   static Optional<Double> seconds(Factorizer factorizer, Consumer<Factorizer> routine) {
     double[] seconds = new double[3];

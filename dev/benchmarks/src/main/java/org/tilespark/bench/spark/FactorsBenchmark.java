@@ -32,10 +32,9 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 
 /**
- * Least squares, singular values and principal components of cached matrices, next to numpy's of
- * the same shape, MLlib's computeSVD and dask's svd_compressed. Each round makes its plan anew,
- * since a plan keeps what it has computed. The case {@code device} measures single routines of
- * cuSOLVER and of LAPACK.
+ * Compares least squares, singular values and principal components of cached matrices with numpy,
+ * MLlib's computeSVD and dask's svd_compressed. Each round creates a new plan, since a plan keeps
+ * its computed factors. The case {@code device} measures single routines of cuSOLVER and LAPACK.
  */
 public final class FactorsBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -88,7 +87,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
 
   private static final String DEVICE = "device";
 
-  /** Singular values of a tall or a wide matrix. */
+  /** Number of singular values that the tall and the wide case compute. */
   private static final int FEW = 20;
 
   private final int k;
@@ -98,7 +97,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
     this.k = number("k", 50);
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -108,11 +107,11 @@ public final class FactorsBenchmark extends SparkBenchmark {
   }
 
   /**
-   * A case.
+   * One comparison.
    *
-   * @param ours function of the matrix
-   * @param mllib the same by MLlib; empty if it is not compared
-   * @param python the same in Python of an array {@code a}
+   * @param ours our operator on the matrix
+   * @param mllib the same by MLlib; empty if MLlib is not compared
+   * @param python the same in Python on an array {@code a}
    */
   private record Case(
       Shape shape,
@@ -131,10 +130,10 @@ public final class FactorsBenchmark extends SparkBenchmark {
   }
 
   /**
-   * A library of Python.
+   * A Python library.
    *
-   * @param option the option that names a Python which has it
-   * @param setup preparation, which is not measured
+   * @param option the option that names a Python interpreter with this library
+   * @param setup preparation, which is not timed
    */
   private record Python(String option, String setup, String expression) {}
 
@@ -181,7 +180,10 @@ public final class FactorsBenchmark extends SparkBenchmark {
     return cases;
   }
 
-  /** A few singular values, as MLlib and dask find them: MLlib of the transpose if it is wide. */
+  /**
+   * Computes a few singular values and compares MLlib and dask. MLlib gets a wide matrix
+   * transposed.
+   */
   private Case few(Shape shape) {
     boolean isTall = shape.extent(0) >= shape.extent(1);
     int count = (int) Math.min(FEW, Math.min(shape.extent(0), shape.extent(1)));
@@ -202,7 +204,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
                     .formatted(count))));
   }
 
-  /** MLlib's singular values of cached rows, with U. */
+  /** MLlib's computeSVD of cached rows, including U. */
   private static Supplier<?> computeSvd(Dataset<Row> a, int count) {
     var rows =
         MatrixBlocks.toRows(a, "vector")
@@ -241,7 +243,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
     return Shape.parse(option, arguments.option(option).orElse(byDefault), 2);
   }
 
-  /** Blocks of whole rows or, of wide matrices, of whole columns. */
+  /** Generates a matrix whose blocks hold whole rows or, if the matrix is wide, whole columns. */
   private Dataset<Row> matrix(Shape shape, ElementType type, long more) {
     long rows = shape.extent(0);
     long cols = shape.extent(1);
@@ -337,7 +339,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
     }
   }
 
-  /** The median and the least of the rounds. */
+  /** Runs the rounds; returns their median and least seconds as text. */
   private String seconds(Supplier<?> query) {
     for (int i = 0; i < number("warmups", 1); i++) {
       var ignored = query.get();
@@ -352,7 +354,7 @@ public final class FactorsBenchmark extends SparkBenchmark {
     return "%.3f s (least %.3f)".formatted(seconds[seconds.length / 2], seconds[0]);
   }
 
-  /** The seconds of the second call in a process of its own. */
+  /** Runs the Python expression twice in a new process; returns the seconds of the second call. */
   private static double of(String python, Case each) throws IOException, InterruptedException {
     Python peer = each.python().orElseThrow();
     String script =

@@ -24,9 +24,9 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.options.FftOptions;
 
 /**
- * A user's jobs from .npy files to a .npy file: a copy and a product of matrices, a transform and a
- * transpose of a volume, in turns with numpy and scipy on as many threads. The first query of each
- * case is one of a session that has run the cases before it. Each result is compared with numpy's.
+ * Measures jobs from .npy files to a .npy file: copies and products of matrices, transforms and
+ * transposes of volumes, alternating with numpy and scipy on as many threads. The first query of a
+ * case runs in a session that has run the earlier cases. Each result is compared with numpy's.
  */
 public final class FilesBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -58,7 +58,7 @@ public final class FilesBenchmark {
               Option.checked("rounds", Integer::parseInt),
               Option.flag("peer-once")));
 
-  /** Makes the frame that is written. */
+  /** Creates the DataFrame that is written. */
   private interface Query {
     Dataset<Row> of(List<Path> inputs);
   }
@@ -86,7 +86,7 @@ public final class FilesBenchmark {
     this.directory = directory;
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -232,7 +232,8 @@ public final class FilesBenchmark {
       ours[round] = (System.nanoTime() - start) / 1e9;
       busy[round] = (MACHINE.getProcessCpuTime() - busyBefore) / 1e9;
     }
-    // Of the largest element: nothing where nothing is computed, else some roundings.
+    // Allowed difference relative to the largest element: 0 for copies and permutations, else a few
+    // roundings.
     double allowed =
         name.equals("permute") || name.equals("copy")
             ? 0
@@ -253,7 +254,7 @@ public final class FilesBenchmark {
     Files.delete(expected);
   }
 
-  /** The median of all but the first, and their extremes. */
+  /** Formats the median, minimum and maximum of all rounds but the first. */
   private static String later(double[] seconds) {
     double[] sorted = Arrays.copyOfRange(seconds, 1, seconds.length);
     Arrays.sort(sorted);

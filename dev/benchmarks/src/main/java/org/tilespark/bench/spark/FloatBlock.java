@@ -3,22 +3,22 @@ package org.tilespark.bench.spark;
 import java.util.SplittableRandom;
 import org.tilespark.examples.BlockPlace;
 
-/** One block of a matrix of FLOAT, as a bean. */
+/** A Java bean for one block of a matrix of FLOAT. */
 public final class FloatBlock extends BlockPlace {
   private static final long serialVersionUID = 1;
 
   private float[] values; // (rows, cols), row-major
 
-  /** For Spark. */
+  /** For Spark's bean encoder. */
   public FloatBlock() {}
 
-  /** The block of number {@code index} in a column of blocks, of zeros. */
+  /** Creates block {@code index} of a column of blocks, filled with zeros. */
   private FloatBlock(long index, int rows, int cols) {
     super(Math.multiplyExact(index, (long) rows), 0, rows, cols);
     values = new float[Math.multiplyExact(rows, cols)];
   }
 
-  /** The block of number {@code index} in a column of blocks, full of {@link #value}. */
+  /** Returns block {@code index} of a column of blocks, filled with {@link #value}. */
   static FloatBlock numbered(long index, int rows, int cols) {
     FloatBlock block = new FloatBlock(index, rows, cols);
     for (int place = 0; place < block.values.length; place++) {
@@ -27,10 +27,7 @@ public final class FloatBlock extends BlockPlace {
     return block;
   }
 
-  /**
-   * A block of random fractions in [0, 1): to a compressor they are like measured or computed
-   * numbers.
-   */
+  /** Returns a block of random fractions in [0, 1), which compress as badly as measured data. */
   static FloatBlock random(long index, int rows, int cols) {
     FloatBlock block = new FloatBlock(index, rows, cols);
     SplittableRandom random = new SplittableRandom(index);
@@ -40,7 +37,10 @@ public final class FloatBlock extends BlockPlace {
     return block;
   }
 
-  /** The element at {@code place} of block {@code index}; whole numbers that FLOAT holds. */
+  /**
+   * The element at {@code place} of block {@code index}: a whole number that FLOAT represents
+   * exactly.
+   */
   static float value(long index, int place) {
     return (float) ((index * 1_000_003 + place) & 0xFFFFFF);
   }

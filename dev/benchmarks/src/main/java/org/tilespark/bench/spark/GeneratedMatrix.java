@@ -20,9 +20,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * A matrix whose elements follow from a seed and their places, so that it needs no storage: its
- * blocks are made where and when tasks read them, the same ones every time, and any element can be
- * computed again for a check.
+ * A matrix whose elements are computed from a seed and their positions, so that it needs no
+ * storage. Tasks generate blocks when they read them, always with the same values, and a check can
+ * recompute any element.
  *
  * @param rows rows of the whole matrix
  * @param cols columns of the whole matrix
@@ -30,7 +30,7 @@ import scala.Option;
  * @param blockCols columns of a block that does not end at the edge
  * @param type FLOAT32 or FLOAT64
  * @param content kind of elements
- * @param seed seed of this matrix; others have other elements
+ * @param seed seed of this matrix; other seeds give other elements
  */
 public record GeneratedMatrix(
     long rows,
@@ -42,15 +42,15 @@ public record GeneratedMatrix(
     long seed)
     implements Serializable {
 
-  /** Kinds of elements. All of them are exact in FLOAT. */
+  /** Kinds of elements. FLOAT represents all of them exactly. */
   public enum Content {
-    /** Evenly spread over [-1, 1): sums of products stay small, as those of signed data do. */
+    /** Uniform in [-1, 1): sums of products stay small, as with signed measurements. */
     FRACTIONS,
-    /** Evenly spread over [0, 1). */
+    /** Uniform in [0, 1). */
     POSITIVE,
     /**
-     * Whole numbers from -4 to 3: their products' sums are exact as long as they stay below 2^24,
-     * so that any order of summing gives the same bits.
+     * Integers from -4 to 3: sums of their products are exact below 2^24, so that any order of
+     * summation gives the same bits.
      */
     WHOLE
   }
@@ -75,7 +75,7 @@ public record GeneratedMatrix(
     Math.multiplyExact(blockRows, blockCols);
   }
 
-  /** How many blocks there are. */
+  /** The number of blocks. */
   public long blocks() {
     return Math.multiplyExact(-Math.floorDiv(-rows, (long) blockRows), blocksAcross());
   }
@@ -91,8 +91,8 @@ public record GeneratedMatrix(
   }
 
   /**
-   * The blocks, row of blocks by row of blocks, in partitions of about as many each. The extents
-   * are stated in the metadata.
+   * Returns the blocks as a DataFrame, in row-major order, evenly spread over the partitions. The
+   * column metadata states the extents.
    */
   public Dataset<Row> read(SparkSession spark, int partitions) {
     String across = "(id % " + blocksAcross() + "L)";
@@ -133,12 +133,12 @@ public record GeneratedMatrix(
     return -Math.floorDiv(-cols, (long) blockCols);
   }
 
-  /** The common key of a row's elements. */
+  /** The key of all elements of row {@code i}. */
   static long rowKey(long seed, long i) {
     return mix(seed + i * 0x9E3779B97F4A7C15L);
   }
 
-  /** The element in column {@code j} of the row with that key. */
+  /** The element in column {@code j} of the row with a key. */
   static double element(long rowKey, long j, Content content) {
     long bits = mix(rowKey + j * 0xD1342543DE82EF95L);
     return switch (content) {

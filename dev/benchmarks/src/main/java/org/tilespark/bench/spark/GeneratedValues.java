@@ -16,7 +16,10 @@ import org.tilespark.spark.block.BlockSchema;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
-/** The values of a block of a {@link GeneratedMatrix}; children: row, col, rows, cols. */
+/**
+ * Catalyst expression for the values of a {@link GeneratedMatrix} block; children: row, col, rows,
+ * cols.
+ */
 public final class GeneratedValues extends Expression implements CodegenFallback, Serializable {
   private static final long serialVersionUID = 1;
 
@@ -25,7 +28,7 @@ public final class GeneratedValues extends Expression implements CodegenFallback
   private final long seed;
   private final Seq<Expression> children;
 
-  /** For Catalyst and {@link GeneratedMatrix}. */
+  /** Creates the expression, for Catalyst and {@link GeneratedMatrix}. */
   public GeneratedValues(ElementType type, Content content, long seed, Seq<Expression> children) {
     this.type = type;
     this.content = content;
@@ -60,7 +63,7 @@ public final class GeneratedValues extends Expression implements CodegenFallback
     return UnsafeArrayData.fromPrimitiveArray(values);
   }
 
-  /** Of several inherited forms: the one that calls {@link #eval}. */
+  /** Chooses among the inherited implementations the one that calls {@link #eval}. */
   @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
     return CodegenFallback.super.doGenCode(context, code);

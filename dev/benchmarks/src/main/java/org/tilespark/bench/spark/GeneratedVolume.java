@@ -8,15 +8,15 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
 
-/** A complex volume in slabs along x, made of a matrix whose rows are planes of constant x. */
+/** A complex volume in slabs along x, made from a matrix whose rows are planes of constant x. */
 final class GeneratedVolume {
   private GeneratedVolume() {}
 
   /**
-   * The volume, as others have slabs: its metadata says how they are cut, so that nothing is moved
-   * for it. The imaginary part is the real one's values of the block, backwards.
+   * Returns the volume with metadata that declares its slabs, so that operators need not move them.
+   * The imaginary part of a block is its real part in reverse order.
    *
-   * @param planes a row for each plane, in blocks as long as a row
+   * @param planes a matrix with one row for each plane, in blocks of whole rows
    */
   static Dataset<Row> slabs(SparkSession spark, GeneratedMatrix planes, Shape shape) {
     Dataset<Row> volume =
@@ -29,8 +29,8 @@ final class GeneratedVolume {
                 functions.col("rows").as("nx"),
                 functions.lit(Math.toIntExact(shape.extent(1))).as("ny"),
                 functions.lit(Math.toIntExact(shape.extent(2))).as("nz"),
-                // In place of what it says of a matrix; Spark 4.0 would take empty metadata for
-                // none.
+                // Replaces the matrix's column metadata. Spark 4.0 would keep the old one if the
+                // new one were empty.
                 functions
                     .col("values")
                     .as("values", ArrayMetadata.empty().withExtents(shape).toMetadata()),

@@ -8,14 +8,14 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
-/** The rate of the CPU's multiply in all cores at once, on matrices that are at hand. */
+/** Measures the rate of matrix products on all CPU cores at once, with operands in memory. */
 final class HostPeak {
   private static final int EXTENT = 960;
   private static final int ROUNDS = 3;
 
   private HostPeak() {}
 
-  /** Billions of floating-point operations per second, of all cores together; the best of some. */
+  /** The best rate of a few rounds in GFLOP/s, of all cores together. */
   static double gigaflops(ElementType type) {
     int cores = Runtime.getRuntime().availableProcessors();
     MultiplyProblem problem = MultiplyProblem.dense(EXTENT, EXTENT, EXTENT, type, false, false);

@@ -4,19 +4,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.sql.SparkSession;
 
-/**
- * Waits for Spark's events to listeners, which come on a thread of their own, after the work is
- * done.
- */
+/** Waits for Spark's listener events, which arrive asynchronously, after a query has returned. */
 final class ListenerEvents {
   private static final long LIMIT_MILLIS = TimeUnit.MINUTES.toMillis(5);
 
   private ListenerEvents() {}
 
   /**
-   * Waits until the listeners have been told all that happened so far.
+   * Waits until listeners have received all events so far.
    *
-   * @throws IllegalStateException if that takes minutes
+   * @throws IllegalStateException if that takes more than five minutes
    */
   static void await(SparkSession spark) {
     try {

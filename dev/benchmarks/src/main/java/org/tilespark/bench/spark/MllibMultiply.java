@@ -13,9 +13,9 @@ import scala.Tuple2;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
-/** The product of two generated matrices by MLlib's BlockMatrix, which knows double only. */
+/** The product of two generated matrices by MLlib's BlockMatrix, which supports only double. */
 final class MllibMultiply implements AutoCloseable {
-  /** The first element of a block of the product, and where it is. */
+  /** The first element of a block of the product, and its position. */
   record Corner(long row, long col, double value) implements Serializable {}
 
   private final BlockMatrix a;
@@ -23,7 +23,7 @@ final class MllibMultiply implements AutoCloseable {
   private final int block;
 
   /**
-   * Makes and caches both matrices.
+   * Creates and caches both matrices.
    *
    * @param block rows and columns of a block
    */
@@ -39,7 +39,7 @@ final class MllibMultiply implements AutoCloseable {
     this.b = blockMatrix(spark, b, block, partitions, level);
   }
 
-  /** Multiplies, and gives one element of every block of the product. */
+  /** Computes the product and returns one element of each block. */
   List<Corner> multiply(int midDimSplits) {
     int size = block;
     return a.multiply(b, midDimSplits)
@@ -68,7 +68,7 @@ final class MllibMultiply implements AutoCloseable {
     JavaRDD<Long> numbers = spark.range(0, cut.blocks(), 1, partitions).javaRDD();
     RDD<Tuple2<Tuple2<Object, Object>, Matrix>> blocks =
         numbers.map(number -> block(cut, (int) (number / across), (int) (number % across))).rdd();
-    // MLlib asks the RDD for its class, which Java's map has forgotten.
+    // MLlib needs the RDD's class tag, which an RDD from Java's map lacks.
     ClassTag<Tuple2<Tuple2<Object, Object>, Matrix>> tag = ClassTag$.MODULE$.apply(Tuple2.class);
     BlockMatrix matrix =
         new BlockMatrix(JavaRDD.fromRDD(blocks, tag).rdd(), block, block, of.rows(), of.cols());

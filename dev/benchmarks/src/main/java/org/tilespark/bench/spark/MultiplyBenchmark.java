@@ -33,14 +33,15 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 
 /**
- * The product of two cached matrices into the noop sink, on the GPU and on the CPU, and MLlib's
- * BlockMatrix with the same elements in the same session, for which its block size and
- * numMidDimSplits are tried in turn.
+ * Measures the product of two cached matrices to the noop sink, on the GPU and on the CPU, and
+ * MLlib's BlockMatrix with the same elements in the same session, for several block sizes and
+ * numMidDimSplits.
  *
- * <p>Under each result of ours: where the time went, as the query's metrics and its stages say, and
- * the floor: the longest of what its shuffle, its copies to the device and its arithmetic take
- * alone. All three are measured here: a shuffle of as many bytes of the same blocks, to the noop
- * sink; plain pinned copies of as many bytes; and one large product where the operands are.
+ * <p>Prints with each of our results where the time went, from the metrics of the query and its
+ * stages, and a lower bound, the floor: the longest of the times that the query's shuffle, its
+ * copies to and from the device and its arithmetic take alone. This benchmark measures the three
+ * times with a shuffle of as many bytes of the same blocks to the noop sink, with plain pinned
+ * copies of as many bytes, and with one large product whose operands are in memory.
  */
 public final class MultiplyBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -94,7 +95,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
   private static final int SAMPLES = 256;
   private static final long CHECKED_PRODUCTS = 1L << 30;
 
-  private final long matrices; // the matrices of each side follow each other along their rows
+  private final long matrices; // number of products; an operand stacks its matrices by rows
   private final GeneratedMatrix a;
   private final GeneratedMatrix b;
   private final int partitions;
@@ -135,7 +136,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
             seed);
   }
 
-  /** The blocks of one side: of one matrix, or each a matrix of its own. */
+  /** The blocks of one operand: of a single matrix or, in a batch, one block per matrix. */
   private Dataset<Row> blocks(GeneratedMatrix side) {
     Dataset<Row> blocks = side.read(spark, partitions);
     long rows = side.rows() / matrices;
@@ -152,7 +153,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
                     .toMetadata());
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -254,7 +255,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
     }
   }
 
-  /** The least that a product of ours could take, by what each part of it takes alone. */
+  /** Reports the floor: the longest time of the product's shuffle, copies or arithmetic alone. */
   private void floor(
       String name,
       Times times,
@@ -263,13 +264,14 @@ public final class MultiplyBenchmark extends SparkBenchmark {
       ExecutorRuntime runtime,
       Optional<Gpu> gpu)
       throws InterruptedException {
-    // Writing is taken for half of a shuffle, reading for the other, which several tasks may do.
+    // A shuffle counts half for its writes and half for its reads, since several tasks may read the
+    // same bytes.
     long moved = (metrics.writtenBytes() + metrics.readBytes()) / 2;
     double shuffle = moved == 0 ? 0 : shuffleAlone(blocks, moved);
     double copies = 0;
     String copied = "none";
     if (name.equals("gpu")) {
-      // Both ways at once. One executor: every panel went up once.
+      // Both directions run concurrently. Assumes one executor, which uploads every panel once.
       long up = metrics.total("bytes up");
       long down = metrics.total("bytes down");
       try (PinnedCopies pinned =
@@ -314,9 +316,9 @@ public final class MultiplyBenchmark extends SparkBenchmark {
   }
 
   /**
-   * Seconds of a shuffle of {@code bytes} bytes alone, from the operands' blocks to the noop sink:
-   * the operands as often as comes nearest, and the rest in proportion. The shortest of as many
-   * rounds as the product has, since a floor is the least that can be.
+   * Seconds of a shuffle of {@code bytes} bytes, from the operands' blocks to the noop sink.
+   * Shuffles the operands a whole number of times and scales the time. The shortest of several
+   * rounds, for a lower bound.
    */
   private double shuffleAlone(Dataset<Row> blocks, long bytes) throws InterruptedException {
     long copies = Math.max(1, Math.round((double) bytes / (a.bytes() + b.bytes())));
@@ -346,7 +348,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
     return seconds[0] * bytes / carried;
   }
 
-  /** Compares some elements with sums of twice the digits of double. */
+  /** Compares some elements with sums in twice the digits of double. */
   private void check(String name, Dataset<Row> product) {
     int[] places = new Random(a.seed()).ints(4, 0, Integer.MAX_VALUE).toArray();
     String elements =
@@ -401,7 +403,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
         whole ? "" : ", and blocks do not fill the product");
   }
 
-  /** How far an element is from the exact one, as a part of the sum of its products' magnitudes. */
+  /** The error of an element, relative to the sum of its products' magnitudes. */
   private double difference(long matrix, long i, long j, double found) {
     long above = matrix * (a.rows() / matrices);
     double sum = 0;
@@ -413,7 +415,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
       double p = x * y;
       double t = sum + p;
       double rounded = t - sum;
-      // What both roundings took (Ogita, Rump and Oishi 2005, Dot2).
+      // The rounding errors of product and sum (Ogita, Rump and Oishi 2005, Dot2).
       error += Math.fma(x, y, -p) + ((sum - (t - rounded)) + (p - rounded));
       sum = t;
       magnitude += Math.abs(p);
@@ -448,7 +450,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
             checkMllib(name, corners, block);
           } catch (InterruptedException e) {
             throw e;
-          } catch (Exception e) { // what Spark throws, it declares nowhere: too little memory, say
+          } catch (Exception e) { // Spark throws undeclared exceptions, as for too little memory
             report.line(
                 "mllib", "%s failed: %s", name, e.toString().lines().findFirst().orElse(""));
           }
@@ -479,7 +481,7 @@ public final class MultiplyBenchmark extends SparkBenchmark {
   private Times measure(String name, Times.Timed product) throws InterruptedException {
     Times times = Times.measure(name, arguments, product);
     all.add(times);
-    // A run may be cut off before the table.
+    // Printed at once, in case the run is stopped before the table.
     report.line("measured", "%s: %.3f s", name, times.median());
     return times;
   }

@@ -17,8 +17,8 @@ import org.tilespark.spark.options.Metric;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Nearest neighbours of cached queries among cached vectors, to the noop sink, on the GPU and on
- * the CPU. Some queries' neighbours are compared with plain loops.
+ * Measures nearest neighbours of cached queries among cached vectors, to the noop sink, on the GPU
+ * and on the CPU. Checks the neighbours of some queries with plain loops.
  */
 public final class NeighboursBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -80,7 +80,7 @@ public final class NeighboursBenchmark extends SparkBenchmark {
         Metric.valueOf(arguments.option("metric").orElse("inner").toUpperCase(Locale.ROOT));
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -134,7 +134,7 @@ public final class NeighboursBenchmark extends SparkBenchmark {
     }
   }
 
-  /** Compares the best score of some queries with plain loops. */
+  /** Checks the best scores of some queries with plain loops. */
   private boolean isRight(Dataset<Row> found) {
     boolean right = true;
     for (Row row : found.where("rank = 1 AND query < " + CHECKED_QUERIES).collectAsList()) {

@@ -16,14 +16,14 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.util.QueryExecutionListener;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** The metrics of a query's nodes, after it ran. */
+/** The metrics of the plan nodes of a query that has run. */
 final class PlanMetrics {
   /**
-   * One figure.
+   * The value of one metric.
    *
-   * @param node operator of the metric
-   * @param label in words
-   * @param type Spark's: size, timing (ms), nsTiming, sum or average
+   * @param node name of the plan node
+   * @param label the metric's name in words
+   * @param type Spark's metric type: size, timing (ms), nsTiming, sum or average
    */
   record Figure(String node, String label, String type, long value) {
     @Override
@@ -51,7 +51,7 @@ final class PlanMetrics {
     this.plan = plan;
   }
 
-  /** Runs a query, and reads its metrics afterwards. */
+  /** Runs a query and reads its metrics. */
   static PlanMetrics of(SparkSession spark, Runnable query) throws InterruptedException {
     AtomicReference<QueryExecution> last = new AtomicReference<>();
     QueryExecutionListener listener =
@@ -78,12 +78,12 @@ final class PlanMetrics {
     return new PlanMetrics(List.copyOf(figures.values()), shuffled, plan.toString());
   }
 
-  /** All that are not zero; those of several nodes of one name are added up. */
+  /** The values that are not zero; values of nodes with the same name are added. */
   List<Figure> figures() {
     return figures;
   }
 
-  /** The sum of all figures of that label; 0 if there is none. */
+  /** The sum of all values with a label; 0 if there is none. */
   long total(String label) {
     return figures.stream()
         .filter(figure -> figure.label().equals(label))
@@ -91,27 +91,25 @@ final class PlanMetrics {
         .sum();
   }
 
-  /** Bytes of rows that went into shuffles, before compression. */
+  /** Bytes of rows written to shuffles, before compression. */
   long writtenBytes() {
     return writtenBytes;
   }
 
-  /**
-   * Bytes of rows that came out of shuffles, before compression; several tasks may read the same.
-   */
+  /** Bytes of rows read from shuffles, before compression; each task that reads a row counts it. */
   long readBytes() {
     return readBytes;
   }
 
-  /** The plan as it ran. */
+  /** The executed plan as text. */
   String plan() {
     return plan;
   }
 
   /**
-   * Collects figures.
+   * Collects the metrics of a plan and its children.
    *
-   * @param shuffled bytes written and read, which are added to
+   * @param shuffled output: adds bytes written and read
    */
   private static void walk(SparkPlan plan, Map<String, Figure> figures, long[] shuffled) {
     String node = plan.nodeName();

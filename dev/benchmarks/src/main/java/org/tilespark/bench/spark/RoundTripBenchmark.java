@@ -32,21 +32,22 @@ import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * The cost of a transpose in a query, compared with a query that only copies: the same blocks, the
- * same noop sink, in one session, in rounds through all cases.
+ * Measures the cost of a transpose in a query, compared with a query that only copies the same
+ * blocks to the same noop sink. All cases run in one session; each round runs every case once.
  *
  * <ul>
- *   <li>{@code cache}: the cached rows alone. {@code copy}: an identity, each row with its array
- *       copied once into a new row; {@code reuse}: the same into one row's memory. {@code gpu},
- *       {@code cpu}: the transpose.
- *   <li>{@code gpu2}, {@code gpu3}, {@code gpu4} (and {@code cpu2} ...): chains of as many
+ *   <li>{@code cache}: the cached rows alone. {@code copy}: an identity that copies each row with
+ *       its array to a new row; {@code reuse}: to the memory of a single row. {@code gpu}, {@code
+ *       cpu}: the transpose.
+ *   <li>{@code gpu2}, {@code gpu3}, {@code gpu4} (and {@code cpu2} ...): chains of 2, 3 or 4
  *       transposes, which the optimizer is told not to simplify.
- *   <li>{@code arrow}: blocks in Arrow buffers, to rows by one copy; {@code arrowgpu}, {@code
- *       arrowcpu}: the transpose over these.
- *   <li>{@code pinned}: no query, but plain pinned copies of as many bytes up and down at once.
+ *   <li>{@code arrow}: blocks in Arrow buffers, copied once to rows; {@code arrowgpu}, {@code
+ *       arrowcpu}: the transpose of these blocks.
+ *   <li>{@code pinned}: no query, but plain pinned copies of as many bytes, up and down
+ *       concurrently.
  * </ul>
  *
- * <p>Local mode only, since it holds Arrow buffers and copies to the device in its own process.
+ * <p>Local mode only, since the process itself holds Arrow buffers and copies to the device.
  */
 public final class RoundTripBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -116,7 +117,7 @@ public final class RoundTripBenchmark {
           "arrowgpu",
           "arrowcpu");
 
-  // What we promise on an H200: time of the case over time of the one it is measured against.
+  // Promises for an H200: greatest ratio of a case's time to that of its baseline.
   private static final double MOST_OVER_COPY = 2.0;
   private static final double MOST_OVER_ARROW = 1.3;
   private static final double MOST_OVER_ONE = 1.15;
@@ -127,9 +128,9 @@ public final class RoundTripBenchmark {
    * One query, or the plain copies.
    *
    * @param df null for the plain copies
-   * @param transposes operators in it
-   * @param baseline the case whose time its own is divided by
-   * @param most the largest ratio that we promise on an H200; NaN for none
+   * @param transposes number of transposes in the plan
+   * @param baseline the case by whose time this case's time is divided
+   * @param most the greatest ratio that we promise on an H200; NaN for no promise
    */
   private record Case(
       String name,
@@ -139,7 +140,7 @@ public final class RoundTripBenchmark {
       String baseline,
       double most) {}
 
-  /** Seconds of each round, in the order of the rounds. */
+  /** In the order of the rounds. */
   private record Times(Case of, double[] seconds) {
     double median() {
       double[] sorted = sorted();
@@ -153,7 +154,7 @@ public final class RoundTripBenchmark {
     }
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -188,7 +189,7 @@ public final class RoundTripBenchmark {
             partitions);
     report.line("machine", "%s", machine);
     report.line("data", "%s", data);
-    // Chains are to stay chains.
+    // Keeps the optimizer from simplifying chains of transposes.
     spark.conf().set("spark.sql.optimizer.excludedRules", ComposePermutations.class.getName());
     Dataset<Row> cached =
         BlockTransposeBenchmark.matrix(spark, blocks, shape[0], shape[1], partitions)
@@ -322,7 +323,9 @@ public final class RoundTripBenchmark {
     spark.conf().set(TileSparkConf.BACKEND.name(), each.backend().name().toLowerCase(Locale.ROOT));
   }
 
-  /** That each query has the operators it is named for, and the right answer. */
+  /**
+   * Checks that the plan of each query has the expected operators, and that its result is right.
+   */
   private static boolean check(
       SparkSession spark,
       List<Case> cases,
@@ -431,7 +434,7 @@ public final class RoundTripBenchmark {
     Files.writeString(file, csv);
   }
 
-  /** Median time over that of another case; empty if that one was not measured. */
+  /** A case's median time divided by another's; empty if the other was not measured. */
   private static OptionalDouble ratio(Times each, List<Times> all, String baseline) {
     return all.stream()
         .filter(other -> other.of().name().equals(baseline))

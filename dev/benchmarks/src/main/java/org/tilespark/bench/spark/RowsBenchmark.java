@@ -27,8 +27,8 @@ import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * A table of vectors, in Parquet or cached: reading it, making it blocks, its covariance, and the
- * covariance by MLlib's RowMatrix.
+ * Measures a table of vectors in Parquet or in the cache: reading it, converting it to blocks, its
+ * covariance, and the covariance by MLlib's RowMatrix.
  */
 public final class RowsBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -56,14 +56,14 @@ public final class RowsBenchmark extends SparkBenchmark {
               Option.checked("rounds", Integer::parseInt),
               Option.SEED));
 
-  /** The sum of a covariance's elements by each way may differ by this part of their size. */
+  /** Greatest difference of two covariances, relative to the largest element. */
   private static final double TOLERANCE = 1e-5;
 
   private RowsBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
     super(spark, arguments, out);
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -139,7 +139,7 @@ public final class RowsBenchmark extends SparkBenchmark {
     return new RowMatrix(rows.rdd()).computeCovariance();
   }
 
-  /** Compares the covariance with MLlib's. */
+  /** Checks that the covariance agrees with MLlib's. */
   private boolean isRight(Dataset<Row> covariance, Matrix expected) {
     double most = 0;
     for (double value : expected.toArray()) {

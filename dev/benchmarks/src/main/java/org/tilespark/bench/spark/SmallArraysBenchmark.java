@@ -26,9 +26,9 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * Operations on many small matrices and volumes of a grouping column, one block each, cached, to
- * the noop sink; in turns with numpy's on one array that holds them all. The CPU seconds of both
- * processes are given with the elapsed ones.
+ * Measures operations on many small cached matrices and volumes, one block each and identified by a
+ * grouping column, to the noop sink; alternates with numpy on one array that holds them all.
+ * Reports elapsed and CPU seconds of both processes.
  */
 public final class SmallArraysBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -88,7 +88,7 @@ public final class SmallArraysBenchmark extends SparkBenchmark {
     this.partitions = number("partitions", spark.sparkContext().defaultParallelism());
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -97,7 +97,7 @@ public final class SmallArraysBenchmark extends SparkBenchmark {
     return run(USAGE, args, SmallArraysBenchmark::new, out, err);
   }
 
-  /** Matrices, each a row of its own. */
+  /** Returns matrices, one in each row of the DataFrame. */
   private Dataset<Row> matrices(long seed) {
     return new GeneratedMatrix(
             Math.multiplyExact(arrays, extent), extent, extent, extent, type, Content.WHOLE, seed)
@@ -107,7 +107,7 @@ public final class SmallArraysBenchmark extends SparkBenchmark {
         .withMetadata("values", whole(Shape.of(extent, extent)).toMetadata());
   }
 
-  /** Volumes, each a row of its own. */
+  /** Returns volumes, one in each row of the DataFrame. */
   private Dataset<Row> volumes(long seed) {
     int plane = Math.multiplyExact(volume, volume);
     return new GeneratedMatrix(
@@ -196,7 +196,7 @@ public final class SmallArraysBenchmark extends SparkBenchmark {
       peer.ask("make %d f%d %s".formatted(arrays, type.bytes(), shape));
     }
     int rounds = number("rounds", 3);
-    double[][] seconds = new double[4][rounds]; // elapsed and on cores: ours, then numpy's
+    double[][] seconds = new double[4][rounds]; // elapsed and CPU seconds: ours, then numpy's
     String asked =
         Map.of("permute", "transpose", "volume-map", "map", "copy", "map").getOrDefault(name, name);
     for (int i = 0; i < rounds; i++) {

@@ -9,7 +9,7 @@ import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobReport;
 
-/** A benchmark in the session that spark-submit sets up. */
+/** A benchmark that runs in the session of spark-submit. */
 abstract class SparkBenchmark {
   final SparkSession spark;
   final JobArguments arguments;
@@ -23,12 +23,11 @@ abstract class SparkBenchmark {
     this.out = out;
   }
 
-  /** Makes a benchmark. */
   interface Maker {
     SparkBenchmark of(SparkSession spark, JobArguments arguments, PrintStream out);
   }
 
-  /** Runs a benchmark; gives the status with which its process ends. */
+  /** Runs a benchmark and returns the exit status of its process. */
   static int run(
       JobArguments.Usage usage, String[] args, Maker maker, PrintStream out, PrintStream err) {
     return ExampleJob.run(
@@ -39,20 +38,23 @@ abstract class SparkBenchmark {
         err);
   }
 
-  /** Measures; false if a result was wrong. */
+  /** Runs the measurements; returns false if a result was wrong. */
   abstract boolean run() throws IOException, InterruptedException;
 
-  /** The number that an option says. */
+  /** The value of a numeric option. */
   final int number(String option, int byDefault) {
     return arguments.option(option).map(Integer::parseInt).orElse(byDefault);
   }
 
-  /** Runs a query, and drops its rows. */
+  /** Runs a query and discards its rows. */
   static void noop(Dataset<?> query) {
     query.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
-  /** Runs a query and prints its plan, then the figures of its nodes and stages, which it gives. */
+  /**
+   * Runs a query; prints its plan and the metrics of its nodes and stages; returns the node
+   * metrics.
+   */
   final PlanMetrics reported(String name, Dataset<?> query) throws InterruptedException {
     PlanMetrics metrics = PlanMetrics.of(spark, () -> noop(query));
     out.println(metrics.plan().stripTrailing());

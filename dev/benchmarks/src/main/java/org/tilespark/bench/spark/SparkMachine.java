@@ -9,11 +9,13 @@ import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobReport;
 import org.tilespark.spark.runtime.Gpu;
 
-/** The machine and software, for a benchmark's output. */
+/** Describes machine and software for a benchmark's output. */
 final class SparkMachine {
   private SparkMachine() {}
 
-  /** The device, the master and its cores, the heap, versions, the commit of the options, today. */
+  /**
+   * Lists device, Spark master, cores, heap, versions, the {@code --commit} option and the date.
+   */
   static String describe(SparkSession spark, Optional<Gpu> gpu, JobArguments arguments) {
     return String.format(
         Locale.ROOT,
@@ -28,7 +30,7 @@ final class SparkMachine {
         LocalDate.now(ZoneOffset.UTC));
   }
 
-  /** Reports the cached blocks and their storage. */
+  /** Reports the size of the cached blocks and where they are stored. */
   static void reportCache(SparkSession spark, JobReport report) {
     for (var cached : spark.sparkContext().getRDDStorageInfo()) {
       report.line(

@@ -10,18 +10,18 @@ import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.SparkSession;
 
-/** The time of a query's tasks, stage by stage, as Spark counts it. */
+/** Times of a query's stages, from Spark's task metrics. */
 final class StageTimes {
   /**
-   * One stage. All but {@code wall} are sums over its tasks, in seconds.
+   * One stage. Times are in seconds; all but {@code wall} are sums over the stage's tasks.
    *
-   * @param wall seconds from its submission to its completion
-   * @param run in tasks
-   * @param cpu part of that on a core; the rest waited, for others' cores, files, the network, a
+   * @param wall elapsed time from submission to completion
+   * @param run run time of the tasks
+   * @param cpu CPU time; the rest of {@code run} is waiting: for cores, files, the network or a
    *     device
-   * @param write into the files of a shuffle
-   * @param fetch waiting for what others wrote
-   * @param gc in which the collector stopped the tasks
+   * @param write time for writing shuffle files
+   * @param fetch time waiting for shuffled data
+   * @param gc time of garbage collection
    */
   record Stage(
       int id,
@@ -72,7 +72,7 @@ final class StageTimes {
 
   private StageTimes() {}
 
-  /** Runs something, and tells what stages it had, in the order in which they ended. */
+  /** Runs a query and returns its stages in the order of completion. */
   static List<Stage> of(SparkSession spark, Runnable query) throws InterruptedException {
     List<Stage> stages = Collections.synchronizedList(new ArrayList<>());
     SparkListener listener =

@@ -29,9 +29,9 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.source.PosixWriter;
 
 /**
- * How fast tasks put square blocks of a matrix of DOUBLE at their places in one file, without Spark
- * around it. The way follows from the file system and the processors, as in a query: {@code --java
- * -XX:ActiveProcessorCount=2} makes it calls with positions.
+ * Measures, without Spark, how fast tasks write square blocks of a DOUBLE matrix to their positions
+ * in one file. As in a query, the method depends on the file system and the number of processors:
+ * {@code --java -XX:ActiveProcessorCount=2} selects positional write calls.
  */
 public final class StoreBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -59,7 +59,7 @@ public final class StoreBenchmark {
 
   private StoreBenchmark() {}
 
-  /** Runs the benchmark; needs no Spark. */
+  /** Runs the benchmark, without a Spark session. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -166,7 +166,7 @@ public final class StoreBenchmark {
     }
   }
 
-  /** Least, median and most of all but the first. */
+  /** Minimum, median and maximum of all rounds but the first. */
   private static double[] middle(double[] rounds) {
     double[] sorted = Arrays.copyOfRange(rounds, 1, rounds.length);
     Arrays.sort(sorted);

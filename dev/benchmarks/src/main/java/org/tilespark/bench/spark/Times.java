@@ -7,22 +7,23 @@ import java.util.Locale;
 import org.tilespark.examples.JobArguments;
 
 /**
- * How long the rounds of one case took.
+ * The times of one case's rounds.
  *
  * @param name name of the case
- * @param seconds seconds of each round, sorted
- * @param cores seconds that this process spent on cores in each round, sorted
+ * @param seconds elapsed seconds of each round, sorted
+ * @param cores CPU seconds of this process in each round, sorted
  */
 record Times(String name, double[] seconds, double[] cores) {
   private static final OperatingSystemMXBean PROCESS =
       (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
-  /** Something to be timed. */
   interface Timed {
     void run() throws InterruptedException;
   }
 
-  /** Runs it as often as the options {@code warmups} (1) and {@code rounds} (3) say. */
+  /**
+   * Runs the code as often as the options {@code warmups} (default 1) and {@code rounds} (3) say.
+   */
   static Times measure(String name, JobArguments arguments, Timed timed)
       throws InterruptedException {
     int warmups = arguments.option("warmups").map(Integer::parseInt).orElse(1);
@@ -48,12 +49,11 @@ record Times(String name, double[] seconds, double[] cores) {
     return median(seconds);
   }
 
-  /** The middle of sorted numbers. */
   private static double median(double[] sorted) {
     return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
   }
 
-  /** The times as a line of a report says them. */
+  /** Formats the times as a line of a report. */
   String described() {
     return String.format(
         Locale.ROOT,

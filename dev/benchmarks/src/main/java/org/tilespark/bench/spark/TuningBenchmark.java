@@ -29,9 +29,9 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * The measurements of docs/tuning.md, in one go: the same transpose of cached FLOAT blocks to the
- * noop sink with one setting changed at a time, and a product under settings of its shuffle.
- * Settings that an executor reads at its start get a Spark context of their own, in the same JVM.
+ * Measures the figures of docs/tuning.md in one run: a transpose of cached FLOAT blocks to the noop
+ * sink, with one setting changed at a time, and a product under several shuffle settings. Settings
+ * that an executor reads at its start get a new Spark context in the same JVM.
  */
 public final class TuningBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -72,7 +72,7 @@ public final class TuningBenchmark {
   /** Queries of the cached blocks, to the noop sink. */
   private enum Query {
     TRANSPOSE,
-    /** A transpose after a shuffle of the blocks. */
+    /** A shuffle of the blocks, then a transpose. */
     SHUFFLE
   }
 
@@ -81,13 +81,13 @@ public final class TuningBenchmark {
    *
    * @param sweep the setting that is varied
    * @param value value of the setting
-   * @param application configuration of the context, read by executors at their start
+   * @param application configuration of the Spark context, which executors read at their start
    * @param session configuration of the query
    * @param shape rows and columns of a block
-   * @param partitionsPerCore partitions of the DataFrame
+   * @param partitionsPerCore partitions of the DataFrame per core
    * @param level storage level of the cache
    * @param query query of the blocks
-   * @param random true for blocks of random fractions, false for whole numbers in order
+   * @param random true for blocks of random fractions, false for consecutive integers
    */
   private record Setting(
       String sweep,
@@ -144,7 +144,7 @@ public final class TuningBenchmark {
           randomBlocks);
     }
 
-    /** Two settings of equal data share the cached DataFrame. */
+    /** A key for the cached DataFrame, which settings with equal keys share. */
     List<Object> data() {
       return List.of(application, shape, partitionsPerCore, level, query, random);
     }
@@ -163,7 +163,7 @@ public final class TuningBenchmark {
     this.report = report;
   }
 
-  /** Runs the benchmark with what spark-submit sets up. */
+  /** Runs the benchmark with the configuration of spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -185,7 +185,7 @@ public final class TuningBenchmark {
     return true;
   }
 
-  /** The rows of one sweep. */
+  /** Returns the rows of one sweep. */
   private List<Setting> settings(String sweep) {
     List<Setting> settings = new ArrayList<>();
     switch (sweep) {
@@ -340,7 +340,7 @@ public final class TuningBenchmark {
     return Math.max(1, Math.round(gib * (1L << 30) / blockBytes(setting)));
   }
 
-  /** Bytes of values that the query is given. */
+  /** Bytes of values that the query reads. */
   private long bytes(Setting setting) {
     return count(setting) * blockBytes(setting);
   }
@@ -403,7 +403,7 @@ public final class TuningBenchmark {
     }
   }
 
-  /** Sums what tasks write for shuffles. */
+  /** Sums the bytes that tasks write for shuffles. */
   private static final class Shuffled extends SparkListener {
     private final AtomicLong bytes = new AtomicLong();
 

@@ -28,10 +28,11 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
- * The Fourier transform of a cached complex volume, cut into slabs along x, into the noop sink, by
- * each decomposition. Under each: where the time went, as the query's metrics and its stages say.
+ * Measures the Fourier transform of a cached complex volume in slabs along x, to the noop sink, by
+ * each decomposition. Prints with each result where the time went, from the metrics of the query
+ * and its stages.
  *
- * <p>Some frequencies of each spectrum are compared with the sums that define them.
+ * <p>Compares some frequencies of each spectrum with the sums that define them.
  */
 public final class VolumeFourierBenchmark extends SparkBenchmark {
   private static final JobArguments.Usage USAGE =
@@ -70,7 +71,7 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
   private static final int FREQUENCIES = 2;
 
   private final Shape shape;
-  private final GeneratedMatrix planes; // a row is a plane of constant x
+  private final GeneratedMatrix planes; // each row is a plane of constant x
   private final int slabs;
   private final List<Times> all = new ArrayList<>();
   private boolean right = true;
@@ -96,7 +97,7 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
     report.line("seed", "%d", arguments.seed());
   }
 
-  /** Runs the benchmark in the session that spark-submit sets up. */
+  /** Runs the benchmark under spark-submit. */
   public static void main(String[] args) {
     System.exit(run(args, System.out, System.err));
   }
@@ -148,12 +149,16 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
     reported(name, spectrum);
   }
 
-  /** Compares some frequencies with the sums that define them, in units of the input's norm. */
+  /**
+   * Compares some frequencies with the sums that define them; errors are relative to the input's
+   * norm.
+   */
   private void check(String name, Dataset<Row> spectrum) {
     String axes =
         ArrayMetadata.of(spectrum.schema().apply(BlockKind.VALUES).metadata()).axes().orElse("xyz");
     Random random = new Random(arguments.seed());
-    // The norm of numbers spread over [-1, 1), and what rounding each of log2(n) stages adds.
+    // The expected norm of complex numbers uniform in [-1, 1), and a bound of the rounding errors
+    // of log2(n) stages.
     double norm = Math.sqrt(2 / 3.0 * shape.elements());
     double unit = planes.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
     double allowed = 4 * unit * Math.log((double) Math.max(2, shape.elements())) / Math.log(2);
@@ -199,7 +204,7 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
         allowed);
   }
 
-  /** The sum that defines one frequency, in double. */
+  /** Computes one frequency by the sum that defines it, in double. */
   private double[] definition(long[] frequency) {
     int along = Math.toIntExact(shape.extent(2));
     int across = Math.toIntExact(shape.extent(1));
@@ -222,7 +227,7 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
     int thickness = planes.blockRows();
     long first = x / thickness * thickness;
     long last = Math.min(first + thickness, shape.extent(0)) - 1;
-    long opposite = first + last - x; // the plane whose values, backwards, are the imaginary part
+    long opposite = first + last - x; // plane that holds x's imaginary part, in reverse
     int size = lines.length * points.length;
     double[] sum = new double[2];
     for (int y = 0; y < lines.length; y++) {
@@ -237,7 +242,7 @@ public final class VolumeFourierBenchmark extends SparkBenchmark {
     return sum;
   }
 
-  /** exp(-2 pi i frequency n / extent) of all n. */
+  /** Returns exp(-2 pi i frequency n / extent) for all n. */
   private static double[][] turns(long frequency, int extent) {
     double[][] turns = new double[extent][];
     for (int n = 0; n < extent; n++) {
