@@ -70,7 +70,8 @@ record SpectrumCheck(int frequencies, double worst, long seed, String defect) {
               seed,
               String.format(
                   Locale.ROOT,
-                  "spectrum%s is %s + %sj, expected %s + %sj, off by %.3g of what rounding explains",
+                  "spectrum%s is %s + %sj, expected %s + %sj, off by %.3g of what rounding"
+                      + " explains",
                   Arrays.toString(sum.frequency),
                   real[0],
                   imag[0],

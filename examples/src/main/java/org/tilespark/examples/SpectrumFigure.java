@@ -60,8 +60,8 @@ final class SpectrumFigure {
           "Fourier transform of " + volume.getFileName(),
           String.format(
               Locale.ROOT,
-              "%d × %d × %d elements; low pass at %s cycles/element; z = %d, spectrum at frequency 0"
-                  + " along z",
+              "%d × %d × %d elements; low pass at %s cycles/element; z = %d, spectrum at frequency"
+                  + " 0 along z",
               shape[0],
               shape[1],
               shape[2],

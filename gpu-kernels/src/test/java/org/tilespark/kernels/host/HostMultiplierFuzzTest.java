@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@link HostMultiplierFuzz} at each width of vectors, compiled and not: all bits are the same. */
-@Tag("long")
+@Tag("long2")
 class HostMultiplierFuzzTest {
   private static final long SEED = 20261125;
   private static final int PRODUCTS = 60;

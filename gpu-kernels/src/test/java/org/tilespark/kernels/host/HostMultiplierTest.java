@@ -19,7 +19,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.layout.ElementType;
 
-@Tag("long")
+@Tag("long1")
 class HostMultiplierTest extends MultiplierContract {
   private final HostMultiplier multiplier = new HostMultiplier();
 

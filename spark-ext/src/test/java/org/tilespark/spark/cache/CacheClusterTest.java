@@ -13,7 +13,7 @@ import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.cluster.LocalCluster;
 
 /** Cached blocks of several executors. */
-@Tag("long")
+@Tag("long2")
 class CacheClusterTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

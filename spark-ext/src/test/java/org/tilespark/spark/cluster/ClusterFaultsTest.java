@@ -32,7 +32,6 @@ import org.tilespark.spark.conf.TileSparkConf;
  * lost, memory that is refused. One cluster of two workers for all; after each application, none of
  * its processes and files is left. docs/reliability.md has the table.
  */
-@Tag("long")
 class ClusterFaultsTest {
   private static final Duration LIMIT = Duration.ofMinutes(20);
 
@@ -67,6 +66,7 @@ class ClusterFaultsTest {
     cluster.close();
   }
 
+  @Tag("long1")
   @Test
   void executorsAreKilledAndFilesLost() throws IOException {
     passes(
@@ -102,6 +102,7 @@ class ClusterFaultsTest {
             "nothing alive"));
   }
 
+  @Tag("long3")
   @Test
   void tasksRunTwice() throws IOException {
     passes(
@@ -119,6 +120,7 @@ class ClusterFaultsTest {
   }
 
   /** In memory and files; with {@code -Pfull} in each alone too. */
+  @Tag("long2")
   @ParameterizedTest
   @MethodSource("storeSizes")
   void blocksAreExchangedBetweenExecutors(String storeSize) throws IOException {
@@ -146,6 +148,7 @@ class ClusterFaultsTest {
     return Sampling.FULL ? List.of("1g", "96k", "0") : List.of("96k");
   }
 
+  @Tag("long3")
   @Test
   void memoryIsRefused() throws IOException {
     passes(
@@ -155,6 +158,7 @@ class ClusterFaultsTest {
         List.of("transpose", "multiply", "npy source and sink", "fft and back", "nothing alive"));
   }
 
+  @Tag("long1")
   @Test
   void tasksAreLedToTheGpusThatSparkAssigned() throws IOException {
     ChildJvm.Outcome outcome =
@@ -172,6 +176,7 @@ class ClusterFaultsTest {
     assertPassed(List.of("each task uses the GPU that Spark assigned to it", "transpose"), outcome);
   }
 
+  @Tag("long2")
   @Test
   void theDriverIsKilledWhileItWrites() throws Exception {
     Path place = Files.createDirectory(shared.resolve("killed-driver"));
@@ -203,6 +208,7 @@ class ClusterFaultsTest {
     assertArrayEquals(right, Files.readAllBytes(target));
   }
 
+  @Tag("long3")
   @Test
   void theDriverIsKilledWhileItWritesAnArrayOfZarr() throws Exception {
     Path target = shared.resolve("killed.zarr");

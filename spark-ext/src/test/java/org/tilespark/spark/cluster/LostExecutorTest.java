@@ -15,7 +15,7 @@ import org.tilespark.spark.cluster.LostExecutorJob.Loss;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /** An executor of a real cluster that loses its device; {@link LostExecutorJob} looks closer. */
-@Tag("long")
+@Tag("long1")
 class LostExecutorTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

@@ -89,7 +89,7 @@ class OtherVersionsTest {
   }
 
   @Test
-  @Tag("long")
+  @Tag("long2")
   void executorsWithAnotherBuildAreRefused() throws Exception {
     Path others = copyOfClasses(directory.resolve("others"));
     try (LocalCluster cluster = LocalCluster.start(directory, 1, 1, 1024);

@@ -93,7 +93,7 @@ class StopUnderLoadTest {
   }
 
   @Test
-  @Tag("long")
+  @Tag("long1")
   void eachLoadIsStoppedOnACluster() throws IOException {
     onACluster(SEED, StopUnderLoadJob.Load.values().length, List.of(GUARD));
   }

@@ -28,7 +28,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.TestField;
 
 /** Input of transforms of volumes: broken blocks, options, SQL, files. */
-@Tag("long")
+@Tag("long2")
 class FourierInputTest extends FourierTestBase {
   @Test
   void badInput() {

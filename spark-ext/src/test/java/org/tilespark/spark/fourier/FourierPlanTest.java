@@ -22,7 +22,7 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.TestField;
 
 /** Stages and exchanges of transforms of volumes, as planned and as run. */
-@Tag("long")
+@Tag("long3")
 class FourierPlanTest extends FourierTestBase {
   /** One exchange each way; none where blocks are whole; none in one task. */
   @Test

@@ -15,7 +15,7 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.TestField;
 
 /** Operators on spectra of volumes before the way back. */
-@Tag("long")
+@Tag("long3")
 class SpectrumTest extends FourierTestBase {
   @Test
   void productsOfSpectraAreConvolutions() {

@@ -13,7 +13,7 @@ import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.cluster.LocalCluster;
 
 /** Factorizations of tall matrices whose executors die. */
-@Tag("long")
+@Tag("long1")
 class KeptClusterTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

@@ -22,7 +22,7 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
 /** Products of which the smaller operand is broadcast, and the larger one stays where it is. */
-@Tag("long")
+@Tag("long1")
 class BroadcastProductsTest extends SparkTest {
   private static final MultiplyOptions BROADCAST =
       MultiplyOptions.defaults().withStrategy(Strategy.BROADCAST);

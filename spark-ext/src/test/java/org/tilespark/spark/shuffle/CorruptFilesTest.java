@@ -15,7 +15,7 @@ import org.tilespark.spark.cluster.LocalCluster;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /** Files of two executors that are changed: what depends on them is made anew, and right. */
-@Tag("long")
+@Tag("long3")
 class CorruptFilesTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

@@ -301,8 +301,8 @@ public final class MultiplyBenchmark extends SparkBenchmark {
     floors.put(name, floor);
     report.line(
         name,
-        "floor %.3f s: shuffle %.3f s for %.3f GiB written and %.3f GiB read; copies %s; arithmetic %.3f s for %.4g"
-            + " operations at %.1f GFLOP/s; measured %.3f s, %.2f times the floor",
+        "floor %.3f s: shuffle %.3f s for %.3f GiB written and %.3f GiB read; copies %s; arithmetic"
+            + " %.3f s for %.4g operations at %.1f GFLOP/s; measured %.3f s, %.2f times the floor",
         floor,
         shuffle,
         metrics.writtenBytes() / (double) (1L << 30),

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.examples.ExampleJob;
 import org.tilespark.kernels.Sampling;
 
-@Tag("long")
+@Tag("long3")
 class OperatorSoakTest {
   /** As examples/run has it: the heap grows until Spark has as many records of what ran. */
   private static final Map<String, String> FEW_RECORDS =

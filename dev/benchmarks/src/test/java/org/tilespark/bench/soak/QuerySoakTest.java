@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-@Tag("long")
+@Tag("long1")
 class QuerySoakTest {
   @Test
   void everyKindOfQueryLeavesNothingAlive() {

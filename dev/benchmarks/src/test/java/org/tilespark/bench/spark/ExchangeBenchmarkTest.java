@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-@Tag("long")
+@Tag("long3")
 class ExchangeBenchmarkTest {
   private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
   private final PrintStream stream = new PrintStream(printed, true, StandardCharsets.UTF_8);

@@ -17,7 +17,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 
 /** Products whose operands are larger than the heap of this JVM, which is 2 GiB. */
-@Tag("long")
+@Tag("long1")
 class LongInnerDimensionTest {
   private static final int EXTENT = 256;
   private static final long INNER = 1_000_000;

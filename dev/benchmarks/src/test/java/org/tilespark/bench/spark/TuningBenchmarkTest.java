@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-@Tag("long")
+@Tag("long2")
 class TuningBenchmarkTest {
   private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
   private final PrintStream stream = new PrintStream(printed, true, StandardCharsets.UTF_8);

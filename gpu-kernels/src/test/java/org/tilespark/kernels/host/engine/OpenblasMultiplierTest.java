@@ -32,7 +32,7 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /** The OpenBLAS of a jar that only tests have, on memory outside the heap. */
-@Tag("long")
+@Tag("long3")
 class OpenblasMultiplierTest extends MultiplierContract {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
