@@ -64,7 +64,7 @@ class Claim:
             return "", {}
         with open(self.file, encoding="utf-8", newline="") as lines:
             date = next(lines).strip("# \n")
-            return date, {row["case"]: row for row in csv.DictReader(lines)}
+            return date, {row["case"]: row for row in csv.DictReader(lines) if row["case"] in self.patterns}
 
     def measure(self):
         """Runs the commands and keeps their figures."""
