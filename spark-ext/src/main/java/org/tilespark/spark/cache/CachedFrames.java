@@ -93,8 +93,10 @@ public final class CachedFrames {
     long ofBatches = 0;
     if (found.get().storageLevel().deserialized()) {
       Option<? extends Iterator<?>> batches = blocks.memoryStore().getValues(id);
-      while (batches.isDefined() && batches.get().hasNext()) {
-        ofBatches += batches.get().next() instanceof ImageBatch each ? each.sizeInBytes() : 0;
+      while (batches.isDefined()
+          && batches.get().hasNext()
+          && batches.get().next() instanceof ImageBatch each) {
+        ofBatches += each.sizeInBytes();
       }
     }
     return Math.max(found.get().memSize(), ofBatches);
