@@ -1266,7 +1266,7 @@ def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | 
     first = found[0]
     along = first._axis(axis)
     if first._is_batch and along == 0:
-        raise UnsupportedError("concatenate of the matrices of batches; the matrices themselves can be put behind each other")
+        raise UnsupportedError("concatenate along the axis of a batch; expected an axis of its matrices, 1 or 2")
     own = [each for each in range(first._kind.rank) if each not in first._dropped]
     letter = first._kind.offsets[own[along - first._is_batch]]
     whole = first

@@ -84,8 +84,8 @@ final class ReductionOperators {
   static final Operator CORRCOEF =
       new Operator(
           "(m)",
-          "The correlations of the columns of a matrix; NaN of constant ones. Values of FLOAT or"
-              + " DOUBLE."
+          "The correlations of the columns of a matrix; NaN for a constant column. Values of"
+              + " FLOAT or DOUBLE."
               + Operator.APART,
           SQUARES,
           List.of(blocks("a", MATRIX), extents(MATRIX)),

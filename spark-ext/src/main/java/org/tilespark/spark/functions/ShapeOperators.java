@@ -108,8 +108,8 @@ final class ShapeOperators {
             Type.list(
                 (what, text) ->
                     numbers(what, text, List.of(2, 3), "the extents of a matrix or of a volume")),
-            "extents of the result, '20,6' for a matrix, '4,5,6' for a volume; one may be -1, which"
-                + " is then what is left");
+            "extents of the result, '20,6' for a matrix, '4,5,6' for a volume; -1 stands for"
+                + " the remaining one");
     return new Operator(
         "(%s, shape)".formatted(kind.label().charAt(0)),
         ("The elements of the %s, in row-major order, as a matrix or a volume of another shape, as"
