@@ -4,11 +4,11 @@ import java.util.SplittableRandom;
 
 /**
  * Makes allocations fail on purpose, so that tests cover the handling of short memory: one of every
- * {@code n} attempts fails, and a seed decides which one in each run of {@code n}. Safe for several
- * threads.
+ * {@code n} attempts fails, and a seed decides which one of each {@code n} consecutive attempts.
+ * Safe for several threads.
  */
 public final class AllocationFaults {
-  /** None fails. */
+  /** No attempt fails. */
   public static final AllocationFaults NONE = new AllocationFaults(0, 0);
 
   private final int everyNth;
@@ -20,7 +20,7 @@ public final class AllocationFaults {
   /**
    * One failure in every {@code everyNth} attempts; 0 for no failures, 1 for all attempts.
    *
-   * @throws IllegalArgumentException if it is negative
+   * @throws IllegalArgumentException if {@code everyNth} is negative
    */
   public AllocationFaults(int everyNth, long seed) {
     if (everyNth < 0) {

@@ -19,7 +19,7 @@ public final class ArrowMemory implements AutoCloseable {
   private final HostMemorySource source;
   private final RootAllocator root;
 
-  /** Arrow memory from {@code source}, which is borrowed; no bytes are kept here. */
+  /** Arrow memory from {@code source}, which is borrowed; freed memory returns to it at once. */
   public ArrowMemory(HostMemorySource source) {
     this.source = source;
     this.root =
@@ -30,8 +30,8 @@ public final class ArrowMemory implements AutoCloseable {
   }
 
   /**
-   * A new child allocator; the caller closes it after its buffers. A close with buffers still alive
-   * throws, naming the bytes.
+   * A new child allocator; the caller closes it after its buffers. Closing it while buffers are
+   * alive throws an exception that states their bytes.
    */
   public BufferAllocator newChild(String name) {
     return root.newChildAllocator(name, 0, Long.MAX_VALUE);
@@ -47,7 +47,7 @@ public final class ArrowMemory implements AutoCloseable {
     return source.isPinned();
   }
 
-  /** True if {@code buffer} was allocated from this memory (or is a slice of one). */
+  /** True if {@code buffer} was allocated from this memory, or is a slice of a buffer that was. */
   public boolean owns(ArrowBuf buffer) {
     ReferenceManager manager = buffer.getReferenceManager();
     return manager != ReferenceManager.NO_OP && manager.getAllocator().getRoot() == root;
@@ -55,7 +55,7 @@ public final class ArrowMemory implements AutoCloseable {
 
   /**
    * True if a device can copy from and to the values directly, because they are in pinned memory of
-   * this source, whether or not this allocator owns their buffer.
+   * the source, whether or not the root allocator owns their buffer.
    */
   public boolean pins(HostMemory values) {
     return values.base() == null && source.pins(values.offset(), values.bytes());
@@ -66,12 +66,12 @@ public final class ArrowMemory implements AutoCloseable {
     return root.getAllocatedMemory();
   }
 
-  /** Most bytes ever alive at once. */
+  /** Most bytes that live buffers ever had together. */
   public long peakBytes() {
     return root.getPeakMemoryAllocation();
   }
 
-  /** Closes the root; throws if a buffer or a child is still alive. */
+  /** Closes the root allocator; throws if a buffer or a child allocator is still alive. */
   @Override
   public void close() {
     root.close();

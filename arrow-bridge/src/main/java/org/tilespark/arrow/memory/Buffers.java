@@ -8,11 +8,14 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Allocates several buffers together, and gives the memory of buffers. */
+/** Allocates several buffers together, and gives access to the memory of a buffer. */
 public final class Buffers {
   private Buffers() {}
 
-  /** {@code count} buffers of {@code bytes} bytes, or no buffer if one cannot be allocated. */
+  /**
+   * Allocates {@code count} buffers of {@code bytes} bytes each; if one fails, the others are
+   * freed.
+   */
   public static List<ArrowBuf> allocate(BufferAllocator allocator, int count, long bytes) {
     ArrowBuf[] buffers = new ArrowBuf[count];
     try {
@@ -29,7 +32,7 @@ public final class Buffers {
   /**
    * The memory of a range of a buffer; valid while the buffer is alive.
    *
-   * @throws IndexOutOfBoundsException if the buffer is shorter
+   * @throws IndexOutOfBoundsException if the range exceeds the buffer
    */
   public static HostMemory memory(ArrowBuf buffer, long start, long bytes) {
     Objects.checkFromIndexSize(start, bytes, buffer.capacity());

@@ -11,10 +11,11 @@ import org.tilespark.kernels.device.CudaDevice;
 /**
  * The resources of one task's pipelines on a device; the pipelines borrow them.
  *
- * @param memory pinned memory
- * @param governor governor of the device's memory @param allocator allocator of {@code memory}, for
- *     this task's buffers @param task the task that owns the pipelines @param listener notified of
- *     what they do
+ * @param memory Arrow memory that is pinned
+ * @param governor governor of the device's memory
+ * @param allocator allocator of {@code memory}, for this task's buffers
+ * @param task the task that owns the pipelines
+ * @param listener listener that is told about the pipelines' work
  */
 public record DevicePlace(
     CudaDevice device,

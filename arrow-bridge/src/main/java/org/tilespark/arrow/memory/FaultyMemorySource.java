@@ -13,7 +13,7 @@ public final class FaultyMemorySource implements HostMemorySource {
     this.faults = faults;
   }
 
-  /** Memory from {@code source}, which is borrowed. */
+  /** Memory from {@code source}, which is borrowed; {@code faults} decide which requests fail. */
   public static HostMemorySource of(HostMemorySource source, AllocationFaults faults) {
     return faults.none() ? source : new FaultyMemorySource(source, faults);
   }

@@ -14,7 +14,7 @@ public final class GrowingBuffer implements AutoCloseable {
     this.allocator = allocator;
   }
 
-  /** Its first {@code bytes} bytes; valid until it must grow, or is closed. */
+  /** The buffer's first {@code bytes} bytes; valid until more are requested, or this is closed. */
   public HostMemory memory(long bytes) {
     if (buffer == null || buffer.capacity() < bytes) {
       close();

@@ -13,7 +13,7 @@ public interface HostMemorySource {
     /** Gives the memory back; called exactly once. */
     void free();
 
-    /** True if a device can copy from and to it directly. */
+    /** True if a device can copy from and to this allocation directly. */
     default boolean isPinned() {
       return false;
     }
@@ -26,10 +26,13 @@ public interface HostMemorySource {
    */
   Allocation allocate(long bytes);
 
-  /** True if a device can copy from and to this memory directly. */
+  /** True if a device can copy from and to this source's memory directly. */
   boolean isPinned();
 
-  /** True if all of a range is in this memory, and a device can copy from and to it directly. */
+  /**
+   * True if all of a range is in this source's memory, and a device can copy from and to it
+   * directly.
+   */
   default boolean pins(long address, long bytes) {
     return false;
   }

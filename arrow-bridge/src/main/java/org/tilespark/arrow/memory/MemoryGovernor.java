@@ -14,13 +14,13 @@ import org.tilespark.kernels.ResourceException;
  * when it runs out. A request that does not fit is retried in these steps: wait for the task's own
  * earlier work and free its memory; wait a short time for other tasks to give some back; halve the
  * request, down to the least useful size; and if even that does not fit while others hold memory,
- * wait for them longer. Only then the request fails, with the figures.
+ * wait for them longer. Only then the request fails; its message states the figures.
  *
  * <p>Before all of that, optional memory is given up: panels for sharing between tasks ({@link
  * org.tilespark.arrow.panels.SharedPanels SharedPanels}) are granted only while no request waits,
  * and are freed for any other request.
  *
- * <p>Safe for several threads. Its lock protects only the figures: it is never held while memory is
+ * <p>Safe for several threads. Its lock protects only counters: it is never held while memory is
  * allocated or freed, or while {@link Reclaimer} is called.
  */
 public final class MemoryGovernor {
@@ -33,7 +33,8 @@ public final class MemoryGovernor {
   private static final Logger LOG = LoggerFactory.getLogger(MemoryGovernor.class);
 
   /**
-   * Attempts at the least size while nobody else holds memory, since a failure may be temporary.
+   * Attempts at the least size while nobody else holds memory, before the request fails: a failure
+   * may be temporary.
    */
   private static final int LAST_ATTEMPTS = 3;
 
@@ -44,11 +45,11 @@ public final class MemoryGovernor {
   private long usedBytes;
   private long peakBytes;
   private long releases;
-  private int waiting; // tasks
+  private int waiting; // count of tasks that wait for memory
   private volatile Reclaimer reclaimer = missing -> false;
 
   /**
-   * A governor of {@code limitBytes} bytes.
+   * A governor of {@code limitBytes} bytes of device memory.
    *
    * @param faults attempts that fail on purpose, for tests
    * @param advice advice for the error message when memory runs out, which names the configuration
@@ -74,12 +75,12 @@ public final class MemoryGovernor {
       this.resource = resource;
     }
 
-    /** The granted bytes: as wanted, or less. */
+    /** Number of granted bytes: the wanted number, or fewer. */
     public long bytes() {
       return bytes;
     }
 
-    /** The memory itself; the grant closes it. */
+    /** The resource that holds the memory; the grant closes it. */
     public T resource() {
       return resource;
     }
@@ -104,13 +105,14 @@ public final class MemoryGovernor {
   }
 
   /**
-   * Memory of {@code wanted} bytes, or less but at least {@code least}.
+   * Grants memory of {@code wanted} bytes, or less but at least {@code least} bytes; waits if
+   * necessary.
    *
    * @param allocate allocates the resource for a number of bytes; throws a {@link
    *     ResourceException} if it does not fit
    * @param settleOwn waits for the task's own earlier work and frees its memory
    * @throws ResourceException if not even {@code least} bytes are available; the message states the
-   *     request, the limit, what others hold, and what helps
+   *     request, the limit, the bytes that others hold, and what helps
    */
   public <T extends AutoCloseable> Grant<T> acquire(
       long wanted,
@@ -157,15 +159,15 @@ public final class MemoryGovernor {
   }
 
   /**
-   * Memory of exactly {@code bytes} bytes, to be held for long. The request leaves some memory to
-   * tasks with short needs, unless nobody holds any. It waits as long as others hold memory, since
-   * they need no further memory to give it back.
+   * Grants memory of exactly {@code bytes} bytes, to be held for long. The request leaves some
+   * memory to tasks that need it only briefly, unless no memory is held at all. It waits as long as
+   * others hold memory, since these need no further memory to give theirs back.
    *
    * @param allocate as in {@link #acquire}
    * @param settleOwn as in {@link #acquire}
    * @param stillWanted called repeatedly while waiting; throws if the memory is no longer wanted
-   * @throws ResourceException if that much is not available although nobody else holds any, or the
-   *     thread is interrupted
+   * @throws ResourceException if these bytes are not available although nobody else holds memory,
+   *     or the thread is interrupted
    */
   public <T extends AutoCloseable> Grant<T> acquireForLong(
       long bytes,
@@ -212,11 +214,12 @@ public final class MemoryGovernor {
   }
 
   /**
-   * Optional memory: the request never waits, and nobody waits because of it.
+   * Grants memory that the caller can do without: the request never waits, and nobody else waits
+   * because of it.
    *
    * @param spare bytes that must be left to others
    * @param allocate as in {@link #acquire}
-   * @return empty if there is not enough, or others wait for memory
+   * @return the grant; empty if there is not enough memory, or others wait for memory
    */
   public <T extends AutoCloseable> Optional<Grant<T>> tryAcquire(
       long bytes, long spare, LongFunction<T> allocate) {
@@ -233,7 +236,9 @@ public final class MemoryGovernor {
     }
   }
 
-  /** Allocates the resource of reserved bytes; if that fails, the bytes are given back. */
+  /**
+   * Allocates the resource for bytes that are reserved; if that fails, the bytes are given back.
+   */
   private <T extends AutoCloseable> Grant<T> granted(long bytes, LongFunction<T> allocate) {
     return TaskScope.opening(
         scope -> {
@@ -242,17 +247,20 @@ public final class MemoryGovernor {
         });
   }
 
-  /** Frees memory of {@link #tryAcquire} when others need it. */
+  /** Frees memory that {@link #tryAcquire} granted, when others need it. */
   public interface Reclaimer {
     /**
-     * Closes grants of at least {@code missing} bytes, or all grants.
+     * Closes grants of at least {@code missing} bytes together, or all grants if these have fewer.
      *
      * @return false if there was no grant
      */
     boolean giveUp(long missing);
   }
 
-  /** Sets the owner of memory of {@link #tryAcquire}; it is called without this governor's lock. */
+  /**
+   * Sets the owner of the memory that {@link #tryAcquire} grants; it is called without this
+   * governor's lock.
+   */
   public void reclaimsWith(Reclaimer newReclaimer) {
     reclaimer = newReclaimer;
   }
@@ -267,12 +275,12 @@ public final class MemoryGovernor {
     return usedBytes;
   }
 
-  /** Most bytes ever granted at once. */
+  /** Most bytes that were ever granted together. */
   public synchronized long peakBytes() {
     return peakBytes;
   }
 
-  /** Bytes that may be granted at once. */
+  /** Most bytes that may be granted together. */
   public long limitBytes() {
     return limitBytes;
   }
@@ -323,7 +331,10 @@ public final class MemoryGovernor {
     notifyAll();
   }
 
-  /** Waits until another task gives memory back; false if none did, or no other holds any. */
+  /**
+   * Waits until another task gives memory back; false if none did in {@code nanos} nanoseconds, or
+   * no memory is held.
+   */
   private synchronized boolean othersGiveBack(long nanos) {
     long before = releases;
     long deadline = System.nanoTime() + nanos;

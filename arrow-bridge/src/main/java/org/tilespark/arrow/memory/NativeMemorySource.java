@@ -16,10 +16,10 @@ import sun.misc.Unsafe;
  * it takes longer than the work on the memory.
  */
 public final class NativeMemorySource implements HostMemorySource, AutoCloseable {
-  /** Cache lines of the host, and the alignment Arrow recommends. */
+  /** Bytes of a cache line, and the alignment that Arrow recommends for buffers. */
   private static final long ALIGNMENT_BYTES = 64;
 
-  /** Less comes from the C library. */
+  /** Least bytes that come from slabs; fewer come from the C library. */
   private static final long LEAST_LARGE_BYTES = 128 << 10;
 
   private static final long MOST_SLAB_BYTES = 64 << 20;
@@ -31,7 +31,7 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
   /**
    * A source that keeps at most {@code maxKeptBytes} bytes for reuse.
    *
-   * @throws IllegalArgumentException if that is negative
+   * @throws IllegalArgumentException if {@code maxKeptBytes} is negative
    */
   public NativeMemorySource(long maxKeptBytes) {
     this.slabs = new SlabPool(maxKeptBytes, MOST_SLAB_BYTES, new Slabs());
@@ -75,7 +75,7 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     return (address + alignment - 1) & -alignment;
   }
 
-  // It has no cause on purpose: Spark ends an executor, or in local mode the application, if an
+  // No cause is given, on purpose: Spark ends an executor, or in local mode the application, if an
   // OutOfMemoryError is among the causes of an exception.
   private static OutOfHostMemoryException refused(long bytes) {
     return new OutOfHostMemoryException(
@@ -119,7 +119,7 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     slabs.keepsMore(bytes, most);
   }
 
-  /** Bytes kept for the next request. */
+  /** Unused bytes that are kept for later requests. */
   public long keptBytes() {
     return slabs.freeBytes();
   }

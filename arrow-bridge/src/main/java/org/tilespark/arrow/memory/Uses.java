@@ -27,7 +27,7 @@ public final class Uses {
     return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
   }
 
-  /** True if more than one user keeps it. */
+  /** True if the resource has more than one user now. */
   public boolean areShared() {
     return users.get() > 1;
   }
@@ -35,7 +35,7 @@ public final class Uses {
   /**
    * Ends one use; the last one frees the resource.
    *
-   * @return true if it was the last one
+   * @return true if it was the last use
    * @throws IllegalStateException if all users have released it already
    */
   public boolean release() {

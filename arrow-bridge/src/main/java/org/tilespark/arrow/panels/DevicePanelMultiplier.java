@@ -48,7 +48,7 @@ import org.tilespark.kernels.select.SelectionPlan;
  * columns are selected, only these are downloaded, unless there are too many.
  */
 public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.Pipeline {
-  /** Large tiles come down in pieces of this size. */
+  /** Most bytes of a piece in which a large tile is downloaded. */
   private static final long PIECE_BYTES = 16L << 20;
 
   private final DevicePlace place;
@@ -60,28 +60,28 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   private final long mostPinnedBytes;
   private final PanelSlot[] slots;
   private final TaskScope streams = new TaskScope();
-  private final TaskScope owned = new TaskScope(); // what is closed after the streams
+  private final TaskScope owned = new TaskScope(); // resources closed after the streams
   private final GrowingBuffer pinned;
   private final GrowingBuffer plain;
   private CudaStream uploads; // null until first used
   private CudaStream kernels;
   private MemoryGovernor.Grant<OnDevice> granted; // null before the first panels of a tile
   private Optional<MultiplyWay> way; // null before the first panels of a tile
-  private int next; // slot of the next panels
+  private int next; // number of the slot and buffers of the next panels
   private PanelSlot filling;
   private Tile tile;
   private TileSums sums;
-  private Optional<PanelId> lastA = Optional.empty(); // shared panels of this tile
+  private Optional<PanelId> lastA = Optional.empty(); // last shared panel of A in this tile
   private Optional<PanelId> lastB = Optional.empty();
   private InParts parts; // null unless the tile is fetched in rectangles
-  private volatile Thread user; // the one that fetches them
+  private volatile Thread user; // the thread that fetches the rectangles
 
   /**
    * Memory for finished tiles.
    *
-   * @param plain allocator of any memory, for large tiles
+   * @param plain allocator of memory of any kind, for large tiles
    * @param mostPinnedBytes most pinned bytes for a finished tile, or for a piece that is fetched at
-   *     a time; pinning is slow, so this is at most its share of a pool
+   *     a time; pinning is slow, so this is at most the task's share of the pinned memory
    */
   public record Results(BufferAllocator plain, long mostPinnedBytes) {}
 
@@ -113,11 +113,11 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     place.task().joins(this);
   }
 
-  /** The tile, both pairs of panels, and the kernels' work area. */
+  /** Device memory for the tile, both pairs of panels, and the kernels' work area. */
   private final class OnDevice implements AutoCloseable {
     private final TaskScope scope;
     private final DeviceBuffer c;
-    private final DeviceBuffer totals; // null where one tile will do
+    private final DeviceBuffer totals; // null if the sums need one tile only
     private final DeviceBuffer workspace;
     private final DeviceBuffer[] a = new DeviceBuffer[2];
     private final DeviceBuffer[] b = new DeviceBuffer[2];
@@ -145,7 +145,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
 
   @Override
   public long batchBytes() {
-    return Long.MAX_VALUE; // as much as the plan says
+    return Long.MAX_VALUE; // no limit of this multiplier: as much as the plan says
   }
 
   @Override
@@ -189,7 +189,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   /**
    * Begins one panel: copies it if it is on the device already, otherwise the caller must fill it.
    *
-   * @param to null before the first panels of a tile
+   * @param to the panel's device memory; null before the first panels of a tile
    */
   private void begin(PanelSlot.PinnedPanel panel, Wanted wanted, DeviceBuffer to) {
     long bytes = wanted.bytes();
@@ -270,7 +270,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     next = 1 - next;
   }
 
-  /** Adds the partial sums to the totals, and clears them. */
+  /** Adds the partial sums to the totals, and clears the partial sums. */
   private void addPartials() {
     OnDevice memories = granted.resource();
     multiplier.enqueueAddition(
@@ -279,7 +279,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
 
   @Override
   public HostMemory finish(List<ElementwiseProgram> epilogue) {
-    if (granted == null) { // no panel came
+    if (granted == null) { // no panel was multiplied
       HostMemory zeros = result();
       zeros.fill((byte) 0);
       tellPassed();
@@ -313,7 +313,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
    */
   private final class InParts implements FinishedTile {
     private final List<ElementwiseProgram> epilogue;
-    private DeviceBuffer from; // null before anything was fetched
+    private DeviceBuffer from; // the finished tile; null before the first fetch
     // The whole tile in host memory; null unless another operator needed the device memory.
     private HostMemory rest;
 
@@ -374,7 +374,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * Called if another operator of the task needs device memory while this one's tile is fetched.
+   * Called if another operator of the task needs device memory while the tile of this one is
+   * fetched.
    */
   @Override
   public void settleUnderWay() {
@@ -400,7 +401,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     }
     settle();
     SelectionPlan plan = plan(tile);
-    HostMemory bounds = slots[0].a.gathered(plan.boundsBytes()); // panels are done with
+    HostMemory bounds = slots[0].a.gathered(plan.boundsBytes()); // no longer needed
     plan.putBounds(selection, bounds);
     At onDevice = new At(granted.resource().workspace, 0);
     At found = new At(granted.resource().workspace, plan.boundsBytes());
@@ -449,14 +450,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     return tile.bytes() <= mostPinnedBytes;
   }
 
-  /** Memory for the tile. */
+  /** Host memory for the finished tile. */
   private HostMemory result() {
     return (isPinned() ? pinned : plain).memory(tile.bytes());
   }
 
   /**
-   * Queues the last sums and the epilogue; returns the tile on the device, complete once the queued
-   * kernels have run.
+   * Queues the last addition of partial sums and the epilogue; returns the tile on the device,
+   * complete once the queued kernels have run.
    */
   private DeviceBuffer finished(DeviceClock clock, List<ElementwiseProgram> epilogue) {
     OnDevice memories = granted.resource();
@@ -501,8 +502,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
   }
 
   /**
-   * Downloads through the panels' pinned memory, once that is free: while one piece is downloaded,
-   * the previous one is copied to its place.
+   * Downloads a tile through the panels' pinned memory, once that is free: while one piece is
+   * downloaded, the previous one is copied to its place.
    */
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
     settle();
@@ -529,7 +530,10 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
     }
   }
 
-  /** True if there will never be memory for both this tile and packed panels. */
+  /**
+   * True if the device's memory can never hold both this tile and the usual work area of its
+   * products, and there is a way to multiply that needs a smaller one.
+   */
   private boolean isScarce() {
     return tile.deviceBytes()
             > place.governor().limitBytes() - multiplier.planner().mostWorkspaceBytes(tile.panel())
@@ -546,7 +550,10 @@ public final class DevicePanelMultiplier implements PanelMultiplier, DeviceTask.
         : multiply;
   }
 
-  /** Takes a turn, and the memory of the tile and the panels, if this tile has none yet. */
+  /**
+   * Waits for the task's turn on the device, and takes memory for the tile, the panels and the work
+   * area; does nothing if this tile has its memory.
+   */
   private void acquire() {
     if (granted != null) {
       return;

@@ -13,8 +13,8 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 
 /**
- * The panels on one device that the tasks of an executor share; {@link SharedPanels} has the rules.
- * Safe for several threads.
+ * The panels on one device that the tasks of an executor share; {@link SharedPanels} states the
+ * rules. Safe for several threads.
  */
 public final class DevicePanels implements AutoCloseable {
   /** A stage's panels are freed when no task of it ran for this long. */
@@ -88,8 +88,8 @@ public final class DevicePanels implements AutoCloseable {
   static final class Panel implements AutoCloseable {
     private final CudaStream keeper;
     private final DeviceBuffer buffer;
-    private CudaEvent filled; // null before
-    private final List<CudaEvent> copied = new ArrayList<>(); // guarded by this
+    private CudaEvent filled; // event after the copy that fills it; null before
+    private final List<CudaEvent> copied = new ArrayList<>(); // events; guarded by this list
 
     private Panel(CudaDevice device, CudaStream keeper, long bytes) {
       this.keeper = keeper;
@@ -125,12 +125,12 @@ public final class DevicePanels implements AutoCloseable {
       try {
         return stream.record();
       } catch (RuntimeException e) {
-        stream.synchronize(); // nothing else would tell when it may be freed
+        stream.synchronize(); // nothing else would tell when the memory may be freed
         throw e;
       }
     }
 
-    /** Frees the memory after all copies; waits for none. */
+    /** Frees the memory after all queued copies, without waiting for them. */
     @Override
     public void close() {
       List<CudaEvent> marks;

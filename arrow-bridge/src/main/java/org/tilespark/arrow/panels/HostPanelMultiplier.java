@@ -35,7 +35,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   private final GrowingBuffer bufferA;
   private final GrowingBuffer bufferB;
   private HostMemory partial;
-  private HostMemory total; // null where one tile will do
+  private HostMemory total; // null if the sums need one tile only
   private TileSums sums;
   private boolean shared;
   private ElementType type;
@@ -43,7 +43,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   private HostMemory panelA;
   private HostMemory panelB;
 
-  /** Borrows all three. */
+  /** A multiplier with memory of {@code allocator}; borrows all three arguments. */
   public HostPanelMultiplier(
       Multiplier multiplier, BufferAllocator allocator, PipelineListener listener) {
     this.multiplier = multiplier;
@@ -139,7 +139,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
     return new HostSelection(selection, finish());
   }
 
-  /** Adds the partial sums to the totals, and clears them. */
+  /** Adds the partial sums to the totals, and clears the partial sums. */
   private void addPartials() {
     Unsafe unsafe = HostMemory.unsafe();
     assert partial.isOffHeap() && total.isOffHeap() && partial.bytes() >= total.bytes();

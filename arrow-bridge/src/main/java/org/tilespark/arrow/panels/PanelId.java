@@ -10,12 +10,12 @@ import java.util.Objects;
  * @param inner first index of the panel along K; panels of a stripe with equal first index are
  *     equal
  * @param uses number of tiles that use the panels of the stripe, 2 or more
- * @param user number of the tile that uses it now, from 0
+ * @param user number of the tile that uses the panel now, from 0
  * @param usedNext true if the other tiles are computed next or at the same time, and false if they
  *     are computed much later
  */
 public record PanelId(Object stripe, long inner, int uses, int user, boolean usedNext) {
-  /** Checks the numbers. */
+  /** Checks {@code uses} and {@code user}. */
   public PanelId {
     Objects.requireNonNull(stripe, "stripe");
     if (uses < 2 || user < 0 || user >= uses) {

@@ -12,9 +12,9 @@ import org.tilespark.kernels.select.SelectedColumns;
 import org.tilespark.layout.Shape;
 
 /**
- * Accumulates one tile of C after another from a stream of panels of A and B, so that its memory
- * does not grow with K. The caller fills panels while earlier ones are multiplied. Used by one
- * thread.
+ * Accumulates one tile of C after another from a stream of panels of A and B, so that the memory it
+ * needs does not grow with K. The caller fills panels while earlier ones are multiplied. Used by
+ * one thread.
  *
  * <p>The life of a tile: {@link #begin}, then {@link #panels} and {@link #multiply} for each pair
  * of panels, then {@link #finish} or {@link #select}.
@@ -23,9 +23,9 @@ public interface PanelMultiplier extends AutoCloseable {
   /** A panel to be filled, initially with undefined content. */
   interface Panel {
     /**
-     * Puts rows of values.
+     * Puts rows of values into the panel.
      *
-     * @param start first byte of the first row in the panel
+     * @param start offset of the first row's first byte in the panel
      * @param pitch bytes from one row's start to the next one's in the panel
      * @param stay true if the values stay valid until the multiplier is closed; otherwise they have
      *     been read when this returns
@@ -50,7 +50,7 @@ public interface PanelMultiplier extends AutoCloseable {
    * follows.
    *
    * @param a empty if the panel is already available and need not be filled; {@code b} likewise
-   * @param b the same as {@code a} if one panel serves as both
+   * @param b the same as {@code a} if one panel serves as panel of A and of B
    */
   record Panels(Optional<Panel> a, Optional<Panel> b) {}
 
@@ -76,11 +76,11 @@ public interface PanelMultiplier extends AutoCloseable {
   /**
    * A product of parts of the panels, added to a part of the tile.
    *
-   * @param problem the product; its factors are those of {@code ADD}, or of {@code OVERWRITE} if
-   *     the tile's are
-   * @param startA first byte of op(A)'s part in A's panel
-   * @param startB first byte of op(B)'s part in B's panel
-   * @param startC first byte of the part of the tile
+   * @param problem the product; its factors are {@code Factors.ADD}, or {@code Factors.OVERWRITE}
+   *     if the tile's factors are
+   * @param startA offset of the first byte of op(A)'s part in A's panel
+   * @param startB offset of the first byte of op(B)'s part in B's panel
+   * @param startC offset of the first byte of the part in the tile
    */
   record PanelProduct(MultiplyProblem problem, long startA, long startB, long startC) {
     /** Checks the factors. */
@@ -94,16 +94,16 @@ public interface PanelMultiplier extends AutoCloseable {
    * the tile.
    *
    * @param panel the product of the largest panels, which covers the whole tile; its factors are
-   *     those of {@code ADD}, or of {@code OVERWRITE} if a single product computes each element, so
-   *     that the tile need not be cleared
-   * @param shared true if one panel serves as both; elements below the diagonal of the tile are
-   *     then undefined where they mirror those above
+   *     {@code Factors.ADD}, or {@code Factors.OVERWRITE} if a single product computes each
+   *     element, so that the tile need not be cleared
+   * @param shared true if one panel serves as panel of A and of B; elements below the diagonal of
+   *     the tile are then undefined where they mirror those above
    * @param additions most products that will be added to one element of the tile; the order of sums
    *     depends on it, so equal results need equal numbers
    * @param selects true if the caller calls {@link #select} instead of fetching the tile
    */
   record Tile(MultiplyProblem panel, boolean shared, long additions, boolean selects) {
-    /** A tile that is given. */
+    /** A tile without {@code selects}. */
     public Tile(MultiplyProblem panel, boolean shared, long additions) {
       this(panel, shared, additions, false);
     }
@@ -129,12 +129,12 @@ public interface PanelMultiplier extends AutoCloseable {
       return panel.bytesC();
     }
 
-    /** True if one product makes each element. */
+    /** True if a single product computes each element of the tile. */
     boolean isOverwritten() {
       return PanelMultiplier.overwrites(panel);
     }
 
-    /** Rows of all matrices, and columns. */
+    /** The tile's rows, those of all matrices together, and columns. */
     Shape shape() {
       return Shape.of(Math.multiplyExact(panel.batch().count(), panel.m()), panel.n());
     }
@@ -178,9 +178,9 @@ public interface PanelMultiplier extends AutoCloseable {
   void shorten(Tile tile);
 
   /**
-   * The next panels. Tasks that request a panel of equal id must fill it equally.
+   * The next panels. Tasks that request a panel of equal id must fill it with equal bytes.
    *
-   * @param b empty if one panel serves as both
+   * @param b empty if one panel serves as panel of A and of B
    */
   Panels panels(Wanted a, Optional<Wanted> b);
 
@@ -223,7 +223,7 @@ public interface PanelMultiplier extends AutoCloseable {
   /**
    * A part of the tile.
    *
-   * @param start first byte of the first row in the tile
+   * @param start offset of the first row's first byte in the tile
    * @param rowBytes length of each row
    * @param to memory for the rows, one after the other: outside the heap, of exactly their bytes,
    *     pinned for full speed

@@ -21,8 +21,8 @@ final class PanelSlot implements AutoCloseable {
 
   final PinnedPanel a;
   final PinnedPanel b;
-  final TaskScope clocks = new TaskScope(); // owns the two:
-  boolean shared; // one panel serves as both
+  final TaskScope clocks = new TaskScope(); // owns upload and compute
+  boolean shared; // one panel serves as panel of A and of B
   DeviceClock upload; // null while nothing is queued
   DeviceClock compute;
   private final DevicePlace place;
@@ -41,16 +41,16 @@ final class PanelSlot implements AutoCloseable {
   final class PinnedPanel implements PanelMultiplier.Panel {
     private final GrowingBuffer host;
     private final List<Upload> uploads = new ArrayList<>();
-    private HostMemory memory; // for what is gathered; null if nothing is
+    private HostMemory memory; // for gathered rows; null if there are none
     boolean isFilled; // true if the caller fills it; false if the panel is on the device already
     long bytes;
-    Optional<PanelId> id = Optional.empty(); // so if no other task has it
+    Optional<PanelId> id = Optional.empty(); // empty if no other task uses the panel
 
     private PinnedPanel(GrowingBuffer host) {
       this.host = host;
     }
 
-    /** Begins a panel. */
+    /** Begins a new panel in this memory. */
     void begin(long newBytes, Optional<PanelId> newId) {
       bytes = newBytes;
       id = newId;
@@ -69,7 +69,7 @@ final class PanelSlot implements AutoCloseable {
       memory = memory == null ? null : memory.slice(0, bytes);
     }
 
-    /** Its pinned memory, of at least {@code least} bytes. */
+    /** The panel's pinned memory, of at least {@code least} bytes. */
     HostMemory gathered(long least) {
       return host.memory(least);
     }
@@ -107,7 +107,7 @@ final class PanelSlot implements AutoCloseable {
           && place.memory().pins(values.span());
     }
 
-    /** Queues the copies; one copy if all rows were gathered. */
+    /** Queues the panel's copies to the device; one copy if all rows were gathered. */
     void upload(CudaStream stream, DeviceBuffer to) {
       if (uploads.stream().allMatch(Upload::isGathered) && memory != null) {
         stream.upload(memory, to, 0);

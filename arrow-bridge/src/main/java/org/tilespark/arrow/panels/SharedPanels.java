@@ -34,8 +34,8 @@ import org.tilespark.kernels.ResourceException;
  *       takes this one.
  *   <li>A panel is <em>claimed</em> while one task queues its upload and its copy. Another task
  *       that needs the panel waits for the claim to end. A task that has a claim never waits: not
- *       for another claim, a turn or memory, which it gets at once or not at all. So every claim
- *       ends, and a task has at most one.
+ *       for another claim, not for its turn on the device, and not for memory, which it gets at
+ *       once or not at all. So every claim ends, and a task has at most one.
  *   <li>A panel is <em>pinned</em> while a task queues a copy from it, which never waits either.
  *       The governor asks for memory only on behalf of a task without claim and pin. Panels that
  *       are neither claimed nor pinned are freed at once; for others the task waits until pins and
@@ -84,9 +84,9 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   /** State that the tasks of one stage share. */
   private final class Shared {
     private final Map<Object, Stripe> stripes = new HashMap<>();
-    private int running; // tasks
-    private long changes; // of that number
-    private boolean refused; // by the driver, though the governor had granted
+    private int running; // count of tasks that run now
+    private long changes; // how often that count has changed
+    private boolean refused; // the driver refused memory that the governor had granted
   }
 
   /** The panels of one stripe, and the tiles that have finished with them. */
@@ -180,7 +180,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     /** Notes that a tile needs no panel of a stripe any more. */
     void passed(PanelId id) {
       if (id.uses() == Integer.MAX_VALUE) {
-        return; // nobody knows which is the last
+        return; // nobody knows which tile is the last
       }
       List<Panel> freed = new ArrayList<>();
       synchronized (SharedPanels.this) {
@@ -235,7 +235,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     }
   }
 
-  /** Bytes that are kept. */
+  /** Bytes of all panels that are kept. */
   synchronized long keptBytes() {
     return kept.keySet().stream().mapToLong(panel -> panel.bytes).sum();
   }
@@ -259,8 +259,8 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   }
 
   /**
-   * Waits until a panel is not claimed and returns it, or null; returns a claimed panel if this
-   * thread was interrupted.
+   * Waits until a panel is not claimed and returns it, or null if there is none; returns a claimed
+   * panel if this thread was interrupted.
    */
   private synchronized Panel unclaimed(Shared stage, PanelId id) {
     Panel panel = panel(stage, id);
@@ -275,7 +275,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     return panel;
   }
 
-  /** Copies a pinned panel. */
+  /** Copies a panel that this thread has pinned, then ends the pin. */
   private void copyFrom(Panel panel, PanelId id, Consumer<P> copy) {
     boolean copied = false;
     try {
@@ -285,7 +285,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
       List<Panel> freed = new ArrayList<>();
       synchronized (this) {
         panel.pins--;
-        kept.get(panel); // the one used last
+        kept.get(panel); // makes it the one used last
         if (copied) {
           panel.users.set(id.user());
         }
@@ -390,10 +390,10 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   }
 
   /**
-   * Frees panels of {@code missing} bytes, or all: first those of stages that do not run, then the
-   * least recently used ones. Waits for their pins and claims to end.
+   * Frees panels of {@code missing} bytes together, or all panels: first those of stages that do
+   * not run, then the least recently used ones. Waits for their pins and claims to end.
    *
-   * @return false if there was none
+   * @return false if there was no panel to free
    */
   private boolean giveUp(long missing) {
     List<Panel> chosen = new ArrayList<>();
@@ -434,7 +434,9 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     return some;
   }
 
-  /** Drops a stage of which no task has begun since. */
+  /**
+   * Drops a stage and its panels, unless one of its tasks has begun since {@code changes} was read.
+   */
   private void end(Shared stage, long changes) {
     List<Panel> freed = new ArrayList<>();
     synchronized (this) {

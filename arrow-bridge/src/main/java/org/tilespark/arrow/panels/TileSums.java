@@ -20,7 +20,7 @@ final class TileSums {
   private final long group;
   private long made;
 
-  /** No addition was made to {@code tile}. */
+  /** The sums of {@code tile}, to which nothing was added yet. */
   TileSums(Tile tile) {
     this.group = group(tile.panel().k(), tile.additions());
   }
@@ -30,7 +30,7 @@ final class TileSums {
    *
    * @param depth terms of the sum in one addition
    * @param additions most additions to an element of the tile
-   * @return 0 if one tile suffices
+   * @return that number; 0 if one tile suffices
    */
   static long group(long depth, long additions) {
     double root = Math.sqrt((double) additions);
@@ -39,7 +39,7 @@ final class TileSums {
     return oneIsEnough ? 0 : (long) Math.ceil(root);
   }
 
-  /** True if there is a second tile. */
+  /** True if there is a second tile, for totals. */
   boolean hasTotals() {
     return group > 0;
   }

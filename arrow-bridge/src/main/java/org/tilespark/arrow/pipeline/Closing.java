@@ -10,7 +10,7 @@ public final class Closing {
   private Closing() {}
 
   /**
-   * Closes all, in order.
+   * Closes all of {@code owned}, in order.
    *
    * @throws RuntimeException or Error: the first failure, with the others suppressed; a checked
    *     exception is thrown as the cause of an {@link IllegalStateException}

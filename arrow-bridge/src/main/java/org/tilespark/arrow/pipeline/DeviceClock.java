@@ -8,8 +8,8 @@ import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 
 /**
- * Device time of one batch's work on one stream, by phase: an event at the beginning, and one after
- * each piece of work.
+ * Device time of one batch's work on one stream, by phase. A mark, an event of the stream, is
+ * recorded at the beginning and after each piece of work.
  */
 public final class DeviceClock implements AutoCloseable {
   /** Phases of a batch's work on the device. */
@@ -21,7 +21,7 @@ public final class DeviceClock implements AutoCloseable {
 
   /** Device time of each phase, in nanoseconds. */
   public record Times(long copyUp, long kernels, long copyDown) {
-    /** Reports all three. */
+    /** Reports the three times. */
     public void tell(PipelineListener listener) {
       listener.copiedUp(copyUp);
       listener.computed(kernels);
@@ -31,7 +31,7 @@ public final class DeviceClock implements AutoCloseable {
 
   private final CudaStream stream;
   private final List<CudaEvent> marks = new ArrayList<>();
-  private final List<Phase> phases = new ArrayList<>(); // phase i ends with mark i + 1; null: idle
+  private final List<Phase> phases = new ArrayList<>(); // phase i ends with mark i + 1; null: none
 
   /** A clock that starts after the work queued on {@code stream}, which is borrowed. */
   public DeviceClock(CudaStream stream) {
@@ -46,8 +46,8 @@ public final class DeviceClock implements AutoCloseable {
   }
 
   /**
-   * Assigns the work since the last mark to this phase; returns the mark that ends it, which is
-   * kept.
+   * Assigns the work since the last mark to this phase; returns the new mark that ends it, which
+   * this clock closes.
    */
   public CudaEvent ended(Phase phase) {
     CudaEvent mark = stream.record();
@@ -62,7 +62,8 @@ public final class DeviceClock implements AutoCloseable {
   }
 
   /**
-   * Waits until the device is past the last mark of every clock; returns the sums of their times.
+   * Waits until the device is past the last mark of every clock; returns the sums of the clocks'
+   * times.
    */
   public static Times await(Collection<DeviceClock> clocks) {
     Times sum = new Times(0, 0, 0);

@@ -4,10 +4,10 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * One task's use of a device: its turn, and its pipelines. If operators of one task feed each
- * other, each has a pipeline with batches in progress. A pipeline that finds no device memory first
- * waits for the batches of all of the task's pipelines and frees their memory; otherwise the task
- * might wait for itself.
+ * One task's use of a device: its turn, which is the permission to use the device, and its
+ * pipelines. If operators of one task feed each other, each has a pipeline with batches in
+ * progress. A pipeline that finds no device memory first waits for the batches of all of the task's
+ * pipelines and frees their memory; otherwise the task might wait for itself.
  */
 public final class DeviceTask {
   private final Runnable turn;
@@ -16,12 +16,12 @@ public final class DeviceTask {
   /** A pipeline that may have work under way. */
   public interface Pipeline {
     /**
-     * Waits for batches in progress and frees their device memory; their results can still be
-     * taken.
+     * Waits for this pipeline's batches in progress and frees their device memory; their results
+     * can still be taken.
      */
     void settleUnderWay();
 
-    /** The thread that uses this pipeline; null if none did. */
+    /** The thread that uses this pipeline; null if none has used it yet. */
     Thread user();
   }
 

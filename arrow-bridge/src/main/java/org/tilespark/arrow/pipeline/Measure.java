@@ -4,12 +4,12 @@ import java.util.function.LongBinaryOperator;
 
 /**
  * A figure about the work of tasks on a device or on the CPU. Times are in nanoseconds; {@link
- * PipelineListener} says what they mean.
+ * PipelineListener} says what each of them means.
  */
 public enum Measure {
   /** Blocks handed to the next operator. */
   BLOCKS("blocks"),
-  /** Batches they came in. */
+  /** Batches in which these blocks came. */
   BATCHES("batches"),
   /** Bytes copied to the device. */
   BYTES_UP("bytesUp"),
@@ -17,17 +17,17 @@ public enum Measure {
   BYTES_DOWN("bytesDown"),
   /** Bytes that the CPU copied to or from pinned memory for the device. */
   STAGED("stagedBytes"),
-  /** Device time of copies up. */
+  /** Device time of copies to the device. */
   COPY_UP("copyUpNanos"),
-  /** Device time of kernels; without a device, the time that tasks computed. */
+  /** Device time of kernels; without a device, the time in which tasks computed on the CPU. */
   KERNEL("kernelNanos"),
-  /** Device time of copies down. */
+  /** Device time of copies from the device. */
   COPY_DOWN("copyDownNanos"),
-  /** Tasks' time waiting for a turn. */
+  /** Tasks' time waiting for their turn on the device. */
   TURN("turnNanos"),
   /** Tasks' time waiting for device memory. */
   MEMORY("memoryNanos"),
-  /** Tasks' time waiting for results. */
+  /** Tasks' time waiting for the device's results. */
   RESULT("resultNanos"),
   /** Requests for device memory that were repeated. */
   RETRIES("retries"),
@@ -49,17 +49,17 @@ public enum Measure {
     return this == PEAK_DEVICE || this == PEAK_PINNED;
   }
 
-  /** How values of one device become one. */
+  /** Function that combines two values of the same device. */
   public LongBinaryOperator overTime() {
     return isPeak() ? Math::max : Long::sum;
   }
 
-  /** How values of several devices become one. */
+  /** Function that combines the values of two devices. */
   public LongBinaryOperator overDevices() {
     return this == PEAK_PINNED ? Math::max : Long::sum;
   }
 
-  /** The key in JSON. */
+  /** The measure's key in JSON. */
   @Override
   public String toString() {
     return key;

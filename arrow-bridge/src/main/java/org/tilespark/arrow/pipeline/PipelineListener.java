@@ -6,7 +6,7 @@ import java.lang.reflect.Proxy;
  * Notified of the work of a pipeline, for metrics. Called by the thread that uses the pipeline.
  * Times are in nanoseconds.
  *
- * <p>Device times are those of the device's own clock, between the marks around a piece of work in
+ * <p>Device times are those of the device's own clock, between two events around a piece of work in
  * its stream: they include no time of the host, but a copy's time includes waiting for another
  * stream's copy in the same direction. Batches overlap, so the sum of their times may exceed the
  * elapsed time.
@@ -16,7 +16,8 @@ public interface PipelineListener {
   PipelineListener NONE = new PipelineListener() {};
 
   /**
-   * A value of a measure: one to add, or a peak. The other methods, except {@code reused}, call it.
+   * A new value of a measure: it is added to earlier values, or for a peak their maximum is taken.
+   * The other methods, except {@code reused}, call this one.
    */
   default void heard(Measure measure, long value) {}
 
@@ -57,7 +58,7 @@ public interface PipelineListener {
     heard(Measure.TURN, nanos);
   }
 
-  /** The task waited for device memory, including that of its own earlier batches. */
+  /** The task waited for device memory, including memory that its own earlier batches held. */
   default void waitedForMemory(long nanos) {
     heard(Measure.MEMORY, nanos);
   }
@@ -86,7 +87,7 @@ public interface PipelineListener {
     heard(Measure.SPLITS, 1);
   }
 
-  /** One listener that tells both; {@code first} hears first. */
+  /** One listener that tells two others, {@code first} before {@code second}. */
   static PipelineListener both(PipelineListener first, PipelineListener second) {
     return (PipelineListener)
         Proxy.newProxyInstance(

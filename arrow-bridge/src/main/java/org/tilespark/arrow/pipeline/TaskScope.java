@@ -48,7 +48,7 @@ public final class TaskScope implements AutoCloseable {
     return resource;
   }
 
-  /** Takes a resource, which will be closed right after another one that uses it. */
+  /** Takes a resource, which will be closed right after {@code user}, which uses it. */
   public <T extends AutoCloseable> T ownUsedBy(AutoCloseable user, T resource) {
     owned.add(owned.indexOf(user) + 1, resource);
     return resource;

@@ -17,7 +17,7 @@ public final class Arena implements AutoCloseable {
   static final long MOST_BYTES = 8 << 20;
 
   private static final long LEAST_BYTES = 16 << 10;
-  private static final int GROWTH = 8; // an extent is one over this of all before
+  private static final int GROWTH = 8; // an extent has 1 / GROWTH of the bytes of all before
 
   /** Values of Spark's rows begin at multiples of 8 bytes. */
   private static final long ALIGNMENT_BYTES = 8;
@@ -29,7 +29,7 @@ public final class Arena implements AutoCloseable {
   private long next; // where the next range begins in the last extent
   private long end; // of the last extent
 
-  /** No memory yet; borrows source and budget. */
+  /** An arena without memory; borrows source and budget. */
   public Arena(HostMemorySource source, StoreBudget budget) {
     this.source = source;
     this.budget = budget;
@@ -37,7 +37,7 @@ public final class Arena implements AutoCloseable {
 
   /**
    * The address of {@code bytes} bytes, which begin at a multiple of 8; 0 if the budget or the
-   * machine has too few. Valid until this is closed.
+   * machine has too few. Valid until the arena is closed.
    */
   public long allocate(long bytes) {
     long rounded = Math.addExact(bytes, ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
@@ -82,7 +82,7 @@ public final class Arena implements AutoCloseable {
     return heldBytes;
   }
 
-  /** The address of the first byte; 0 if there is none. */
+  /** The address of the arena's first byte; 0 if the arena is empty. */
   long address() {
     return extents.isEmpty() ? 0 : extents.get(0).address();
   }

@@ -12,7 +12,7 @@ import java.nio.ByteOrder;
  * </pre>
  *
  * @param bytes length of the data
- * @param checksum checksum of the data, or an identification of it
+ * @param checksum checksum of the data, or a number that identifies the data
  */
 public record CheckedHeader(long bytes, int checksum) {
   /** Bytes of an encoded header. */
@@ -20,7 +20,7 @@ public record CheckedHeader(long bytes, int checksum) {
 
   private static final int CHECKED_BYTES = 12;
 
-  /** The header as it is written. */
+  /** The header's bytes as they are written. */
   public byte[] encoded() {
     ByteBuffer header = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
     header.putLong(bytes).putInt(checksum);
@@ -32,8 +32,8 @@ public record CheckedHeader(long bytes, int checksum) {
    *
    * @param encoded the header's {@link #BYTES} bytes
    * @param mostBytes most bytes that a valid header can state
-   * @throws CorruptDataException if its checksum is wrong, or its length negative or beyond {@code
-   *     mostBytes}
+   * @throws CorruptDataException if the header's checksum is wrong, or the length negative or
+   *     beyond {@code mostBytes}
    */
   public static CheckedHeader of(byte[] encoded, long mostBytes) throws CorruptDataException {
     ByteBuffer header = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);

@@ -18,7 +18,7 @@ public final class Crc32c implements RangeSink<RuntimeException> {
 
   private final CRC32C sum = new CRC32C();
 
-  /** The checksum of no bytes yet. */
+  /** A checksum of no bytes, to which bytes are added. */
   public Crc32c() {}
 
   /** The checksum of a part of an array. */
@@ -74,7 +74,7 @@ public final class Crc32c implements RangeSink<RuntimeException> {
    *
    * @param a checksum of A; 0 if A is empty
    * @param b checksum of B
-   * @param bytes count of B
+   * @param bytes length of B in bytes
    */
   public static int combine(int a, int b, long bytes) {
     int shift = ONE;
@@ -88,7 +88,7 @@ public final class Crc32c implements RangeSink<RuntimeException> {
     return multiply(shift, a) ^ b;
   }
 
-  /** The product of two polynomials modulo that of CRC32C. */
+  /** The product of two polynomials modulo {@link #POLYNOMIAL}. */
   private static int multiply(int a, int b) {
     int product = 0;
     int shifted = b; // b x^i

@@ -11,7 +11,7 @@ import org.tilespark.arrow.store.MapOutput.RangeSink;
  * that they are read from memory once. Thread-safe; valid as long as the images' memory.
  */
 final class Frames {
-  /** Usual bytes of a frame; it ends with the image that reaches them. */
+  /** Usual bytes of a frame: the frame ends with the image with which it has at least these. */
   static final long FRAME_BYTES = 1 << 20;
 
   private static final int MOST_RANGE_BYTES = 1 << 30;
@@ -41,7 +41,7 @@ final class Frames {
     }
   }
 
-  private final long[] images; // addresses; further elements are unused
+  private final long[] images; // addresses of the images; further elements are unused
   private final List<Frame> frames = new ArrayList<>();
 
   /** Frames of the first {@code count} images; borrows the array of addresses. */
@@ -62,7 +62,7 @@ final class Frames {
     return RowImage.endOf(image) - image;
   }
 
-  /** Gives all frames in their order. */
+  /** Gives the bytes of all frames to a sink, in order. */
   <E extends Exception> void giveTo(PartitionSink<E> sink) throws E {
     for (Frame frame : frames) {
       sink.accept(frame.header().encoded());
@@ -70,7 +70,7 @@ final class Frames {
     }
   }
 
-  /** CRC32C of all bytes, headers included. */
+  /** CRC32C of the bytes of all frames, headers included. */
   int checksum() {
     int sum = 0;
     for (Frame frame : frames) {
@@ -86,7 +86,10 @@ final class Frames {
     return Crc32c.combine(withHeader, frame.checksum(), frame.bytes());
   }
 
-  /** Joins consecutive images to ranges of up to 1 GiB. */
+  /**
+   * Gives images {@code first} to {@code end - 1} to a sink; images that follow each other in
+   * memory are given together, as ranges of up to 1 GiB.
+   */
   private <E extends Exception> void ranges(int first, int end, RangeSink<E> sink) throws E {
     long start = 0;
     long stop = 0;

@@ -12,14 +12,14 @@ public final class ImageMemory {
   private final Arena arena;
   private final Uses uses;
 
-  /** No memory yet; borrows both. */
+  /** An empty memory; borrows source and budget. */
   public ImageMemory(HostMemorySource source, StoreBudget budget) {
     this.arena = new Arena(source, budget);
     this.uses = new Uses("Memory of images", arena::close);
   }
 
   /**
-   * Room for an image, whose header is written already.
+   * Allocates room for an image and writes the image's header.
    *
    * @return the address of the row's first byte; 0 if the budget or the machine has no room
    */
@@ -33,7 +33,7 @@ public final class ImageMemory {
     return address + RowImage.HEADER_BYTES;
   }
 
-  /** Bytes of memory that it holds. */
+  /** Bytes of memory that this object holds. */
   public long heldBytes() {
     return arena.heldBytes();
   }
@@ -64,7 +64,7 @@ public final class ImageMemory {
     return this::release;
   }
 
-  /** Ends one use; the last one frees it. */
+  /** Ends one use; the end of the last one frees the memory. */
   public void release() {
     uses.release();
   }

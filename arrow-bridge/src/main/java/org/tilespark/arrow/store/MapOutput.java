@@ -47,8 +47,8 @@ public final class MapOutput {
   }
 
   /**
-   * Opens the file for rows for which memory has no room; called at most once. Closing it deletes
-   * it.
+   * Opens the file for rows for which memory has no room; called at most once. Closing the channel
+   * deletes the file.
    */
   public interface Overflow {
     FileChannel open() throws IOException;
@@ -59,13 +59,13 @@ public final class MapOutput {
   private final Overflow overflow;
   private final long[][] images; // of each partition: the addresses of its images, in memory
   private final int[] counts; // of each partition: used elements of images[p]
-  private final long[] wireBytes; // of each partition
+  private final long[] wireBytes; // of each partition: bytes on the network and in a file
   private final long[] frameBytes; // of each partition: bytes of the last frame in memory, so far
-  private final AtomicReferenceArray<Frames> frames; // of each partition in memory, once it left
+  private final AtomicReferenceArray<Frames> frames; // of each partition; null until needed
   private final Uses uses;
   private OverflowRuns runs; // null while all rows are in memory
   private long rows;
-  private final Set<Long> rooms = new HashSet<>(); // of rows that are being made: their addresses
+  private final Set<Long> rooms = new HashSet<>(); // addresses of rows that are being written
 
   /**
    * An output without rows.
@@ -86,7 +86,7 @@ public final class MapOutput {
     this.frames = new AtomicReferenceArray<>(partitions);
   }
 
-  /** Whose output it is. */
+  /** The identity of this output. */
   public Id id() {
     return id;
   }
@@ -140,7 +140,7 @@ public final class MapOutput {
    * Copies a row into memory, or, if there is no room, to the file. All rows in memory then go to
    * the file too, unless a room is open.
    *
-   * @throws IOException if there is neither memory nor disk for it
+   * @throws IOException if there is neither memory nor disk space for the row
    */
   public void append(int partition, HostMemory row, int fields) throws IOException {
     long address = room(row.bytes(), fields);
@@ -192,12 +192,12 @@ public final class MapOutput {
     return runs == null;
   }
 
-  /** Bytes of memory that it holds. */
+  /** Bytes of memory that this output holds. */
   public long heldBytes() {
     return arena.heldBytes();
   }
 
-  /** Count of rows. */
+  /** Count of rows in all partitions. */
   public long rows() {
     return rows;
   }
@@ -224,13 +224,13 @@ public final class MapOutput {
 
   /** Takes ranges of memory. */
   public interface RangeSink<E extends Exception> {
-    /** Takes {@code bytes} bytes at {@code address}, which are valid as long as the output. */
+    /** Takes {@code bytes} bytes at {@code address}, which stay valid as long as the output. */
     void accept(long address, int bytes) throws E;
   }
 
   /** Takes the bytes of a partition. */
   public interface PartitionSink<E extends Exception> extends RangeSink<E> {
-    /** Bytes on the heap, which it takes. */
+    /** Takes bytes in an array on the heap. */
     void accept(byte[] bytes) throws E;
   }
 
@@ -256,14 +256,14 @@ public final class MapOutput {
 
   private Frames framesOf(int partition) {
     Frames known = frames.get(partition);
-    if (known == null) { // two threads may find the same
+    if (known == null) { // two threads may make equal ones
       known = new Frames(images[partition], counts[partition]);
       frames.set(partition, known);
     }
     return known;
   }
 
-  /** Writes a partition as files have it. */
+  /** Writes a partition's bytes in the form that files have. */
   public void writeTo(int partition, WritableByteChannel channel) throws IOException {
     if (wireBytes[partition] > 0) {
       writeAll(ByteBuffer.wrap(header(partition)), channel);
@@ -274,7 +274,10 @@ public final class MapOutput {
     }
   }
 
-  /** CRC32C of a partition in its file form; 0 if it has no rows. Reads no byte twice. */
+  /**
+   * CRC32C of a partition in its file form; 0 if it has no rows. The checksum of a frame is
+   * computed only once.
+   */
   public int checksum(int partition) {
     if (wireBytes[partition] == 0) {
       return 0;
@@ -289,7 +292,7 @@ public final class MapOutput {
     return Crc32c.combine(sum, framesOf(partition).checksum(), inMemory);
   }
 
-  /** Writes to a channel. */
+  /** A sink that writes to a channel. */
   record ChannelSink(WritableByteChannel channel) implements PartitionSink<IOException> {
     @Override
     public void accept(byte[] bytes) throws IOException {
@@ -324,15 +327,15 @@ public final class MapOutput {
     return this::release;
   }
 
-  /** True if more than one user keeps it. */
+  /** True if the output has more than one user now. */
   boolean isShared() {
     return uses.areShared();
   }
 
   /**
-   * Ends one use; the last one frees the output.
+   * Ends one use; the end of the last one frees the output.
    *
-   * @return true if it was the last one
+   * @return true if it was the last use
    */
   public boolean release() {
     return uses.release();

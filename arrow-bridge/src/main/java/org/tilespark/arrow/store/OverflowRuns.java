@@ -17,11 +17,11 @@ final class OverflowRuns implements AutoCloseable {
   private record Run(long start, long bytes) {}
 
   private final FileChannel file; // owned
-  private final List<List<Run>> runs = new ArrayList<>(); // by partition
-  private final long[] bytes; // by partition, of its runs
-  private final int[] checksums; // by partition: CRC32C of its runs
+  private final List<List<Run>> runs = new ArrayList<>(); // of each partition
+  private final long[] bytes; // of each partition: bytes of its runs
+  private final int[] checksums; // of each partition: CRC32C of its runs
 
-  /** No runs yet; takes the file. */
+  /** A file without runs; takes ownership of {@code file}. */
   OverflowRuns(FileChannel file, int partitions) {
     this.file = file;
     this.bytes = new long[partitions];
@@ -31,7 +31,7 @@ final class OverflowRuns implements AutoCloseable {
     }
   }
 
-  /** A run of frames in memory. */
+  /** Appends a run of frames that are in memory. */
   void append(int partition, Frames frames) throws IOException {
     long start = file.position();
     frames.giveTo(new MapOutput.ChannelSink(file));
@@ -64,7 +64,7 @@ final class OverflowRuns implements AutoCloseable {
     }
   }
 
-  /** Bytes on their way to the file. */
+  /** A buffer for bytes on their way to the file, whose checksum it computes. */
   private final class Piece implements AutoCloseable {
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(PIECE_BYTES);
     private final long address = MemoryUtil.getByteBufferAddress(buffer);

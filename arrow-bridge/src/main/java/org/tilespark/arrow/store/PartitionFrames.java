@@ -16,12 +16,12 @@ public final class PartitionFrames {
     /**
      * The next bytes, valid until more are read.
      *
-     * @param number count of bytes, no more than are left
-     * @param sum checksum to which they are added while they are in the CPU's cache
+     * @param bytes count of bytes, no more than are left
+     * @param sum checksum to which the bytes are added while they are in the CPU's cache
      */
     HostMemory read(long bytes, Crc32c sum) throws IOException;
 
-    /** Bytes in memory; borrowed. */
+    /** A source of bytes in memory, which it borrows. */
     static Source of(HostMemory all) {
       return new Source() {
         private long at;
@@ -36,7 +36,7 @@ public final class PartitionFrames {
       };
     }
 
-    /** Bytes of a stream, which it borrows, as the buffer. */
+    /** A source of the bytes of a stream; borrows the stream and the buffer. */
     static Source of(DataInput stream, Buffer buffer) {
       return (bytes, sum) -> buffer.read(stream, Math.toIntExact(bytes), sum);
     }
@@ -71,10 +71,10 @@ public final class PartitionFrames {
   private final Source source;
   private long left; // bytes of the partition that were not read
   private HostMemory frame = new HostMemory(new byte[0], 0, 0);
-  private long at; // the next image of the frame
-  private long image; // the one that was given last
+  private long at; // offset of the next image in the frame
+  private long image; // offset of the image that was given last
 
-  /** Frames of {@code bytes} bytes together; borrows the source. */
+  /** Reads frames that have {@code bytes} bytes together; borrows the source. */
   public PartitionFrames(Source source, long bytes) {
     this.source = source;
     this.left = bytes;
@@ -83,7 +83,7 @@ public final class PartitionFrames {
   /**
    * Moves to the next image.
    *
-   * @return false if there is none
+   * @return false if there is no further image
    * @throws CorruptDataException if the bytes are not those that were written
    * @throws IOException if the source fails
    */
@@ -126,12 +126,12 @@ public final class PartitionFrames {
     }
   }
 
-  /** The image's header. */
+  /** The header of the image that {@link #next} moved to. */
   public long header() {
     return HostMemory.unsafe().getLong(frame.base(), frame.offset() + image);
   }
 
-  /** The bytes of the image's row, valid until the next frame is read. */
+  /** The bytes of that image's row, valid until the next frame is read. */
   public HostMemory row() {
     return frame.slice(image + RowImage.HEADER_BYTES, RowImage.bytes(header()));
   }

@@ -13,7 +13,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * </pre>
  */
 public final class RowImage {
-  /** Bytes before those of the row. */
+  /** Bytes of an image's header, which come before those of the row. */
   public static final int HEADER_BYTES = 8;
 
   private static final int LENGTH_BITS = 40;
@@ -66,12 +66,12 @@ public final class RowImage {
     return 8L * ((fields + 63) / 64 + fields);
   }
 
-  /** Bytes of the row after a header. */
+  /** The row's length in bytes, which a header states. */
   public static int bytes(long header) {
     return (int) (header & (1L << LENGTH_BITS) - 1);
   }
 
-  /** Count of the row's fields. */
+  /** The row's count of fields, which a header states. */
   public static int fields(long header) {
     return (int) (header >>> LENGTH_BITS);
   }

@@ -3,11 +3,11 @@ package org.tilespark.arrow.store;
 /**
  * Bytes of host memory that the stores of one executor may hold together. A request beyond the
  * limit first makes the stores evict, and is refused if that does not help. Thread-safe; its lock
- * guards only figures.
+ * guards only counters.
  */
 public final class StoreBudget {
   private final long limitBytes;
-  // The budget that this is a part of; null if none. Below: guarded by this.
+  // The budget that this is a part of; null if none. The fields below are guarded by this.
   private final StoreBudget whole;
   private long usedBytes;
   private long peakBytes;
@@ -27,8 +27,8 @@ public final class StoreBudget {
   /**
    * A budget, initially unused.
    *
-   * @param limitBytes 0 refuses every request
-   * @throws IllegalArgumentException if it is negative
+   * @param limitBytes most bytes that may be held; 0 refuses every request
+   * @throws IllegalArgumentException if {@code limitBytes} is negative
    */
   public StoreBudget(long limitBytes) {
     this(limitBytes, null);
@@ -52,7 +52,7 @@ public final class StoreBudget {
     return new StoreBudget(mostBytes, this);
   }
 
-  /** Names the store that can evict. */
+  /** Sets the function that makes a store evict. */
   public void evictsWith(Evictor newEvictor) {
     evictor = newEvictor;
   }
@@ -83,7 +83,7 @@ public final class StoreBudget {
     return true;
   }
 
-  /** Takes the bytes and returns 0 or less, or returns how many are missing. */
+  /** Takes the bytes and returns 0 or less; or takes none and returns how many are missing. */
   private synchronized long missing(long bytes) {
     long missing = bytes - (limitBytes - usedBytes);
     if (missing <= 0) {
@@ -120,7 +120,7 @@ public final class StoreBudget {
     usedBytes -= bytes;
   }
 
-  /** Bytes that may be taken together. */
+  /** Most bytes that may be held together. */
   public long limitBytes() {
     return limitBytes;
   }

@@ -39,9 +39,9 @@ public final class StoredOutputs implements AutoCloseable {
   private final AtomicLong spilledBytes = new AtomicLong();
   // Guarded by this. The least recently used output comes first.
   private final LinkedHashMap<Id, MapOutput> outputs = new LinkedHashMap<>(16, 0.75f, true);
-  private long committed; // to memory
-  private final Map<Id, Long> spilling = new HashMap<>(); // being written to files: their bytes
-  private long spills; // that have ended
+  private long committed; // count of outputs that were committed to memory
+  private final Map<Id, Long> spilling = new HashMap<>(); // bytes of outputs being written
+  private long spills; // count of writes to files that have ended
   private boolean closed;
 
   /** A store without outputs; {@code budget} will ask it to evict. */
@@ -102,7 +102,7 @@ public final class StoredOutputs implements AutoCloseable {
   /**
    * Writes all outputs to files, and frees their memory.
    *
-   * @throws IOException if one could not be written; it and the following ones stay in memory
+   * @throws IOException if an output could not be written; it and the following ones stay in memory
    */
   public void spillAll() throws IOException {
     for (Optional<MapOutput> oldest = takeOldest(Victims.ANY);
@@ -115,7 +115,7 @@ public final class StoredOutputs implements AutoCloseable {
   /**
    * Frees memory of outputs by writing them to files, the least recently read ones first. Outputs
    * that a reader holds stay in memory: writing them would not free it now. If other threads
-   * already write enough, it waits for one of them instead.
+   * already write enough outputs, it waits until one of these is written instead.
    *
    * @return false if nothing was freed
    */
@@ -141,7 +141,7 @@ public final class StoredOutputs implements AutoCloseable {
     return freed > 0;
   }
 
-  /** Waits until one spill has ended, if the spills in progress will free {@code missing} bytes. */
+  /** Waits until a write to files ends, if those in progress will free {@code missing} bytes. */
   private synchronized boolean awaitsSpill(long missing) {
     if (spilling.values().stream().mapToLong(Long::longValue).sum() < missing) {
       return false;
