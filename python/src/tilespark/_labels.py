@@ -86,7 +86,7 @@ def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Label
 
 
 def _step(dim: object, values: NDArray) -> float:
-    """The distance between coordinates, for times in seconds; 1 if there is no distance, as between names."""
+    """The distance between coordinates, in seconds for dates and durations; 1 if it is undefined, as between names."""
     if len(values) < 2:
         return 1.0
     numbers = _numbers(values)
@@ -109,7 +109,7 @@ def _step(dim: object, values: NDArray) -> float:
 
 
 def _numbers(values: NDArray) -> NDArray | None:
-    """Coordinates as numbers, for times the seconds since the first one; None if they are neither."""
+    """Coordinates as floats; dates and durations as seconds since the first one; None for anything else."""
     if values.dtype.kind in "iuf":
         return values.astype(float)
     try:

@@ -403,7 +403,10 @@ def mapped(
     source: np.dtype[Any],
     target: np.dtype[Any],
 ) -> DataFrame:
-    """A packed DataFrame after a Python function ran on each block, which it gets without the axes in ``dropped``."""
+    """Applies ``function`` to each block of a packed DataFrame (values as bytes in column ``data``).
+
+    It gets blocks without the axes in ``dropped``, which have extent 1.
+    """
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]

@@ -260,7 +260,9 @@ final class Figure {
     return picture;
   }
 
-  /** Reorders an image from rows, from the top, to columns whose elements go upwards. */
+  /**
+   * Turns an image given by rows, top row first, into columns, each with its bottom element first.
+   */
   private static double[][] upwards(double[][] values) {
     double[][] result = new double[values[0].length][values.length];
     for (int row = 0; row < values.length; row++) {

@@ -201,7 +201,7 @@ public final class JobArguments {
   /**
    * The input file that a positional argument names.
    *
-   * @throws IllegalArgumentException if no file of this name is on a path this machine mounts
+   * @throws IllegalArgumentException if this machine sees no regular file of this name
    */
   public Path inputFile(int word) {
     Path file = path(words.get(word));
@@ -218,7 +218,7 @@ public final class JobArguments {
   /**
    * The input file that an option names, if the option is given.
    *
-   * @throws IllegalArgumentException if the file is not on a path that this machine mounts
+   * @throws IllegalArgumentException if this machine sees no regular file of this name
    */
   Optional<Path> inputFile(String option) {
     Optional<Path> file = option(option).map(JobArguments::path);

@@ -22,9 +22,9 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * The steps on a whole array between two exchanges; they also run on each part of the array. Parts
- * may be cut in any way along the axes that {@link #cutAxes} does not name. Steps may take further
- * arrays, each with its own program that runs first; see {@link #inputs}.
+ * The steps on a whole array between two exchanges (shuffles); they also run on each part of the
+ * array. Parts may be cut in any way along the axes that {@link #cutAxes} does not name. Steps may
+ * take further arrays, each with its own program that runs first; see {@link #inputs}.
  *
  * @param extents extents of the whole input array; they may be unknown if no step needs them
  * @param type element type, or the type of the parts of complex numbers
@@ -61,7 +61,7 @@ public record ArrayProgram(
     this(Extents.of(shape), type, isComplex, steps);
   }
 
-  /** Only a permutation of the axes. */
+  /** A program that only permutes the axes. */
   public static ArrayProgram reordering(
       Extents extents, ElementType type, boolean isComplex, Permutation permutation) {
     return new ArrayProgram(extents, type, isComplex, List.of(new Permute(permutation)));
@@ -88,7 +88,7 @@ public record ArrayProgram(
     return extents.with(output().shape());
   }
 
-  /** True if a device needs cuFFT for it. */
+  /** True if a device needs cuFFT for this program. */
   public boolean needsTransforms() {
     return inputs().stream()
         .flatMap(input -> input.steps.stream())
@@ -96,7 +96,8 @@ public record ArrayProgram(
   }
 
   /**
-   * True if a device can run this for many small arrays at once; see {@link ArrayStep#isBatched}.
+   * True if a device can run this program for many small arrays at once; see {@link
+   * ArrayStep#isBatched}.
    */
   public boolean isBatched() {
     return inputs().stream().flatMap(input -> input.steps.stream()).allMatch(ArrayStep::isBatched);
@@ -114,7 +115,10 @@ public record ArrayProgram(
     return inputs;
   }
 
-  /** Output axis {@code i} is input axis {@code permutation().axis(i)}. */
+  /**
+   * The order of the result's axes: output axis {@code i} is input axis {@code
+   * permutation().axis(i)}.
+   */
   public Permutation permutation() {
     Permutation all = Permutation.identity(extents.rank());
     for (ArrayStep step : steps) {
@@ -151,7 +155,7 @@ public record ArrayProgram(
    * Input axes along which parts cannot be cut freely.
    *
    * @param whole axes along which every part must be whole
-   * @param sliced axes axes along which a slice is taken, so that parts move or are dropped
+   * @param sliced axes along which a slice is taken, so that parts move or are dropped
    */
   public record CutAxes(Set<Integer> whole, Set<Integer> sliced) {}
 
@@ -177,8 +181,8 @@ public record ArrayProgram(
   }
 
   /**
-   * The elementwise programs of the steps, in order, if they read only the element; empty if there
-   * are other steps, or if the element type changes.
+   * The elementwise programs of the steps, in order, if they read nothing but the element; empty if
+   * there are other steps, or if the element type changes.
    */
   public Optional<List<ElementwiseProgram>> ofElements() {
     boolean keepsType =
@@ -254,7 +258,7 @@ public record ArrayProgram(
     return blocks;
   }
 
-  /** Derives the programs of parts, one after another. */
+  /** A binding, which derives the programs of parts, one after another. */
   public Binding binding() {
     return new Binding(this);
   }
@@ -267,13 +271,13 @@ public record ArrayProgram(
     private final ArrayProgram program;
     private final List<State> states = new ArrayList<>(); // of the whole array; none if unknown
     private final boolean dependsOnPlace;
-    private final List<List<Binding>> others; // of each step
+    private final List<List<Binding>> others; // of the further arrays of each step
     private final boolean slices;
     private final Compositions compositions = new Compositions();
-    private long[] sizes; // of the part before; null before the first
-    private BlockProgram bound; // to that
-    private List<Box> lastParts = List.of(); // without a trend
-    private Part last; // of these
+    private long[] sizes; // of the last part; null before the first part
+    private BlockProgram bound; // the program of parts of these sizes
+    private List<Box> lastParts = List.of(); // of the last call without a trend
+    private Part last; // the result of that call
 
     private Binding(ArrayProgram program) {
       this.program = program;
@@ -427,10 +431,10 @@ public record ArrayProgram(
   }
 
   /**
-   * This program with another one that runs before on one of its inputs.
+   * This program with the result of {@code first} in place of one of its inputs.
    *
-   * @param input number among {@link #inputs}
-   * @param first steps on that input before this program
+   * @param input number of that input among {@link #inputs}
+   * @param first program that computes that input
    * @throws IllegalArgumentException if the input does not accept the result of {@code first}
    */
   public ArrayProgram behind(int input, ArrayProgram first) {
@@ -438,7 +442,7 @@ public record ArrayProgram(
       return first.then(this);
     }
     List<ArrayStep> all = new ArrayList<>();
-    int begin = 1; // number of the next other's own input
+    int begin = 1; // number of the first input of the next other program
     for (ArrayStep step : steps) {
       List<ArrayProgram> others = new ArrayList<>();
       for (ArrayProgram other : step.others()) {
@@ -453,8 +457,8 @@ public record ArrayProgram(
   }
 
   /**
-   * Appends a step: steps of one kind that only move elements are joined, and a slice goes before
-   * them.
+   * Appends a step: consecutive permutations are composed, consecutive slices joined, and a slice
+   * goes before a permutation.
    */
   private static void append(List<ArrayStep> all, ArrayStep step) {
     if (all.isEmpty()) {
@@ -482,7 +486,7 @@ public record ArrayProgram(
     }
   }
 
-  /** The extents of the input, if necessary derived from those that {@code next} knows. */
+  /** The extents of the input, if necessary derived from the extents that {@code next} knows. */
   private Extents known(ArrayProgram next) {
     boolean follow = extents.known().isEmpty() && next.extents.known().isPresent();
     return follow ? Extents.of(permutation().inverse().apply(next.extents.require())) : extents;

@@ -30,7 +30,7 @@ public interface ArrayStep extends Serializable {
     return List.of();
   }
 
-  /** This step on others of its further arrays. */
+  /** This step with the programs {@code others} of its further arrays in place of its own. */
   default ArrayStep withOthers(List<ArrayProgram> others) {
     throw new IllegalArgumentException(this + " takes no further arrays");
   }
@@ -66,7 +66,7 @@ public interface ArrayStep extends Serializable {
     return true;
   }
 
-  /** True if a device needs cuFFT for it. */
+  /** True if a device needs cuFFT for this step. */
   default boolean needsTransforms() {
     return false;
   }
@@ -84,7 +84,9 @@ public interface ArrayStep extends Serializable {
     return false;
   }
 
-  /** Output axis {@code i} is input axis {@code axes(rank).axis(i)}. */
+  /**
+   * The order of the result's axes: output axis {@code i} is input axis {@code axes(rank).axis(i)}.
+   */
   default Permutation axes(int rank) {
     return Permutation.identity(rank);
   }
@@ -94,7 +96,7 @@ public interface ArrayStep extends Serializable {
     return Optional.empty();
   }
 
-  /** This step as a program on each element, if it reads nothing else. */
+  /** This step as a program on each element, if it reads nothing but that element. */
   default Optional<ElementwiseProgram> ofElements() {
     return Optional.empty();
   }
@@ -108,7 +110,7 @@ public interface ArrayStep extends Serializable {
    * The shape of full blocks after this step.
    *
    * @param before the whole array before this step
-   * @param blocks the shape of full blocks before it
+   * @param blocks the shape of full blocks before this step
    */
   default Shape blockShape(State before, Shape blocks) {
     Permutation axes = axes(blocks.rank());

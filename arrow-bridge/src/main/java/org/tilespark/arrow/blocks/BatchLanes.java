@@ -31,7 +31,7 @@ final class BatchLanes implements AutoCloseable {
       lanes.add(new Lane(stream, scope.own(DeviceArrays.allocate(buffers, machine, stream))));
     }
     for (Lane lane : lanes) {
-      lane.clock = scope.own(new DeviceClock(lane.stream)); // starts when all have memory
+      lane.clock = scope.own(new DeviceClock(lane.stream)); // starts when all lanes have memory
     }
   }
 
@@ -39,14 +39,14 @@ final class BatchLanes implements AutoCloseable {
    * Allocates all lanes.
    *
    * @param pieces pieces that use the lanes in turn
-   * @param streams one for each lane; borrowed
+   * @param streams streams of the lanes, one for each; borrowed
    */
   static BatchLanes allocate(
       List<BatchPiece> pieces, List<CudaStream> streams, DeviceMachine machine) {
     return TaskScope.opening(scope -> new BatchLanes(scope, pieces, streams, machine));
   }
 
-  /** Bytes of each buffer, enough for every piece. */
+  /** Bytes of each buffer of a lane, enough for every piece. */
   static List<Long> largest(List<BatchPiece> pieces) {
     List<Long> most = new ArrayList<>();
     for (BatchPiece piece : pieces) {
@@ -69,7 +69,7 @@ final class BatchLanes implements AutoCloseable {
     return lanes.size();
   }
 
-  /** The lane that a piece goes through. */
+  /** The lane that a piece uses, by the piece's number. */
   Lane lane(int piece) {
     return lanes.get(piece % lanes.size());
   }
@@ -79,19 +79,19 @@ final class BatchLanes implements AutoCloseable {
     return DeviceClock.await(lanes.stream().map(lane -> lane.clock).toList());
   }
 
-  /** Frees everything; the device must be done with it. */
+  /** Frees the memory of all lanes; the device must have finished the batch. */
   @Override
   public void close() {
     scope.close();
   }
 
-  /** The device's memory of one piece at a time. */
+  /** Device memory for one piece at a time. */
   final class Lane {
     private final CudaStream stream;
     private final DeviceArrays arrays;
     private DeviceClock clock; // null until the batch has all of its memory
     private ArrowBuf staging; // null until a piece needs it
-    private CudaEvent staged; // the last copy from it
+    private CudaEvent staged; // event after the last copy from staging
 
     private Lane(CudaStream stream, DeviceArrays arrays) {
       this.stream = stream;

@@ -17,7 +17,8 @@ record BatchPiece(BlockProgram program, long count, Region from, Region to) {
    * How much of a batch is in device memory at once.
    *
    * @param lanes number of pieces in progress at once, each with an input buffer and an output
-   *     buffer @param pieceBytes most bytes of a piece, and of each buffer
+   *     buffer
+   * @param pieceBytes most bytes of a piece, and of each buffer
    */
   record Layout(int lanes, long pieceBytes) {
     private static final int MOST_LANES = 2;
@@ -47,7 +48,8 @@ record BatchPiece(BlockProgram program, long count, Region from, Region to) {
    *
    * @param program the steps on each array, on values of one kind
    * @param count number of arrays
-   * @throws IllegalArgumentException if an array is larger and has no slices that small
+   * @throws IllegalArgumentException if an array has more bytes and cannot be cut into slices that
+   *     small
    */
   static List<BatchPiece> cut(BlockProgram program, long count, long mostBytes) {
     long inBytes = program.input().planeBytes();

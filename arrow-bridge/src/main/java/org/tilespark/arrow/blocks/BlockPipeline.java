@@ -25,8 +25,8 @@ public interface BlockPipeline extends AutoCloseable {
   /**
    * A part of an array.
    *
-   * @param low its first element, one number per axis
-   * @param size its extents
+   * @param low index of its first element in the array, one number per axis
+   * @param size extents of the part
    */
   record Part(List<Long> low, List<Long> size) {
     /** Copies the lists. */
@@ -45,7 +45,7 @@ public interface BlockPipeline extends AutoCloseable {
       return at(new long[shape.rank()], shape.toArray());
     }
 
-    /** This part of the array with a number, of several in one row. */
+    /** This part of array {@code number}, if several arrays are joined along a leading axis. */
     Part behind(long number) {
       List<Long> lows = new ArrayList<>(List.of(number));
       lows.addAll(low);
@@ -55,7 +55,7 @@ public interface BlockPipeline extends AutoCloseable {
     }
 
     /**
-     * Checks that this is inside an array and is not empty.
+     * Checks that this part is inside an array and is not empty.
      *
      * @throws IllegalArgumentException if not
      */
@@ -74,7 +74,8 @@ public interface BlockPipeline extends AutoCloseable {
     }
 
     /**
-     * Checks that this is inside an array and has the planes it needs.
+     * Checks that this part is inside an array, and that {@code planes} have the number and length
+     * that it needs.
      *
      * @throws IllegalArgumentException if not
      */
@@ -124,7 +125,7 @@ public interface BlockPipeline extends AutoCloseable {
       return room;
     }
 
-    /** Count of elements. */
+    /** Count of the part's elements. */
     public long elements() {
       long elements = 1;
       for (long extent : size) {
@@ -137,7 +138,7 @@ public interface BlockPipeline extends AutoCloseable {
   /** True if a part must be taken before a further array may begin. */
   boolean isFull();
 
-  /** Arrays run and not yet taken whole. */
+  /** Number of arrays that were run and not yet taken as a whole. */
   int inFlight();
 
   /**
@@ -155,9 +156,9 @@ public interface BlockPipeline extends AutoCloseable {
    * retained until the array is done. Planes without an owner have been read when this returns.
    *
    * @param input number of the array among {@link BlockProgram#inputs}
-   * @param planes dense, row-major; one if the input is real, else two
-   * @throws IllegalArgumentException if the part is not inside the array, or a plane has another
-   *     length
+   * @param planes planes of the part, dense and row-major; one if the input is real, else two
+   * @throws IllegalArgumentException if the part is not inside the array, or a plane does not have
+   *     the part's length
    */
   void put(int input, Part part, List<Plane> planes);
 
@@ -171,7 +172,7 @@ public interface BlockPipeline extends AutoCloseable {
    * valid until {@link #run} returns.
    *
    * @param input number of the array among {@link BlockProgram#inputs}
-   * @throws IllegalArgumentException if a plane has another length
+   * @throws IllegalArgumentException if a plane does not have the array's length
    */
   void putWhole(int input, List<Plane> planes);
 
@@ -180,7 +181,10 @@ public interface BlockPipeline extends AutoCloseable {
     putWhole(0, planes);
   }
 
-  /** Runs an array whose parts go into buffers. */
+  /**
+   * Runs the array that was begun, as {@link #run(List, Rooms)}; all parts of its result go into
+   * the pipeline's own buffers.
+   */
   default void run(List<Part> outputs) {
     run(outputs, Rooms.NONE);
   }

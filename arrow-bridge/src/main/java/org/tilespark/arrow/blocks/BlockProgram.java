@@ -26,9 +26,9 @@ public record BlockProgram(
   /**
    * The shape and type of the array between two steps.
    *
-   * @param shape its extents
+   * @param shape extents of the array
    * @param type element type, or the type of the parts of complex numbers
-   * @param isComplex true if they are complex numbers
+   * @param isComplex true if the elements are complex numbers
    */
   public record State(Shape shape, ElementType type, boolean isComplex) {
     /** Number of planes that hold the array in host memory: 2 if complex, else 1. */
@@ -55,8 +55,8 @@ public record BlockProgram(
   /**
    * Copies the list and checks that every step accepts the result of the previous one.
    *
-   * @throws IllegalArgumentException if a step does not; the message names the step, what it
-   *     accepts and what it found
+   * @throws IllegalArgumentException if a step does not accept it; the message names the step, what
+   *     it accepts and what it found
    */
   public BlockProgram {
     steps = List.copyOf(steps);
@@ -134,7 +134,7 @@ public record BlockProgram(
     return all;
   }
 
-  /** The array before the first step, then after each. */
+  /** The states of the array: before the first step, then after each step. */
   public List<State> states() {
     return states(input(), steps);
   }
@@ -151,12 +151,12 @@ public record BlockProgram(
     return inputs;
   }
 
-  /** The array as it comes. */
+  /** The state of the input array. */
   public State input() {
     return new State(shape, type, isComplex);
   }
 
-  /** The result. */
+  /** The state of the result. */
   public State output() {
     List<State> states = states();
     return states.get(states.size() - 1);

@@ -59,7 +59,7 @@ public interface BlockStep extends ArrayStep {
     return Optional.empty();
   }
 
-  /** Adds a device's operations for this step. */
+  /** Adds the operations for this step to a device's plan. */
   void lower(DeviceSteps device);
 
   @Override

@@ -26,9 +26,10 @@ public final class BlockVectors {
    *
    * @param name the column's name
    * @param type type of the values
-   * @param lengths elements of each block; block {@code i} starts where block {@code i - 1} ends
-   * @param data holds the values of all blocks from its first byte on; retained: the vector's close
-   *     releases that reference, the caller keeps its own
+   * @param lengths count of elements of each block; block {@code i} starts where block {@code i -
+   *     1} ends
+   * @param data holds the values of all blocks from its first byte on; the vector retains it until
+   *     it is closed; the caller keeps its own reference
    * @param allocator allocator for the offsets and validity bits
    * @throws IllegalArgumentException if the blocks hold 2^31 elements or more, or more than {@code
    *     data} holds

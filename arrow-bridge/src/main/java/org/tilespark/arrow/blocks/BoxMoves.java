@@ -21,13 +21,16 @@ final class BoxMoves {
   /**
    * The copy of a box of one array to a box of another.
    *
-   * @param size extents of the box @param inShape shape of the source array, dense @param from the
-   *     box's lowest element in the source @param steps steps between elements in the source, along
-   *     each axis; negative if the axis is read backwards @param outShape shape of the target
-   *     array, dense @param to the box's first element in the target
+   * @param size extents of the box
+   * @param inShape shape of the source array, dense
+   * @param from the box's lowest element in the source
+   * @param steps steps between elements in the source, along each axis; negative if the axis is
+   *     read backwards
+   * @param outShape shape of the target array, dense
+   * @param to the box's first element in the target
    */
   record Move(Shape size, Shape inShape, long[] from, long[] steps, Shape outShape, long[] to) {
-    /** A box whose elements are neighbours in both arrays. */
+    /** A move of a box whose elements are neighbours in both arrays. */
     Move(Shape size, Shape inShape, long[] from, Shape outShape, long[] to) {
       this(size, inShape, from, ones(size.rank()), outShape, to);
     }
@@ -39,8 +42,8 @@ final class BoxMoves {
     }
 
     /**
-     * The copy as a transpose problem, between addresses offset by {@link #fromElement} and {@link
-     * #toElement}.
+     * The copy as a transpose problem, from the element {@link #fromElement} of the source to the
+     * element {@link #toElement} of the target.
      */
     TransposeProblem problem(int elementBytes) {
       long[] strides = new long[size.rank()];
@@ -54,12 +57,12 @@ final class BoxMoves {
           Strides.rowMajor(outShape));
     }
 
-    /** Index of the lowest element read. */
+    /** Row-major index of the lowest element that is read. */
     long fromElement() {
       return element(inShape, from);
     }
 
-    /** Index of the first element written. */
+    /** Row-major index of the first element that is written. */
     long toElement() {
       return element(outShape, to);
     }
@@ -87,24 +90,24 @@ final class BoxMoves {
     return OptionalLong.of(element(array, array(part.low())));
   }
 
-  /** A dense part that goes into an array. */
+  /** The move of a dense part to its place in an array. */
   static Move put(Part part, Shape array) {
     Shape size = shape(part.size());
     return new Move(size, size, new long[size.rank()], array, array(part.low()));
   }
 
-  /** A part of an array that becomes dense. */
+  /** The move of a part of an array to a dense array of its own. */
   static Move take(Part part, Shape array) {
     Shape size = shape(part.size());
     return new Move(size, array, array(part.low()), size, new long[size.rank()]);
   }
 
-  /** The array into a larger one. */
+  /** The move of the array into a larger one. */
   static Move pad(Shape array, Pad pad) {
     return new Move(array, array, new long[array.rank()], pad.shape(), array(pad.low()));
   }
 
-  /** Elements of the array at even distances. */
+  /** The move of elements of the array, at even distances, to a dense array. */
   static Move slice(Shape array, Slice slice) {
     Shape size = slice.shape();
     return new Move(

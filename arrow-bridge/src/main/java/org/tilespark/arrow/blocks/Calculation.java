@@ -15,7 +15,7 @@ import org.tilespark.layout.Shape;
  * device run the same code. Array 0 is the step's input; all others are written before they are
  * read.
  *
- * @param arrays all arrays
+ * @param arrays states of all arrays
  * @param result the number of the array that is the step's result
  * @param passes the passes, in order
  */
@@ -38,16 +38,16 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
     }
   }
 
-  /** One pass over arrays. */
+  /** One pass over arrays of the calculation. */
   interface Pass {
-    /** Runs it on a twin. */
+    /** Runs this pass on a twin. */
     void on(Twin twin);
 
-    /** The places that it reads and writes. */
+    /** The places that this pass reads and writes. */
     List<At> places();
   }
 
-  /** Runs passes, on the host or on a device. */
+  /** Runs passes, on the host or on a device; each kind of pass has its method. */
   interface Twin {
     void map(Map map);
 
@@ -106,33 +106,33 @@ record Calculation(List<State> arrays, int result, List<Pass> passes) {
     }
   }
 
-  /** Puts a calculation together. */
+  /** Collects the arrays and passes of a calculation. */
   static final class Builder {
     private final List<State> arrays = new ArrayList<>();
     private final List<Pass> passes = new ArrayList<>();
 
-    /** Begins with the array that is taken. */
+    /** A calculation without passes, whose input has the state {@code taken}. */
     Builder(State taken) {
       arrays.add(taken);
     }
 
-    /** The array that is taken. */
+    /** The state of the input. */
     State taken() {
       return arrays.get(0);
     }
 
-    /** An array. */
+    /** The state of an array, by its number. */
     State state(int array) {
       return arrays.get(array);
     }
 
-    /** The number of a new array. */
+    /** Adds an array; returns its number. */
     int array(State state) {
       arrays.add(state);
       return arrays.size() - 1;
     }
 
-    /** The number of a new real array. */
+    /** Adds a real array; returns its number. */
     int array(Shape shape, ElementType type) {
       return array(new State(shape, type, false));
     }

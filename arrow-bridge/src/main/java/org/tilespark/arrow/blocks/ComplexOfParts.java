@@ -33,20 +33,20 @@ import org.tilespark.layout.Shape;
  * </pre>
  *
  * <p>For a conjugated operand, terms with its imaginary part change their sign. For a real operand,
- * S has one row or column for each one of C. If S is exactly symmetric, as for {@code A^H A}, then
- * C is exactly Hermitian.
+ * S has one row or column for each row or column of C. If S is exactly symmetric, as for {@code A^H
+ * A}, then C is exactly Hermitian.
  *
  * @param a whether A is real, complex or conjugated
  * @param b whether B is real, complex or conjugated
  */
 public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
-  /** The numbers of an operand. */
+  /** The kind of numbers in an operand. */
   public enum Operand {
-    /** Real ones. */
+    /** Real numbers. */
     REAL(1),
-    /** Complex ones. */
+    /** Complex numbers. */
     COMPLEX(2),
-    /** Complex ones, whose conjugates are multiplied. */
+    /** Complex numbers, whose conjugates are multiplied. */
     CONJUGATED(2);
 
     private final int parts;
@@ -72,12 +72,12 @@ public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
     }
   }
 
-  /** Elements of S along an axis for each one of C. */
+  /** Number of elements of S along an axis for each element of C. */
   private int parts(int axis, int rank) {
     return axis == rank - 1 ? b.parts : axis == rank - 2 ? a.parts : 1;
   }
 
-  /** Converts numbers of elements of S along each axis to those of C. */
+  /** Converts counts of elements of S along each axis to counts of elements of C. */
   private long[] divided(long[] ofParts) {
     long[] whole = ofParts.clone();
     for (int axis = 0; axis < whole.length; axis++) {

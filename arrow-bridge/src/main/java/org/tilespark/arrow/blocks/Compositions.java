@@ -22,7 +22,10 @@ public final class Compositions {
   /** A cache without programs. */
   Compositions() {}
 
-  /** Both programs as one, if that is not slower; see {@link ElementwiseProgram#behind}. */
+  /**
+   * Both programs as one, which computes input {@code input} of {@code next} by {@code first}, if
+   * that is not slower; see {@link ElementwiseProgram#behind}.
+   */
   Optional<ElementwiseProgram> of(ElementwiseProgram first, ElementwiseProgram next, int input) {
     return made.computeIfAbsent(new Pair(first, next, input), Pair::composed);
   }

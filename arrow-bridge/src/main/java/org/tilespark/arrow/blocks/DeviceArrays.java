@@ -43,7 +43,9 @@ final class DeviceArrays implements AutoCloseable {
                 bytes -> machine.place().device().allocate(bytes, lanes.allocations())));
   }
 
-  /** Allocates only the buffers of arrays, in the order of a stream. */
+  /**
+   * Allocates only the buffers of arrays, without staging and vectors, in the order of a stream.
+   */
   static DeviceArrays allocate(List<Long> buffers, DeviceMachine machine, CudaStream stream) {
     return TaskScope.opening(
         scope ->

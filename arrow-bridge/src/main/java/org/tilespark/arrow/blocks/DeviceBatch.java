@@ -31,7 +31,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * through two small pinned buffers.
  */
 final class DeviceBatch implements DeviceWork {
-  /** Arrays of a batch at most. */
+  /** Most arrays of a batch. */
   private static final int MOST_ARRAYS = 1 << 16;
 
   /**
@@ -51,14 +51,14 @@ final class DeviceBatch implements DeviceWork {
   private final DeviceLanes lanes;
   private final DevicePlace place;
   private final BlockProgram program;
-  private final BlockProgram plane; // the same on one plane
+  private final BlockProgram plane; // the same steps on one plane
   private final State output;
   private final long usualBytes;
   private final long arrayBytes; // of one plane, where the program makes it largest
-  private final List<PlaneSource> sources = new ArrayList<>(); // per plane
+  private final List<PlaneSource> sources = new ArrayList<>(); // of each plane
   private final List<Rooms> rooms = new ArrayList<>(); // of each array
-  private final Deque<FetchedParts.Fetched> results = new ArrayDeque<>(); // not taken
-  private final List<HostRanges> targets = new ArrayList<>(); // per plane, for the device
+  private final Deque<FetchedParts.Fetched> results = new ArrayDeque<>(); // that are not taken
+  private final List<HostRanges> targets = new ArrayList<>(); // of each plane, for the device
   private MemoryGovernor.Grant<BatchLanes> granted; // null before the first copy
   private long resultBytes;
   private boolean settled;
@@ -105,12 +105,12 @@ final class DeviceBatch implements DeviceWork {
     return program.equals(other) && !isFull();
   }
 
-  /** True if nothing more is to go with these. */
+  /** True if no further array may join this batch. */
   boolean isFull() {
     return rooms.size() == MOST_ARRAYS || bytes() + arrayBytes > fullBytes();
   }
 
-  /** Bytes of one plane of all arrays. */
+  /** Bytes of one plane, where the program makes it largest, summed over all arrays. */
   long bytes() {
     return rooms.size() * arrayBytes;
   }
@@ -118,7 +118,7 @@ final class DeviceBatch implements DeviceWork {
   /**
    * Adds an array, which has been read when this returns unless it is pinned.
    *
-   * @param room destination of its result
+   * @param room destination of the array's result
    */
   void add(List<Plane> planes, Rooms room) {
     for (int p = 0; p < planes.size(); p++) {
@@ -127,7 +127,7 @@ final class DeviceBatch implements DeviceWork {
     rooms.add(room);
   }
 
-  /** Queues everything that was added. */
+  /** Queues all arrays that were added. */
   void launch() {
     BatchLanes memory = prepare(false);
     int launched = 0;
@@ -166,7 +166,7 @@ final class DeviceBatch implements DeviceWork {
   }
 
   /**
-   * Waits for a turn, and allocates memory on host and device.
+   * Waits for the task's turn, and allocates memory on host and device.
    *
    * @param passes true for an array that is copied through small pinned buffers
    */
@@ -245,7 +245,7 @@ final class DeviceBatch implements DeviceWork {
         used += direct[i] ? 0 : bytes;
       }
     } finally {
-      Closing.all(buffers); // their slices hold them
+      Closing.all(buffers); // their slices keep the memory
     }
   }
 
@@ -295,7 +295,7 @@ final class DeviceBatch implements DeviceWork {
 
   @Override
   public boolean hasMore() {
-    return false; // all of it comes down at once
+    return false; // all results are downloaded at once
   }
 
   @Override

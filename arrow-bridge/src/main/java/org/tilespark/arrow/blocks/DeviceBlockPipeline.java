@@ -61,12 +61,12 @@ public final class DeviceBlockPipeline implements BlockPipeline, DeviceTask.Pipe
   private final Deque<DeviceWork> underWay = new ArrayDeque<>();
   // Small arrays that others may join, as a batch or as a run; newer than all work in progress.
   private DeviceBatch open;
-  private DeviceRun joined; // or a large array; null, as the other, if there are none
+  private DeviceRun joined; // small arrays, or a large one; null, as open, if there are none
   private Known known; // of the last array that began
   private boolean isFilling; // between begin and run
   private List<Plane> whole = List.of(); // planes of the array being started, if it was put whole
-  private boolean isInParts; // the array being started is put there
-  private volatile Thread user; // the one that began the last array
+  private boolean isInParts; // the array being started is put in parts, into joined
+  private volatile Thread user; // the thread that began the last array
 
   /** Facts that are determined once for arrays of equal programs. */
   private record Known(

@@ -39,9 +39,9 @@ final class DeviceCalculation {
     workBytes = Math.addExact(foldStart, folds.bytes);
   }
 
-  /** Work areas of the reductions. */
+  /** Finds the largest work area of the reductions. */
   private static final class Folds implements Calculation.Twin {
-    private long bytes; // of the one that needs most
+    private long bytes; // work area of the reduction that needs most
 
     @Override
     public void map(Calculation.Map map) {}
@@ -55,7 +55,7 @@ final class DeviceCalculation {
     public void move(Calculation.Move move) {}
   }
 
-  /** Bytes of the work area. */
+  /** Bytes of the whole work area. */
   long workBytes() {
     return workBytes;
   }
@@ -66,7 +66,7 @@ final class DeviceCalculation {
     calculation.passes().forEach(pass -> pass.on(queue));
   }
 
-  /** Queues passes. */
+  /** Queues the kernels of passes. */
   private final class Queue implements Calculation.Twin {
     private final DeviceOperation.Work work;
 

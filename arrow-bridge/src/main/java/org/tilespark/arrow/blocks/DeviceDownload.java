@@ -31,8 +31,8 @@ final class DeviceDownload implements AutoCloseable {
   private final Deque<Part> unfetched = new ArrayDeque<>();
   private final Deque<FetchedParts> fetched = new ArrayDeque<>();
   private Rooms rooms = Rooms.NONE;
-  private int nextRoom; // of the part that is fetched next
-  private long fetchedBytes; // not taken
+  private int nextRoom; // number of the room of the part that is fetched next
+  private long fetchedBytes; // of parts that are not taken
   private long movedBytes;
 
   /** The source of parts on the device. */
@@ -43,10 +43,10 @@ final class DeviceDownload implements AutoCloseable {
     /** True if the planes are stored in the array one after the other, as the host wants them. */
     boolean isReadStraight();
 
-    /** The array, for copies in the next lane down. */
+    /** The array's buffer, for copies in the next download lane. */
     DeviceBuffer array();
 
-    /** The stream of that lane. */
+    /** The stream of the next download lane. */
     CudaStream stream();
 
     /** Called after a download was queued; the other lane is next. */
@@ -76,7 +76,7 @@ final class DeviceDownload implements AutoCloseable {
     return part.elements() * output.type().bytes();
   }
 
-  /** Room of a part among others in one buffer. */
+  /** Bytes that a part occupies in a buffer that it shares with others. */
   private long roomOf(Part part) {
     return output.planes() * DeviceLoad.aligned(planeBytes(part));
   }
@@ -121,7 +121,7 @@ final class DeviceDownload implements AutoCloseable {
   private void fetchSmall(FetchedParts group) {
     List<Piece> pieces = new ArrayList<>();
     List<Down> copies = new ArrayList<>();
-    ArrowBuf buffer = null; // where the device cannot write to the parts' rooms
+    ArrowBuf buffer = null; // for parts to whose rooms the device cannot write
     long used = 0;
     try {
       while (used < group.bytes) {
@@ -156,15 +156,15 @@ final class DeviceDownload implements AutoCloseable {
       device.copied(group);
     } finally {
       if (buffer != null) {
-        buffer.close(); // its slices hold it
+        buffer.close(); // its slices keep its memory
       }
     }
   }
 
-  /** A range of a staging buffer that comes down. */
+  /** The copy of a range of a staging buffer to the host. */
   private record Down(long from, HostMemory to) {}
 
-  /** Adds a copy, joined with the last one if it continues that. */
+  /** Adds a copy; joins it with the last copy if both its ranges follow those of the last copy. */
   private static void addBuffered(List<Down> copies, long from, HostMemory to) {
     Down last = copies.isEmpty() ? null : copies.get(copies.size() - 1);
     if (last != null
@@ -185,7 +185,7 @@ final class DeviceDownload implements AutoCloseable {
     return part.requireRoom(rooms.of(nextRoom++), output);
   }
 
-  /** True if the device should write directly to the room. */
+  /** True if the device should write directly to a part's room. */
   private boolean isDirect(List<HostMemory> room) {
     return !room.isEmpty()
         && room.stream()

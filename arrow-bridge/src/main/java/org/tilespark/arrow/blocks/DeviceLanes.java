@@ -23,7 +23,7 @@ final class DeviceLanes {
   private final CudaStream[] down = new CudaStream[DeviceStaging.LANES];
   private final CudaStream[] through = new CudaStream[DeviceStaging.LANES];
   private CudaStream compute;
-  private CudaStream allocations; // never waits for work
+  private CudaStream allocations; // never waits for other streams
   private int nextUp;
   private int nextDown;
   private int nextThrough;
@@ -37,7 +37,7 @@ final class DeviceLanes {
   final class UpLane {
     private final CudaStream stream;
     private final GrowingBuffer gathered = new GrowingBuffer(place.allocator());
-    // Event after the last copy from that memory; it belongs to the clock of:
+    // Event after the last copy from that memory; it belongs to a clock of readFor.
     private CudaEvent read;
     private DeviceRun readFor;
 
@@ -49,7 +49,9 @@ final class DeviceLanes {
       return stream;
     }
 
-    /** Memory that the device does not read any more. */
+    /**
+     * The pinned memory, of at least {@code bytes} bytes, after the device has finished reading it.
+     */
     HostMemory gathered(long bytes) {
       if (read != null) {
         place.awaitResults(read::synchronize);
@@ -58,14 +60,16 @@ final class DeviceLanes {
       return gathered.memory(bytes);
     }
 
-    /** Notes that the device reads that memory until {@code copied}, an event of the array. */
+    /**
+     * Notes that the device reads the pinned memory until {@code copied}, an event of the array.
+     */
     void reads(DeviceRun array, CudaEvent copied) {
       read = copied;
       readFor = array;
     }
   }
 
-  /** Opens what is not open yet. */
+  /** Opens the streams that are not open yet, except those for whole batches. */
   void open() {
     if (allocations == null) {
       allocations = place.device().newStream();
@@ -83,17 +87,17 @@ final class DeviceLanes {
     }
   }
 
-  /** The lane of the next copy up. */
+  /** The lane of the next upload. */
   UpLane up() {
     return up[nextUp];
   }
 
-  /** Its number. */
+  /** The number of the lane of the next upload. */
   int upIndex() {
     return nextUp;
   }
 
-  /** The next copy goes up in the other lane. */
+  /** Makes the other lane that of the next upload. */
   void turnUp() {
     nextUp = (nextUp + 1) % DeviceStaging.LANES;
   }
@@ -102,17 +106,17 @@ final class DeviceLanes {
     return List.of(up);
   }
 
-  /** The stream of the next copy down. */
+  /** The stream of the next download. */
   CudaStream down() {
     return down[nextDown];
   }
 
-  /** Its number. */
+  /** The number of the lane of the next download. */
   int downIndex() {
     return nextDown;
   }
 
-  /** The next copy comes down in the other lane. */
+  /** Makes the other lane that of the next download. */
   void turnDown() {
     nextDown = (nextDown + 1) % DeviceStaging.LANES;
   }
@@ -125,12 +129,12 @@ final class DeviceLanes {
     return compute;
   }
 
-  /** The stream that orders allocation and release of device memory. */
+  /** The stream in whose order device memory is allocated and freed. */
   CudaStream allocations() {
     return allocations;
   }
 
-  /** Stream {@code lane} of the next batch. */
+  /** The stream of lane {@code lane} of the next batch. */
   CudaStream through(int lane) {
     int which = (nextThrough + lane) % DeviceStaging.LANES;
     if (through[which] == null) {
@@ -184,7 +188,7 @@ final class DeviceLanes {
       owned.add(compute);
     }
     owned.addAll(arrays);
-    if (allocations != null) { // memory goes back in its order
+    if (allocations != null) { // memory is freed in its order
       owned.add(allocations);
     }
     owned.addAll(memories);

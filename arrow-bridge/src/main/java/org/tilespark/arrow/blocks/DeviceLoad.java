@@ -59,7 +59,8 @@ final class DeviceLoad {
    * A load without values.
    *
    * @param capacity bytes of the staging buffer
-   * @param newGathered supplies pinned memory for gathering, which may be overwritten; called once
+   * @param newGathered supplies pinned memory for gathering, which may be overwritten; called at
+   *     most once
    */
   DeviceLoad(long capacity, Supplier<HostMemory> newGathered) {
     this.capacity = capacity;
@@ -72,8 +73,8 @@ final class DeviceLoad {
   }
 
   /**
-   * The number of elements of each of {@code planes} planes that fit; 0 if this load should be sent
-   * first.
+   * The number of elements of each of {@code planes} planes that still fit into this load; 0 if
+   * this load should be sent first.
    */
   long fitting(long elements, int planes, int width) {
     long room = (capacity - usedBytes) / planes;
@@ -104,7 +105,7 @@ final class DeviceLoad {
     }
     HostMemory target = gathered.slice(to, values.bytes());
     values.copyTo(target);
-    // Includes the gap before it, so that all gathered values are one copy.
+    // The copy includes the gap before these values, so that all gathered values are one copy.
     Upload last = last();
     if (last != null
         && last.address + last.bytes == gathered.offset() + last.toEnd()
@@ -124,7 +125,7 @@ final class DeviceLoad {
     straightBytes += values.bytes();
   }
 
-  /** Bytes that go straight to their place. */
+  /** Bytes that are copied directly to their places in arrays. */
   long straightBytes() {
     return straightBytes;
   }
@@ -144,7 +145,7 @@ final class DeviceLoad {
     return uploads.isEmpty() ? null : uploads.get(uploads.size() - 1);
   }
 
-  /** Adds a piece whose planes were added. */
+  /** Adds a piece of an array, whose planes were added before. */
   void add(int array, Piece piece) {
     pieces.computeIfAbsent(array, any -> new ArrayList<>()).add(piece);
   }
@@ -159,7 +160,7 @@ final class DeviceLoad {
     return gathered != null;
   }
 
-  /** Copies straight into each array, by its number. */
+  /** The copies directly into each array, by the array's number. */
   Map<Integer, List<Upload>> straight() {
     return Collections.unmodifiableMap(straight);
   }
@@ -168,7 +169,7 @@ final class DeviceLoad {
     return Collections.unmodifiableList(uploads);
   }
 
-  /** The pieces of each array, by its number. */
+  /** The pieces of each array, by the array's number. */
   Map<Integer, List<Piece>> pieces() {
     return Collections.unmodifiableMap(pieces);
   }

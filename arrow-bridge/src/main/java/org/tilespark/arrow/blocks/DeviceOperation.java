@@ -21,10 +21,11 @@ interface DeviceOperation {
   /**
    * Operands, result and memory of an operation.
    *
-   * @param from buffers of the operands @param to buffer of the result; that of an operand if
-   *     {@link #inPlace} says so @param area work area
-   * @param vectors vectors of all operations
-   * @param vectorsOffset offset of this operation's vectors in bytes
+   * @param from buffers of the operands
+   * @param to buffer of the result; the buffer of an operand if {@link #inPlace} says so
+   * @param area buffer of the work area
+   * @param vectors buffer with the vectors of all operations
+   * @param vectorsOffset offset of this operation's vectors in that buffer, in bytes
    */
   record Work(
       DeviceMachine machine,
@@ -34,13 +35,13 @@ interface DeviceOperation {
       DeviceBuffer vectors,
       long vectorsOffset,
       CudaStream stream) {
-    /** Holds the first operand. */
+    /** The buffer of the first operand. */
     DeviceBuffer first() {
       return from.get(0);
     }
   }
 
-  /** The result. */
+  /** The state of the result. */
   State after();
 
   /**
@@ -52,7 +53,7 @@ interface DeviceOperation {
   }
 
   /**
-   * Bytes of the work area.
+   * Bytes of the work area that this operation needs.
    *
    * @param ofTransform bytes that cuFFT needs for a transform
    */
@@ -60,12 +61,12 @@ interface DeviceOperation {
     return 0;
   }
 
-  /** Vectors that it reads, back to back. */
+  /** Vectors that this operation reads; on the device they follow each other without gaps. */
   default List<double[]> vectors() {
     return List.of();
   }
 
-  /** Queues it. */
+  /** Queues this operation on the device. */
   void enqueue(Work work);
 
   /** Bytes of an element, complex or real. */
@@ -103,7 +104,7 @@ interface DeviceOperation {
     }
   }
 
-  /** Axes in another order. */
+  /** Permutes the axes of its operand. */
   record Reorder(Permutation permutation, State before, State after) implements DeviceOperation {
     @Override
     public void enqueue(Work work) {
@@ -113,7 +114,7 @@ interface DeviceOperation {
   }
 
   /**
-   * Copies of boxes.
+   * Copies boxes of its operand into the result.
    *
    * @param leavesGaps true if the copies do not cover the result, whose other elements are zero
    */
@@ -186,7 +187,7 @@ interface DeviceOperation {
     }
   }
 
-  /** A step of several passes. */
+  /** Runs a step of several passes. */
   record Calculate(Calculation calculation, State after) implements DeviceOperation {
     @Override
     public long workBytes(ToLongFunction<Transform> ofTransform) {

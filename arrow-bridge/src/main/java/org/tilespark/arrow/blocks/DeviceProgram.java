@@ -25,9 +25,10 @@ import org.tilespark.kernels.memory.HostMemory;
  *
  * <p>Each input has a buffer of its own from the start, those of the first input first. An
  * operation in place overwrites an operand's buffer; any other one takes the first buffer that is
- * free again, or a new one. A work area does the same.
+ * free again, or a new one. A work area, too, takes the first free buffer or a new one.
  *
- * @param program the planned program @param steps the steps, first to last
+ * @param program the planned program
+ * @param steps the steps, first to last
  * @param factor factor of the result, still to be applied
  * @param result the number of the buffer that holds the result
  * @param buffers bytes of each buffer
@@ -57,8 +58,8 @@ record DeviceProgram(
   /**
    * The plan of a program, with the work areas that cuFFT needs.
    *
-   * @param workShare work areas should be at most the array's size divided by this
-   * @param workBytes bytes of work area of a transform
+   * @param workShare divisor of the array's bytes that gives the most bytes a work area should have
+   * @param workBytes bytes of the work area that a transform needs
    */
   static DeviceProgram of(
       BlockProgram program, long workShare, ToLongFunction<Transform> workBytes) {
@@ -92,7 +93,7 @@ record DeviceProgram(
         program, buffers.steps, steps.factor(), buffers.of(result), buffers.bytes);
   }
 
-  /** Gives each value a buffer. */
+  /** Assigns a buffer to each value, which is an input or the result of an operation. */
   private static final class Buffers {
     private final ToLongFunction<Transform> workBytes;
     private final List<Long> bytes = new ArrayList<>(); // of each buffer
@@ -146,7 +147,7 @@ record DeviceProgram(
     }
   }
 
-  /** Device memory of the arrays, all of it. */
+  /** Bytes of device memory that arrays, vectors and staging buffers need together. */
   long deviceBytes() {
     long bytes = DeviceStaging.LANES * DeviceStaging.stagingBytes(program) + vectorBytes();
     for (long buffer : buffers) {
@@ -166,7 +167,10 @@ record DeviceProgram(
     return elements * Double.BYTES;
   }
 
-  /** Copies the vectors of all operations, one after the other, to {@link #vectorBytes} bytes. */
+  /**
+   * Copies the vectors of all operations, one after the other, to {@code target}, which has {@link
+   * #vectorBytes} bytes.
+   */
   void copyVectors(HostMemory target) {
     long offset = 0;
     for (Step step : steps) {

@@ -45,8 +45,8 @@ import org.tilespark.layout.Shape;
  */
 final class DeviceRun implements DeviceWork {
   /**
-   * Pinned planes with fewer bytes are gathered too: a copy by the CPU is faster than a call of the
-   * driver.
+   * Least bytes of a pinned plane that is uploaded in place; smaller ones are gathered too: a copy
+   * by the CPU is faster than a call of the driver.
    */
   static final long LEAST_COPY_BYTES = 32 << 10;
 
@@ -61,15 +61,18 @@ final class DeviceRun implements DeviceWork {
   /** Least bytes of an element for kernels that move pieces; narrower ones are moved as boxes. */
   private static final int LEAST_PART_BYTES = 4;
 
-  /** Number of groups of joined arrays, with work areas, that must fit in device memory. */
+  /**
+   * Number of groups of joined arrays, with work areas, that must fit in device memory together.
+   */
   private static final long SHARES = 64;
 
   /**
    * A part of a result that the caller will take.
    *
-   * @param part its box in the joined arrays @param rooms the rooms of its array's parts @param
-   *     number its number among the parts of its array @param isLast true for the last part of its
-   *     array
+   * @param part the part's box in the joined arrays
+   * @param rooms the rooms of its array's parts
+   * @param number the part's number among the parts of its array
+   * @param isLast true for the last part of its array
    */
   private record Output(Part part, Rooms rooms, int number, boolean isLast) {
     List<HostMemory> room() {
@@ -81,7 +84,7 @@ final class DeviceRun implements DeviceWork {
   private final DeviceMachine machine;
   private final DeviceLanes lanes;
   private final BlockProgram program; // of each array
-  private final int most; // arrays that go together
+  private final int most; // number of arrays that can be joined
   private final DeviceProgram plan;
   private final List<State> inputs;
   private final State output;
@@ -90,11 +93,11 @@ final class DeviceRun implements DeviceWork {
   private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
   private final DeviceDownload download;
   private final List<Output> outputs = new ArrayList<>(); // of all arrays
-  private int ended; // arrays
-  private int arrays; // of these, not taken whole
-  private int taken; // outputs
+  private int ended; // count of arrays whose parts were all put
+  private int arrays; // count of arrays whose results are not taken as a whole
+  private int taken; // count of outputs that were taken
   private MemoryGovernor.Grant<DeviceArrays> granted; // null before the first copy
-  private final List<DeviceLoad> kept = new ArrayList<>(); // of pinned memory, to go up in a turn
+  private final List<DeviceLoad> kept = new ArrayList<>(); // of pinned memory, for an upload turn
   private long keptBytes;
   private DeviceLoad load;
   private long bytesUp;
@@ -104,7 +107,7 @@ final class DeviceRun implements DeviceWork {
    * A run without arrays.
    *
    * @param program the steps on each array; elements that are not put are zero
-   * @param most most arrays that are joined, as {@link #together}
+   * @param most most arrays that are joined, as {@link #together} gives it
    */
   DeviceRun(BlockProgram program, int most, DeviceMachine machine, DeviceLanes lanes) {
     BlockProgram all = most == 1 ? program : program.repeated(most).orElseThrow();
@@ -143,7 +146,7 @@ final class DeviceRun implements DeviceWork {
     return count > 1 && program.repeated(count).isPresent() ? (int) count : 1;
   }
 
-  /** True if the next array of a program can join these. */
+  /** True if the next array, of program {@code next}, can join the arrays of this run. */
   boolean takes(BlockProgram next) {
     return ended < most && program.equals(next);
   }
@@ -230,8 +233,8 @@ final class DeviceRun implements DeviceWork {
 
   /**
    * Sends the last load if it was gathered, since the next parts need that memory. Loads that are
-   * read in place are kept until there is enough for a turn, so that no task holds a turn while it
-   * waits for parts.
+   * read in place are kept until there is enough for an upload turn, so that no task holds an
+   * upload turn while it waits for parts.
    */
   private void flush() {
     if (load.isEmpty()) {
@@ -255,7 +258,7 @@ final class DeviceRun implements DeviceWork {
     if (kept.isEmpty()) {
       return;
     }
-    acquire(); // before the turn: it may wait for other tasks
+    acquire(); // before the upload turn: it may wait for other tasks
     if (keptBytes < DeviceStaging.LEAST_TURN_BYTES) {
       kept.forEach(each -> send(each, stream -> {}));
     } else {
@@ -309,7 +312,7 @@ final class DeviceRun implements DeviceWork {
     lanes.turnUp();
   }
 
-  /** Queues moves of pieces between a staging buffer and the array. */
+  /** Queues moves of pieces between a staging buffer and an array. */
   private void move(
       Direction direction,
       State state,
@@ -332,7 +335,7 @@ final class DeviceRun implements DeviceWork {
     machine.passes().move(transfer, pieces, staging, array, stream);
   }
 
-  /** This array's clock on a stream, running. */
+  /** The clock of this run on a stream, which now measures. */
   private DeviceClock clock(CudaStream stream) {
     DeviceClock clock = clocks.get(stream);
     if (clock == null) {
@@ -344,7 +347,10 @@ final class DeviceRun implements DeviceWork {
     return clock;
   }
 
-  /** Takes a turn and memory, with zeros in the array's buffers, if this array has none yet. */
+  /**
+   * Waits for the task's turn and takes device memory, with zeros in the buffers of arrays; does
+   * nothing if this run has its memory.
+   */
   private void acquire() {
     if (granted != null) {
       return;
@@ -417,7 +423,7 @@ final class DeviceRun implements DeviceWork {
 
   // Down
 
-  /** The source of parts, once the result is there. */
+  /** The source of the parts to download, once the result is computed. */
   private final class Down implements DeviceDownload.Device {
     @Override
     public DeviceBuffer stage(List<Piece> pieces) {
@@ -487,9 +493,9 @@ final class DeviceRun implements DeviceWork {
     FetchedParts group = download.next();
     if (!settled) {
       machine.place().awaitResults(group::await);
-      letGo(); // what has come down has gone up before
+      letGo(); // all uploads ended before this download did
       if (download.isLast()) {
-        settle(); // it was the last: others may have the memory
+        settle(); // these are the last parts: others may have the memory
       }
     }
     arrays -= outputs.get(taken++).isLast() ? 1 : 0;
@@ -517,7 +523,7 @@ final class DeviceRun implements DeviceWork {
     Closing.emptied(held);
   }
 
-  /** Frees everything; the device must be done with it. */
+  /** Frees all memory of this run; the device must have finished its work. */
   @Override
   public void close() {
     lanes.forget(this);

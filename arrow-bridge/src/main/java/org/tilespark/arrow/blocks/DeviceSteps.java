@@ -32,15 +32,14 @@ public final class DeviceSteps {
   private final Operations operations;
   private final long workShare;
   private State state;
-  private int value; // the number of the array, but for reorder
+  private int value; // number of the array's value before reorder
   private Optional<Reorder> reorder = Optional.empty(); // still to be done
   private double factor = 1;
 
   /**
-   * An operation; the inputs have the first numbers of values, and each operation gives the value
-   * with the next number.
+   * An operation. Values are numbered: first the inputs, then the result of each operation in turn.
    *
-   * @param operands numbers of its operands; each value is an operand only once
+   * @param operands numbers of the values that are its operands; each value is an operand only once
    */
   record Operation(DeviceOperation operation, List<Integer> operands) {
     /** Copies the list. */
@@ -55,7 +54,7 @@ public final class DeviceSteps {
     private final List<Operation> all = new ArrayList<>();
     private int nextInput;
 
-    /** No operations, on the inputs of a program. */
+    /** A list of operations on the inputs of a program, initially empty. */
     Operations(List<State> inputs) {
       this.inputs = inputs;
     }
@@ -64,7 +63,7 @@ public final class DeviceSteps {
       return all;
     }
 
-    /** Adds an operation; the number of its result. */
+    /** Adds an operation; returns the number of its result. */
     private int add(DeviceOperation operation, List<Integer> operands) {
       all.add(new Operation(operation, operands));
       return inputs.size() + all.size() - 1;
@@ -74,7 +73,7 @@ public final class DeviceSteps {
   /**
    * A plan without steps, for the next input.
    *
-   * @param workShare work areas should be at most the array's size divided by this
+   * @param workShare divisor of the array's bytes that gives the most bytes a work area should have
    */
   DeviceSteps(Operations operations, long workShare) {
     this.operations = operations;
@@ -83,7 +82,7 @@ public final class DeviceSteps {
     this.state = operations.inputs.get(value);
   }
 
-  /** The array after the steps so far. */
+  /** The state of the array after the steps so far. */
   State state() {
     return state;
   }
@@ -93,7 +92,7 @@ public final class DeviceSteps {
     return factor;
   }
 
-  /** The number of the result. */
+  /** Ends the plan; returns the number of its result. */
   int end() {
     flushReorder();
     return value;
@@ -115,7 +114,7 @@ public final class DeviceSteps {
     state = operation.after();
   }
 
-  /** Adds an elementwise step, after the plans of the further arrays that it takes. */
+  /** Adds the operations that compute the step's other input arrays, then the step itself. */
   void elementwise(ElementwiseBlock step) {
     List<DeviceSteps> arrays = new ArrayList<>(List.of(this));
     for (BlockProgram program : step.otherBlocks()) {
@@ -150,7 +149,7 @@ public final class DeviceSteps {
     return new Taken(state.shape().rank(), state.type(), state.isComplex());
   }
 
-  /** Takes a step of several passes. */
+  /** Adds a step of several passes. */
   void calculate(Calculation calculation, State after) {
     if (factor != 1) {
       ElementwiseProgram scaled = FilterPrograms.factor(taken(), factor);
@@ -160,12 +159,12 @@ public final class DeviceSteps {
     add(new DeviceOperation.Calculate(calculation, after));
   }
 
-  /** Moves boxes; see {@link DeviceOperation.Moves}. */
+  /** Adds moves of boxes; see {@link DeviceOperation.Moves}. */
   void move(List<Move> moves, boolean leavesGaps, State after) {
     add(new DeviceOperation.Moves(moves, leavesGaps, state, after));
   }
 
-  /** Reorders the axes. */
+  /** Adds a permutation of the axes. */
   void permute(Permutation permutation) {
     State before = reorder.map(Reorder::before).orElse(state);
     Permutation whole =
@@ -174,7 +173,7 @@ public final class DeviceSteps {
     reorder = Optional.of(new Reorder(whole, before, state));
   }
 
-  /** Transforms some axes; see {@link Fourier}. */
+  /** Adds a transform of some axes; see {@link Fourier}. */
   void transform(FourierProblem problem, double scale) {
     if (problem.kind() == Kind.FORWARD || problem.kind() == Kind.INVERSE) {
       complex(problem);
@@ -269,7 +268,9 @@ public final class DeviceSteps {
     permute(back);
   }
 
-  /** The axes after all others, in their order here. */
+  /**
+   * The permutation that moves the axes {@code last} after all others, in the order of this list.
+   */
   private Permutation bringToTheEnd(List<Integer> last) {
     return Permutation.of(
         Stream.concat(

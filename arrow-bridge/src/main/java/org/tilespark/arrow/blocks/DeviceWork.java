@@ -5,7 +5,7 @@ import org.apache.arrow.memory.ArrowBuf;
 
 /** One array in a {@link DeviceBlockPipeline}, or several that are processed together. */
 interface DeviceWork extends AutoCloseable {
-  /** Arrays that are not taken whole. */
+  /** Number of arrays whose results are not taken as a whole. */
   int arrays();
 
   /** True if there are parts whose download is not queued. */
@@ -23,10 +23,10 @@ interface DeviceWork extends AutoCloseable {
   /** As {@link BlockPipeline#take}. */
   List<ArrowBuf> take();
 
-  /** Waits until the device is done, with all parts fetched, and frees the device memory. */
+  /** Waits until the device has computed and downloaded everything, and frees the device memory. */
   void settle();
 
-  /** Frees everything; the device must be done with it. */
+  /** Frees all memory of this work; the device must have finished it. */
   @Override
   void close();
 }

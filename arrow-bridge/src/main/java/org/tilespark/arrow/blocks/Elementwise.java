@@ -16,9 +16,9 @@ import org.tilespark.layout.Box;
  *
  * @param program has this array as its first input, {@code others} as the further inputs in order,
  *     and one output
- * @param vectors one for each vector of the program, as long as the whole array along its axis
- * @param others steps on the other arrays before this one
- * @param text as EXPLAIN shows it
+ * @param vectors the program's vectors, each as long as the whole array along its axis
+ * @param others programs that run on the other arrays before this step
+ * @param text text of this step in EXPLAIN
  */
 public record Elementwise(
     ElementwiseProgram program, List<double[]> vectors, List<ArrayProgram> others, String text)
@@ -29,7 +29,7 @@ public record Elementwise(
     others = List.copyOf(others);
   }
 
-  /** Without vectors and other arrays. */
+  /** A step without vectors and other arrays. */
   public Elementwise(ElementwiseProgram program, String text) {
     this(program, List.of(), List.of(), text);
   }

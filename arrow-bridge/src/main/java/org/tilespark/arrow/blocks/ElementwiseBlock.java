@@ -14,10 +14,10 @@ import org.tilespark.layout.Shape;
  * {@link Elementwise} on a block.
  *
  * @param program has the block as its first input, {@code otherBlocks} as the further inputs, and
- *     one output @param vectors one for each vector of the program, as long as the block along its
- *     axis
+ *     one output
+ * @param vectors the program's vectors, each as long as the block along its axis
  * @param origin index of the block's first element in the whole array, one number per axis
- * @param otherBlocks steps on the other blocks before this one
+ * @param otherBlocks programs that run on the other blocks before this step
  */
 public record ElementwiseBlock(
     ElementwiseProgram program,
@@ -45,7 +45,7 @@ public record ElementwiseBlock(
     return StepChecks.computed(program, before, others);
   }
 
-  /** The first element in the whole array. */
+  /** The index of the block's first element in the whole array. */
   long[] place() {
     return origin.stream().mapToLong(Long::longValue).toArray();
   }
@@ -83,8 +83,9 @@ public record ElementwiseBlock(
   /**
    * This step joined with the step that gives one of its inputs.
    *
-   * @param before the other blocks before those of {@code first}
-   * @param behind the other blocks after those of {@code first}
+   * @param before programs of the joined step's first other blocks, up to the last one of {@code
+   *     first}
+   * @param behind programs of the joined step's remaining other blocks
    */
   private Optional<BlockStep> behind(
       int input,
@@ -126,7 +127,7 @@ public record ElementwiseBlock(
     return !dependsOnPlace && !isComplex && otherBlocks.isEmpty();
   }
 
-  /** Computes a block from blocks that are ready. */
+  /** Computes a block from this block and the other blocks, whose programs have run. */
   void run(
       HostElementwise host,
       Shape shape,

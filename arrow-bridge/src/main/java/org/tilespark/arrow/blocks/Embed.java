@@ -16,7 +16,7 @@ import org.tilespark.layout.Shape;
  * their content and get new places.
  *
  * @param shape shape of the larger array
- * @param low index of the array's first element in it, one number per axis
+ * @param low index of the array's first element in the larger array, one number per axis
  */
 public record Embed(Shape shape, List<Long> low) implements ArrayStep {
   /** Copies the list. */

@@ -12,7 +12,7 @@ import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Parts that come down together, or one large part. */
+/** Parts of a result that are downloaded together, or one large part. */
 final class FetchedParts implements AutoCloseable {
   /**
    * A part that is downloaded.
@@ -21,7 +21,10 @@ final class FetchedParts implements AutoCloseable {
    * @param room final destination of the values; empty if buffers are handed out
    */
   record Fetched(List<ArrowBuf> planes, List<HostMemory> room) {
-    /** The buffers for the caller, after the device is done. */
+    /**
+     * Call once the device has written {@code planes}. Without a room it returns them; otherwise it
+     * copies them to the room, frees them and returns none.
+     */
     List<ArrowBuf> arrived(PipelineListener listener) {
       if (room.isEmpty()) {
         return planes;
@@ -39,7 +42,7 @@ final class FetchedParts implements AutoCloseable {
   final Deque<Fetched> parts = new ArrayDeque<>();
   final long bytes;
   final CudaEvent[] arrived =
-      new CudaEvent[DeviceStaging.LANES]; // last copies, of an array's clocks
+      new CudaEvent[DeviceStaging.LANES]; // events after the last copies; the clocks own them
 
   FetchedParts(long bytes) {
     this.bytes = bytes;

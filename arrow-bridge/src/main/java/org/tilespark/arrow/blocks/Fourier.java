@@ -33,7 +33,7 @@ public record Fourier(
 
   /** The kinds of numbers on the two sides of a transform. */
   public enum Form {
-    /** Complex numbers on both. */
+    /** Complex numbers on both sides. */
     COMPLEX,
     /**
      * Real values on one side and half a spectrum on the other. The last axis is halved: if it has
@@ -48,7 +48,7 @@ public record Fourier(
     axes = List.copyOf(axes);
   }
 
-  /** The transform, without the factor. */
+  /** The transform, without {@link #scale}. */
   FourierProblem problem(State before) {
     boolean inverse = direction == Direction.INVERSE;
     Kind kind =

@@ -39,8 +39,8 @@ public final class HostArray implements AutoCloseable {
   // Buffers of the planes; empty if the array does not own their memory
   private List<ArrowBuf> buffers;
   private List<ArrowBuf> read; // owners of memory that is only read
-  private List<HostMemory> target = List.of(); // where the next step leaves its result; or none
-  private Queue<HostArray> waiting = new ArrayDeque<>(); // other arrays that steps take
+  private List<HostMemory> target = List.of(); // for the next step's result; empty if none
+  private Queue<HostArray> waiting = new ArrayDeque<>(); // further arrays that the next steps take
 
   private HostArray(
       Machine machine,
@@ -55,7 +55,7 @@ public final class HostArray implements AutoCloseable {
     this.read = read;
   }
 
-  /** An array all zero. */
+  /** An array of zeros. */
   static HostArray zero(Machine machine, State state) {
     List<ArrowBuf> buffers = allocate(machine, state);
     List<HostMemory> planes = memories(buffers, state);
@@ -98,7 +98,7 @@ public final class HostArray implements AutoCloseable {
     return buffers;
   }
 
-  /** The values of its planes: values or real parts, then imaginary parts. */
+  /** The array's planes: its values, or its real parts and then its imaginary parts. */
   List<HostMemory> planes() {
     return planes;
   }
@@ -127,7 +127,7 @@ public final class HostArray implements AutoCloseable {
    * Computes each element from this array and from the waiting further arrays.
    *
    * @param place index of the first element in the whole array
-   * @param firsts steps on each of the others before this one
+   * @param firsts for each of these arrays, the steps that run on it before this one
    */
   void elementwise(ElementwiseBlock step, long[] place, List<List<HostStep>> firsts, State after) {
     List<HostArray> others = new ArrayList<>();
@@ -154,7 +154,7 @@ public final class HostArray implements AutoCloseable {
     }
   }
 
-  /** Resources that its pipeline shares. */
+  /** The resources that the arrays of this array's pipeline share. */
   Machine machine() {
     return machine;
   }
@@ -168,8 +168,10 @@ public final class HostArray implements AutoCloseable {
   /**
    * Runs a step that can work in place.
    *
-   * @param after the array's state after the step, with at most as many planes of the same length
-   * @param work computes from the planes to those of the result, which may be the same memory
+   * @param after the array's state after the step, with planes of the same length as before, and
+   *     not more of them
+   * @param work computes the planes of the result from the array's planes; both may be the same
+   *     memory
    */
   void update(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {
     if (buffers.isEmpty() || !target.isEmpty()) {
@@ -186,7 +188,8 @@ public final class HostArray implements AutoCloseable {
   /**
    * Runs a step from one memory to another.
    *
-   * @param work computes from the planes to those of the result, which are not initialised
+   * @param work computes the planes of the result, which are not initialised, from the array's
+   *     planes
    */
   void into(State after, BiConsumer<List<HostMemory>, List<HostMemory>> work) {
     List<ArrowBuf> owned = target.isEmpty() ? allocate(machine, after) : List.of();
@@ -203,7 +206,7 @@ public final class HostArray implements AutoCloseable {
     state = after;
   }
 
-  /** Transforms it; in place where it stays complex. */
+  /** Transforms this array; in place if it stays complex. */
   void transform(FourierProblem problem, double scale, State after) {
     BiConsumer<List<HostMemory>, List<HostMemory>> work =
         (from, to) -> machine.fourier().transform(problem, scale, from, to);
@@ -217,7 +220,7 @@ public final class HostArray implements AutoCloseable {
     }
   }
 
-  /** Brings it into buffers of its own. */
+  /** Copies this array into buffers of its own. */
   private void copy() {
     List<HostMemory> last = target;
     target = List.of();
@@ -225,7 +228,7 @@ public final class HostArray implements AutoCloseable {
     target = last;
   }
 
-  /** Reorders its axes. */
+  /** Permutes the axes of this array. */
   void permute(HostTransposer.Ready transpose, State after) {
     into(
         after,
@@ -237,7 +240,7 @@ public final class HostArray implements AutoCloseable {
   }
 
   /**
-   * Moves boxes into another array.
+   * Moves boxes of this array into a new one, which takes its place.
    *
    * @param leavesGaps true if the boxes do not cover the result, whose other elements are zero
    */
@@ -256,7 +259,7 @@ public final class HostArray implements AutoCloseable {
         });
   }
 
-  /** Copies a box of planes with its type of elements. */
+  /** Copies a box from one plane to another; the elements have this array's type. */
   void copy(Move move, HostMemory from, HostMemory to) {
     int width = state.type().bytes();
     TransposeProblem problem = move.problem(width);

@@ -35,10 +35,10 @@ public final class HostBlockPipeline implements BlockPipeline {
   private boolean isFilling; // between begin and run
   private final List<HostArray> filling = new ArrayList<>(); // inputs; null before they are put
   private final Deque<Result> done = new ArrayDeque<>();
-  private long doneBytes; // of these
-  private int unplaced; // of these
+  private long doneBytes; // bytes of the results in done
+  private int unplaced; // count of results in done that are not placed
 
-  /** A pipeline in memory of {@code allocator}; borrows all three. */
+  /** A pipeline in memory of {@code allocator}; borrows all three arguments. */
   public HostBlockPipeline(
       HostTransposer transposer, BufferAllocator allocator, PipelineListener listener) {
     this.machine =
@@ -51,9 +51,9 @@ public final class HostBlockPipeline implements BlockPipeline {
   private static final class Result {
     final HostArray array;
     final List<Part> parts;
-    final boolean isPlaced; // it is one part, and where it goes
+    final boolean isPlaced; // it is one part, in its room or in buffers to hand out
     final Rooms rooms;
-    int next; // part to be taken
+    int next; // number of the part to be taken next
 
     Result(HostArray array, List<Part> parts, Rooms rooms, boolean isPlaced) {
       this.array = array;

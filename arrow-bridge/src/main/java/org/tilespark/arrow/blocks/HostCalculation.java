@@ -20,9 +20,9 @@ import org.tilespark.kernels.memory.HostMemory;
 final class HostCalculation implements HostStep, Calculation.Twin {
   private final Calculation calculation;
   private final State after;
-  private final List<Consumer<Run>> work = new ArrayList<>(); // passes, and what ends with them
+  private final List<Consumer<Run>> work = new ArrayList<>(); // passes and releases of memory
 
-  /** Part of each plane of an array. */
+  /** A range of bytes in each plane of an array. */
   private record Range(int array, long start, long bytes) {}
 
   /**
@@ -115,8 +115,8 @@ final class HostCalculation implements HostStep, Calculation.Twin {
   /** The memory of one run. */
   private final class Run implements AutoCloseable {
     final HostArray.Machine machine;
-    private final List<List<HostMemory>> planes; // empty without memory
-    private final List<List<ArrowBuf>> buffers; // likewise
+    private final List<List<HostMemory>> planes; // of each array; empty while it has no memory
+    private final List<List<ArrowBuf>> buffers; // of each array; likewise
 
     /**
      * A run with memory for only input and result.

@@ -9,8 +9,11 @@ import org.tilespark.arrow.blocks.BlockProgram.State;
  * A program made ready for the CPU: what arrays of equal programs share is computed once. For one
  * thread.
  *
- * @param inputs states of all input arrays @param wholes the whole of each input as a part @param
- *     steps the steps, first to last @param whole the whole result as a part
+ * @param inputs states of all input arrays
+ * @param wholes for each input, the part that is all of it
+ * @param steps the steps, first to last
+ * @param output state of the result
+ * @param whole the part that is all of the result
  */
 record HostProgram(
     BlockProgram program,

@@ -12,15 +12,15 @@ import org.tilespark.kernels.memory.HostMemory;
  */
 final class HostRanges {
   private final List<HostMemory> ranges = new ArrayList<>();
-  private final List<Long> starts = new ArrayList<>(); // of each in the plane
+  private final List<Long> starts = new ArrayList<>(); // offset of each range in the plane
   private Object lastSource;
   private long bytes;
 
   /**
    * Rows of host memory that are copied in one call; they are dense on the device.
    *
-   * @param memory from the first row's first byte to the last row's last
-   * @param pitchBytes from one row's first byte to the next one's
+   * @param memory the memory from the first row's first byte to the last row's last byte
+   * @param pitchBytes bytes from one row's first byte to the next row's first byte
    * @param deviceOffset offset of the first row on the device
    */
   record Copy(HostMemory memory, long pitchBytes, long rowBytes, long rows, long deviceOffset) {

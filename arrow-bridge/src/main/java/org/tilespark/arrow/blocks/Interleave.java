@@ -102,7 +102,7 @@ public record Interleave(int axis) implements BlockStep {
     return code.giving(result);
   }
 
-  /** From complex numbers to real and imaginary parts. */
+  /** The program from complex numbers to their real and imaginary parts. */
   private static ElementwiseProgram parts(ElementType type) {
     return new ElementwiseProgram(
         1,

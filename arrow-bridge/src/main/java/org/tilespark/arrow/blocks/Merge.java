@@ -21,7 +21,7 @@ import org.tilespark.layout.Shape;
  *
  * @param axes reduced axes, ascending, at least one
  * @param bases bases of {@link Reduce}
- * @param finish program from the numbers of the merged states, one input each, to the result
+ * @param finish program with one input for each number of a merged state, which computes the result
  */
 public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwiseProgram finish)
     implements BlockStep {
@@ -97,7 +97,7 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
   private int byNumber(Calculation.Builder code, State before) {
     int rank = before.shape().rank();
     int split = axes.get(0);
-    long[] extents = new long[rank + 1]; // the first reduced axis is two: states, numbers
+    long[] extents = new long[rank + 1]; // the first reduced axis becomes two: states, numbers
     List<Integer> order = new ArrayList<>(List.of(split + 1));
     List<Integer> kept = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
@@ -116,7 +116,7 @@ public record Merge(List<Integer> axes, List<BaseReduction> bases, ElementwisePr
     return moved;
   }
 
-  /** Merges the states of each result into one, which replaces the first. */
+  /** Merges the states of each result into one, which replaces the first of them. */
   private static void merge(
       Calculation.Builder code,
       BaseReduction base,

@@ -11,7 +11,7 @@ import org.tilespark.layout.Shape;
  * Puts the array into a larger one of zeros.
  *
  * @param shape shape of the larger array
- * @param low index of the array's first element in it, one number per axis
+ * @param low index of the array's first element in the larger array, one number per axis
  */
 public record Pad(Shape shape, List<Long> low) implements BlockStep {
   /** Copies the list. */
@@ -19,7 +19,7 @@ public record Pad(Shape shape, List<Long> low) implements BlockStep {
     low = List.copyOf(low);
   }
 
-  /** Adds zeros after the last element of each axis. */
+  /** A step that adds zeros after the last element of each axis. */
   public Pad(Shape shape) {
     this(shape, Collections.nCopies(shape.rank(), 0L));
   }

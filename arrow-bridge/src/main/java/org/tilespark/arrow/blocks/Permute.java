@@ -7,7 +7,7 @@ import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
 
-/** Output axis {@code i} is input axis {@code permutation.axis(i)}. */
+/** Permutes the axes: output axis {@code i} is input axis {@code permutation.axis(i)}. */
 public record Permute(Permutation permutation) implements BlockStep {
   @Override
   public State after(State before) {

@@ -20,7 +20,7 @@ final class PlaneBoxes {
   /**
    * A box inside a larger one.
    *
-   * @param low its first element in the larger box, one number per axis
+   * @param low index of its first element in the larger box, one number per axis
    * @param size its extents
    */
   record Inner(List<Long> low, List<Long> size) {

@@ -22,15 +22,15 @@ final class PlaneSource implements AutoCloseable {
   private final long mostBytes;
   private final List<ArrowBuf> held = new ArrayList<>();
   private HostRanges ranges = new HostRanges();
-  private ReferenceManager last; // of what was added last
-  private ArrowBuf copies; // where the next copy goes; null before the first
-  private long usedBytes; // of copies
+  private ReferenceManager last; // of the plane that was added last
+  private ArrowBuf copies; // buffer for the next copy; null before the first
+  private long usedBytes; // bytes of copies that are in use
 
   /**
    * A source without arrays.
    *
-   * @param place borrowed
-   * @param mostBytes most bytes of the plane over all arrays
+   * @param place the task's resources; borrowed
+   * @param mostBytes upper bound of this plane's bytes, summed over all arrays
    */
   PlaneSource(DevicePlace place, long mostBytes) {
     this.place = place;
@@ -107,7 +107,7 @@ final class PlaneSource implements AutoCloseable {
     return range.bytes() < DeviceRun.LEAST_COPY_BYTES;
   }
 
-  /** Releases the memory; the device must have read it. */
+  /** Releases the pinned memory; the device must have read it. */
   @Override
   public void close() {
     Closing.emptied(held);

@@ -73,7 +73,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
         plane.shape(), plane.type(), false, List.<ArrayStep>copyOf(plane.steps()));
   }
 
-  /** Axes that are not cut. */
+  /** Input axes along which no plane is cut. */
   private static Set<Integer> uncut(ArrayProgram program) {
     ArrayProgram.CutAxes axes = program.cutAxes();
     Set<Integer> all = new HashSet<>(axes.whole());
@@ -132,7 +132,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
     return slices;
   }
 
-  /** The part {@code [start, start + extent)} of an axis of a dense array. */
+  /** The region of a dense array with the indices {@code [start, start + extent)} along an axis. */
   private static Region region(ElementType type, Shape shape, int along, long start, long extent) {
     long inner = type.bytes();
     for (int i = along + 1; i < shape.rank(); i++) {
@@ -148,7 +148,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
         : new Region(start * inner, extent * inner, pitchBytes, outer);
   }
 
-  /** Thickness of even slices that are at most {@code mostThick}; 0 if there are none. */
+  /** Thickness of slices as equal as possible, each at most {@code mostThick}; 0 if that is 0. */
   private static long thickness(long extent, long mostThick) {
     long most = Math.min(extent, mostThick);
     if (most == 0) {

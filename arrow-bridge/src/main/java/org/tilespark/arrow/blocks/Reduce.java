@@ -43,7 +43,7 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
     bases = List.copyOf(bases);
   }
 
-  /** Numbers of all states of a cell. */
+  /** Count of numbers in all states of a cell. */
   public int numbers() {
     return bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
   }
@@ -100,7 +100,7 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
   /**
    * This step for a cell.
    *
-   * @throws IllegalArgumentException if the part is no cell along a reduced axis
+   * @throws IllegalArgumentException if the part is not a cell of the tiling along a reduced axis
    */
   @Override
   public BlockStep onPart(State before, Box part, Given given) {
@@ -117,7 +117,7 @@ public record Reduce(List<Integer> axes, Shape grid, List<Base> bases, ElementTy
         axes,
         bases,
         type,
-        axes.stream().map(axis -> givesPlaces() ? part.low(axis) : 0).toList(), // else as equals
+        axes.stream().map(axis -> givesPlaces() ? part.low(axis) : 0).toList(), // 0: equal steps
         before.shape());
   }
 

@@ -21,8 +21,10 @@ import org.tilespark.layout.Shape;
 /**
  * {@link Reduce} on one cell.
  *
- * @param axes as in {@link Reduce} @param bases as in {@link Reduce} @param type as in {@link
- *     Reduce} @param low the cell's first element along each of the axes; 0 if no result is a place
+ * @param axes as in {@link Reduce}
+ * @param bases as in {@link Reduce}
+ * @param type as in {@link Reduce}
+ * @param low index of the cell's first element along each of the axes; 0 if no result is a place
  * @param extents extents of the whole array
  */
 record ReduceBlock(
@@ -36,7 +38,7 @@ record ReduceBlock(
     return new State(Shape.of(after), type, false);
   }
 
-  /** Numbers of all states. */
+  /** Count of numbers in all states of the cell. */
   private int count() {
     return bases.stream().mapToInt(base -> base.reduction().numbers()).sum();
   }
@@ -69,9 +71,9 @@ record ReduceBlock(
   /** Writes the calculation for a cell. */
   private final class Writer {
     private final Shape shape;
-    private final Shape results; // one state number of each result
+    private final Shape results; // shape of one number of a state, for each result
     private final Calculation.Builder code;
-    private final int states; // numbers outermost
+    private final int states; // array of all states; its outermost axis: their numbers
 
     Writer(State before) {
       shape = before.shape();
@@ -126,7 +128,7 @@ record ReduceBlock(
       }
     }
 
-    /** The array of the numbers that are reduced. */
+    /** The index of the array with the numbers to reduce; computes them if necessary. */
     private int numbers(Base base) {
       ElementwiseProgram program = base.of();
       if (program.equals(itself()) || (sums(base.reduction()) && program.equals(inDouble()))) {
@@ -137,7 +139,10 @@ record ReduceBlock(
       return numbers;
     }
 
-    /** True if FLOAT32 is computed in double precision anyhow. */
+    /**
+     * True if the reduction itself widens FLOAT32 to FLOAT64, so that a program that only casts can
+     * be left out.
+     */
     private static boolean sums(BaseReduction reduction) {
       return reduction == BaseReduction.SUM || reduction == BaseReduction.MOMENTS;
     }
@@ -147,7 +152,7 @@ record ReduceBlock(
       return program.program(shape.rank(), program.input(code.taken().type()));
     }
 
-    /** FLOAT32 in FLOAT64; {@link #itself} of other types. */
+    /** The program that casts FLOAT32 to FLOAT64; for other types, as {@link #itself}. */
     private ElementwiseProgram inDouble() {
       if (code.taken().type() != ElementType.FLOAT32) {
         return itself();
@@ -157,7 +162,7 @@ record ReduceBlock(
       return program.program(shape.rank(), program.cast(ElementType.FLOAT64, number));
     }
 
-    /** Reduces an array to numbers of the states' type. */
+    /** Reduces array {@code numbers} to numbers of the states' type. */
     private void fold(int numbers, Reduction reduction, At to) {
       ReductionProblem problem =
           new ReductionProblem(shape, new HashSet<>(axes), code.state(numbers).type(), reduction);

@@ -13,7 +13,7 @@ import org.tilespark.arrow.blocks.BlockProgram.State;
  * Moves every element cyclically: the element at index i of an axis of extent n moves to {@code (i
  * + shift) mod n}.
  *
- * @param shifts one per axis, of either sign
+ * @param shifts shift along each axis; may be negative
  */
 public record Roll(List<Long> shifts) implements BlockStep {
   /** Copies the list. */
@@ -21,7 +21,7 @@ public record Roll(List<Long> shifts) implements BlockStep {
     shifts = List.copyOf(shifts);
   }
 
-  /** A roll by plain numbers. */
+  /** A roll with these shifts, one for each axis. */
   public static Roll by(long... shifts) {
     return new Roll(Arrays.stream(shifts).boxed().toList());
   }

@@ -19,7 +19,7 @@ import org.tilespark.layout.Shape;
  * basic slicing. Each part of a whole array keeps its selected elements; parts without any are
  * dropped.
  *
- * @param ranges one per axis
+ * @param ranges the elements that are taken along each axis
  */
 public record Slice(List<AxisRange> ranges) implements BlockStep {
   /** Copies the list. */
@@ -27,7 +27,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     ranges = List.copyOf(ranges);
   }
 
-  /** Extents of the result. */
+  /** The extents of the result. */
   public Shape shape() {
     return Shape.of(ranges.stream().mapToLong(AxisRange::count).toArray());
   }
@@ -100,7 +100,7 @@ public record Slice(List<AxisRange> ranges) implements BlockStep {
     return Optional.of(ranges.get(axis).then(after));
   }
 
-  /** The part of this slice that is in a part of an axis. */
+  /** The piece of this slice's range along an axis that is within a part of the array. */
   private Optional<AxisRange.Piece> piece(int axis, Box part) {
     return ranges.get(axis).within(part.low(axis), part.high(axis));
   }

@@ -73,7 +73,7 @@ final class StepChecks {
     }
   }
 
-  /** The state after a program with one output on an array and others. */
+  /** The state of the result of a program that has one output and takes an array and others. */
   static State computed(ElementwiseProgram program, State first, List<State> others) {
     List<State> all = new ArrayList<>(List.of(first));
     all.addAll(others);

@@ -103,7 +103,7 @@ public interface PanelMultiplier extends AutoCloseable {
    * @param selects true if the caller calls {@link #select} instead of fetching the tile
    */
   record Tile(MultiplyProblem panel, boolean shared, long additions, boolean selects) {
-    /** A tile without {@code selects}. */
+    /** A tile whose {@code selects} is false. */
     public Tile(MultiplyProblem panel, boolean shared, long additions) {
       this(panel, shared, additions, false);
     }
