@@ -38,7 +38,7 @@ public record ArrayProgram(
    * The program for one part of the array.
    *
    * @param program the steps
-   * @param place the result's box in the whole result
+   * @param place box of the part's result in the whole result
    */
   public record Part(BlockProgram program, Box place) {}
 

@@ -55,7 +55,7 @@ public record ComplexOfParts(Operand a, Operand b) implements BlockStep {
       this.parts = parts;
     }
 
-    /** Parts of each number: 1 or 2. */
+    /** Count of the parts of each number: 1, or 2 if it is complex. */
     public int parts() {
       return parts;
     }

@@ -45,8 +45,8 @@ import org.tilespark.layout.Shape;
  */
 final class DeviceRun implements DeviceWork {
   /**
-   * Least bytes of a pinned plane that is uploaded in place; smaller ones are gathered too: a copy
-   * by the CPU is faster than a call of the driver.
+   * Least bytes of a pinned plane that the device reads or writes in place; smaller ones are copied
+   * by the CPU, which is faster than a call of the driver.
    */
   static final long LEAST_COPY_BYTES = 32 << 10;
 

@@ -48,7 +48,7 @@ public record Fourier(
     axes = List.copyOf(axes);
   }
 
-  /** The transform, without {@link #scale}. */
+  /** The transform, without the factor {@code scale}. */
   FourierProblem problem(State before) {
     boolean inverse = direction == Direction.INVERSE;
     Kind kind =

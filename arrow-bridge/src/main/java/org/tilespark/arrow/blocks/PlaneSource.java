@@ -24,7 +24,7 @@ final class PlaneSource implements AutoCloseable {
   private HostRanges ranges = new HostRanges();
   private ReferenceManager last; // of the plane that was added last
   private ArrowBuf copies; // buffer for the next copy; null before the first
-  private long usedBytes; // bytes of copies that are in use
+  private long usedBytes; // used bytes of the buffer
 
   /**
    * A source without arrays.

@@ -148,7 +148,7 @@ record ProgramSlices(ArrayProgram program, int axis, long thickness) {
         : new Region(start * inner, extent * inner, pitchBytes, outer);
   }
 
-  /** Thickness of slices as equal as possible, each at most {@code mostThick}; 0 if that is 0. */
+  /** Thickness of about equally thick slices, each at most {@code mostThick}; 0 if that is 0. */
   private static long thickness(long extent, long mostThick) {
     long most = Math.min(extent, mostThick);
     if (most == 0) {

@@ -28,7 +28,7 @@ final class TileSums {
   /**
    * Number of additions to the partial sums before these are added to the totals.
    *
-   * @param depth terms of the sum in one addition
+   * @param depth number of steps of K in one addition
    * @param additions most additions to an element of the tile
    * @return that number; 0 if one tile suffices
    */
