@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * The build of tilespark that a process runs. Builds are equal if their classes are equal; the
  * jar's name and other content do not matter.
  *
- * @param file the name of the jar, or of the directory of classes
+ * @param file name of the jar, or of the directory of classes
  * @param digest digest of the classes below {@code org.tilespark.spark}
  */
 record Build(String file, String digest) {
@@ -111,7 +111,7 @@ record Build(String file, String digest) {
     return " (classes " + digest + ")";
   }
 
-  /** {@code tilespark.jar (classes 0a1b2c3d)}. */
+  /** The build for messages: {@code tilespark.jar (classes 0a1b2c3d)}. */
   @Override
   public String toString() {
     return file + suffix();
