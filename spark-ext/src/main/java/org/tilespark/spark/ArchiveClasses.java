@@ -35,7 +35,7 @@ public final class ArchiveClasses {
       job.files();
       job.sql();
       job.rows();
-      // the server that PySpark talks to
+      // The server that PySpark talks to.
       Py4JServer python = new Py4JServer(spark.sparkContext().getConf());
       python.start();
       python.shutdown();

@@ -53,7 +53,7 @@ final class PluginSettings {
           "Blocks go through the shuffle of {}={}", SHUFFLE_MANAGER, conf.get(SHUFFLE_MANAGER));
     } else {
       conf.set(SHUFFLE_MANAGER, TileShuffleManager.class.getName());
-      // The writer of a file knows this checksum of its bytes already.
+      // When a file is written, this checksum of its frames is known already.
       conf.setIfMissing(CHECKSUM_ALGORITHM, "CRC32C");
     }
   }

@@ -43,7 +43,7 @@ final class Scatter {
   private final TaskGrams grams;
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
   private final double[] means;
-  // scatter of each pair of columns, from the diagonal on, row by row
+  // Scatter of each pair of columns, from the diagonal on, row by row.
   private final double[] products;
   private long rows; // number of rows that the means and products are computed from
   private CenteredRows centered; // null before the first row

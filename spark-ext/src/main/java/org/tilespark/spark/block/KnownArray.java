@@ -149,7 +149,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
                   axes.apply(Shape.of(count, count == 0 ? 0 : cols)),
                   true,
                   axes.apply(Shape.of(Math.max(1, Math.min(most, count)), cols)),
-                  // each block has all columns, and blocks end where partitions of rows do
+                  // Each block has all columns, and blocks end where partitions of rows do.
                   List.of(isTransposed, !isTransposed));
             });
   }
@@ -244,7 +244,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     Dataset<Row> byEnd =
         blocks
             .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
-            // the reader of blocks reports those with larger ends
+            // The reader of blocks reports those with larger ends.
             .where(end + " <= " + Long.MAX_VALUE)
             .orderBy(functions.expr(end).desc())
             .selectExpr(kind.offsetColumns().toArray(String[]::new));

@@ -35,7 +35,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
     BlockFrame frame = BlockFrame.of(input, kind, operator);
     KnownArray known = KnownArray.of(input, frame.blocks(), missing, asDataset, operator);
     Shape extents = known.extents();
-    // of arrays without elements nobody knows whether they are alike
+    // Of arrays without elements nobody knows whether they are alike.
     boolean isEmpty = extents.elements() == 0;
     if (!known.alike() && !isEmpty) {
       throw new IllegalArgumentException(

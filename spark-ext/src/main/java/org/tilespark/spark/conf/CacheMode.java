@@ -2,7 +2,7 @@ package org.tilespark.spark.conf;
 
 /** The keeper of cached blocks. */
 public enum CacheMode {
-  /** Memory outside the heap, and Spark's storage memory if that is full. */
+  /** Memory outside the heap; if that is full, Spark's storage memory. */
   AUTO,
   /** Spark's own cache. */
   SPARK

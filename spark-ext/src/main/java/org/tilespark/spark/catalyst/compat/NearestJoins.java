@@ -43,7 +43,7 @@ public final class NearestJoins {
 
   private NearestJoins() {}
 
-  /** True if the running Spark has the join. */
+  /** True if the running Spark has {@code NEAREST k BY}. */
   public static boolean exist() {
     return PRESENT;
   }
