@@ -1032,8 +1032,8 @@ public final class MatrixBlocks {
 
   /**
    * The {@code k} largest singular values and their vectors. If the shorter side is above 512 and
-   * {@code k} is less than a quarter of it, a randomized method finds them; its error is small if
-   * the singular values after the k-th are small relative to it. SQL's {@code matrix_svd} has
+   * {@code k + 10} is at most a quarter of it, a randomized method finds them; its error is small
+   * if the singular values after the k-th are small relative to it. SQL's {@code matrix_svd} has
    * options for this method. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real

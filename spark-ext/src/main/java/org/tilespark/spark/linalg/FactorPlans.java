@@ -71,14 +71,14 @@ public final class FactorPlans {
   private static final long MOST_BYTES = Integer.MAX_VALUE - (1L << 20);
 
   /**
-   * Longest shorter side for which the k largest singular values are taken from the full
+   * Largest shorter side of a matrix whose k largest singular values are always taken from the full
    * decomposition.
    */
   public static final long MOST_EXACT = 512;
 
   private final String operator;
   private final KnownOperand operand;
-  private final Optional<StripSizes> sizes; // the usual ones if empty
+  private final Optional<StripSizes> sizes; // sizes of strips; the usual ones if empty
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final long rows;
   private final long cols;
@@ -98,7 +98,10 @@ public final class FactorPlans {
     this(input, Optional.empty(), asDataset, operator);
   }
 
-  /** Plans over a matrix; if it is tall, it is cut into strips of these sizes. */
+  /**
+   * Plans over a matrix, or over several matrices of one size; a tall one is cut into strips of
+   * these sizes.
+   */
   FactorPlans(
       LogicalPlan input,
       StripSizes sizes,
@@ -163,7 +166,7 @@ public final class FactorPlans {
         List.of(Shape.of(count, 1), Shape.of(rows, count)));
   }
 
-  /** The eigenvalues of a symmetric matrix alone, as a column. */
+  /** The eigenvalues alone of a symmetric matrix, as a column. */
   public LogicalPlan eigvalsh() {
     requireSquare();
     return only(spec(Factoring.EIGVALSH), Shape.of(rows, 1));
@@ -179,7 +182,7 @@ public final class FactorPlans {
         spec(Factoring.QR), List.of(Shape.of(rows, shortSide()), Shape.of(shortSide(), cols)));
   }
 
-  /** R alone. */
+  /** The factor R alone, of the matrix's QR factorization. */
   public LogicalPlan r() {
     return only(spec(Factoring.QR_R), Shape.of(shortSide(), cols));
   }
@@ -193,7 +196,7 @@ public final class FactorPlans {
    * The largest singular values and their vectors; by a randomized method if both sides are long
    * and k is small.
    *
-   * @param k at most the shorter side
+   * @param k number of singular values, 1 up to the shorter side
    * @param random the randomized method's options
    * @throws IllegalArgumentException if k is out of range
    */
@@ -209,7 +212,7 @@ public final class FactorPlans {
         : svd(k);
   }
 
-  /** The first factors of the exact decomposition. */
+  /** The first {@code count} singular values and their vectors, from the exact decomposition. */
   LogicalPlan svd(long count) {
     Optional<TallPlans> tall = tall();
     if (tall.isPresent()) {
@@ -260,7 +263,9 @@ public final class FactorPlans {
     return PermutePlans.permute(plan, BlockKind.MATRIX, Permutation.of(1, 0), operator);
   }
 
-  /** Plans by strips; empty if the matrix is not tall, or if one task is as fast. */
+  /**
+   * Plans that factorise the matrix in strips; empty if it is not tall, or if one task is as fast.
+   */
   private Optional<TallPlans> tall() {
     return sizes().areFor(operand.extents())
         ? Optional.of(
@@ -268,7 +273,10 @@ public final class FactorPlans {
         : Optional.empty();
   }
 
-  /** Plans by strips of the transpose. */
+  /**
+   * Plans that factorise the transposed matrix in strips; empty if that is not tall, or if one task
+   * is as fast.
+   */
   private Optional<TallPlans> wide() {
     return sizes().areFor(Shape.of(cols, rows))
         ? Optional.of(
@@ -286,7 +294,7 @@ public final class FactorPlans {
         () -> StripSizes.of(asDataset.apply(new OneRowRelation()).sparkSession().sparkContext()));
   }
 
-  /** This matrix, as FLOAT or DOUBLE. */
+  /** Plans over this matrix with elements of FLOAT or DOUBLE. */
   private FactorPlans floating() {
     return operand.frame().blocks().elementType() == result
         ? this
@@ -305,8 +313,8 @@ public final class FactorPlans {
   /**
    * The Moore-Penrose inverse.
    *
-   * @param rcond ratio to the largest singular value up to which others count as zero; if empty,
-   *     the larger extent times the type's epsilon
+   * @param rcond ratio to the largest singular value up to which a singular value counts as zero;
+   *     if empty, the larger extent times the type's epsilon
    */
   public LogicalPlan pinv(Optional<Double> rcond) {
     Optional<TallPlans> tall = tall();
@@ -333,7 +341,8 @@ public final class FactorPlans {
    * The count of singular values above a tolerance: a row for each matrix.
    *
    * @param above the tolerance; if empty, {@code ratio} times the largest singular value
-   * @param ratio if empty, the larger extent times the type's epsilon
+   * @param ratio ratio to the largest singular value; if empty, the larger extent times the type's
+   *     epsilon
    */
   public LogicalPlan rank(Optional<Double> above, Optional<Double> ratio) {
     requireElements();
@@ -348,7 +357,7 @@ public final class FactorPlans {
   /**
    * The largest singular value, or the sum of all.
    *
-   * @param call the reduction's, over both axes
+   * @param call call of the norm as a reduction over both axes
    */
   public LogicalPlan norm(Norm norm, ReductionPlans.Call call) {
     requireElements();
@@ -384,7 +393,7 @@ public final class FactorPlans {
     FactorSpec factor =
         FactorSpec.of(
             isGeneral ? Factoring.LU : Factoring.LOWER, spec.columns(), ElementType.FLOAT64);
-    Shape size = Shape.of(rows + 1, rows); // with the pivots
+    Shape size = Shape.of(rows + 1, rows); // the factor and a row of pivots
     LogicalPlan kept =
         kept(only(factor, size), "factor of %s, %s doubles".formatted(operator, size));
     long room = MOST_BYTES - Bytes.product(size.elements(), Double.BYTES);
@@ -433,7 +442,7 @@ public final class FactorPlans {
     return b;
   }
 
-  /** The type of results computed from this matrix and another one. */
+  /** The type of results that are computed from this matrix and another one. */
   private ElementType common(FactorPlans b) {
     return result == b.result ? result : ElementType.FLOAT64;
   }
@@ -464,7 +473,7 @@ public final class FactorPlans {
     return KnownOperand.of(joined, BlockKind.MATRIX, Missing.ERROR, asDataset, operator);
   }
 
-  /** The matrix with elements of a type that holds them. */
+  /** The plan of this matrix with elements of {@code type}, which must be able to hold them. */
   private LogicalPlan as(ElementType type) {
     String name = type == ElementType.FLOAT32 ? "FLOAT" : "DOUBLE";
     return operand.frame().blocks().elementType() == type
@@ -535,7 +544,7 @@ public final class FactorPlans {
     return kept(of(whole(), spec, extents(spec, extents), true));
   }
 
-  /** A table of factors that are computed once for all of their readers. */
+  /** A plan of a table of factors that are computed once for all of their readers. */
   private LogicalPlan kept(LogicalPlan table) {
     return kept(table, "factors of " + operator);
   }
@@ -544,7 +553,10 @@ public final class FactorPlans {
     return Kept.of(plan, name, asDataset).plan();
   }
 
-  /** The metadata of factors of these extents, in their order. */
+  /**
+   * The metadata of factors that are one block each and have these extents, in the order of the
+   * factors.
+   */
   static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {
     Map<String, ArrayMetadata> known = new LinkedHashMap<>();
     for (int i = 0; i < extents.size(); i++) {
@@ -553,7 +565,7 @@ public final class FactorPlans {
     return known;
   }
 
-  /** The only factor of the whole matrix. */
+  /** The plan of the only factor of the whole matrix. */
   private LogicalPlan only(FactorSpec spec, Shape extents) {
     return only(whole(), spec, extents);
   }
@@ -616,7 +628,7 @@ public final class FactorPlans {
   /**
    * A plan of the factors of matrices that are one block each.
    *
-   * @param known metadata of each factor, in their order
+   * @param known metadata of each factor by its name, in the order of the factors
    * @param named true for a column with the factors' names
    */
   static LogicalPlan of(
