@@ -23,13 +23,13 @@ import org.slf4j.LoggerFactory;
  * jar's name and other content do not matter.
  *
  * @param file name of the jar, or of the directory of classes
- * @param digest digest of the classes below {@code org.tilespark.spark}
+ * @param digest digest of the content of the classes below {@code org.tilespark.spark}
  */
 record Build(String file, String digest) {
   private static final Logger LOG = LoggerFactory.getLogger(Build.class);
   private static final String CLASSES = "org/tilespark/spark/";
 
-  /** The build of this class; empty if its classes come from no file. */
+  /** The build to which this class belongs; empty if its classes come from no file. */
   static Optional<Build> running() {
     try {
       CodeSource source = Build.class.getProtectionDomain().getCodeSource();
@@ -104,7 +104,7 @@ record Build(String file, String digest) {
                 .formatted(executor, here.get(), ofDriver));
   }
 
-  /** The text for an unknown build. */
+  /** The text that the driver sends if its build is unknown. */
   static final String UNKNOWN = "unknown";
 
   private String suffix() {

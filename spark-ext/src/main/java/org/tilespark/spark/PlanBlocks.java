@@ -50,7 +50,7 @@ import scala.collection.immutable.Seq;
 public final class PlanBlocks extends SparkStrategy {
   private final SparkContext context;
 
-  /** The strategy of one session. */
+  /** The strategy for one session. */
   public PlanBlocks(SparkSession session) {
     this.context = session.sparkContext();
   }

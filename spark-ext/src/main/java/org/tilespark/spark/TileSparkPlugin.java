@@ -79,7 +79,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
-      // Spark logs the trace and clients print it again: it is short.
+      // Spark logs the exception's trace and clients print it again, so it should be short.
       ErrorBoundary.CALLS.run(() -> TileSparkConf.check(TileSparkConf.settings(context.conf())));
       isLocal = context.isLocal();
       if (isLocal) {
@@ -161,7 +161,7 @@ public final class TileSparkPlugin implements SparkPlugin {
     public void shutdown() {
       BlockCacheSerializer.uninstall();
       ExecutorReports.stop();
-      ExecutorRuntime.stop(); // in local mode the executor part did not start completely
+      ExecutorRuntime.stop(); // if the executor's part did not start completely in local mode
     }
   }
 
@@ -223,7 +223,8 @@ public final class TileSparkPlugin implements SparkPlugin {
           .ifPresent(
               why -> {
                 try {
-                  Object ignored = plugin.ask(new Refusal(why)); // waits, since this process ends
+                  // Waits for the answer, since this process ends.
+                  Object ignored = plugin.ask(new Refusal(why));
                 } catch (Exception e) { // ask declares the exception
                   LOG.warn("Could not tell the driver", e);
                 }

@@ -39,7 +39,7 @@ public final class Covariances extends BlockAggregate<Scatter> {
    *
    * @param ddof number that is subtracted from the count of rows before the division by it; empty
    *     for correlations
-   * @param backend backend that multiplies columns
+   * @param backend backend that computes the products of columns
    * @param children the block's columns
    */
   public Covariances(

@@ -46,15 +46,16 @@ final class Scatter {
   // Scatter of each pair of columns, from the diagonal on, row by row.
   private final double[] products;
   private long rows; // number of rows that the means and products are computed from
-  private CenteredRows centered; // null before the first row
+  // Subtracts the shift while it copies rows to the chunk; null before the first row.
+  private CenteredRows centered;
   // The rows of the chunk, (rows, cols), in memory of the multiplier; null before its first row.
   private HostMemory chunk;
-  private int most; // rows of a full chunk
-  private int pending; // rows in the chunk
+  private int most; // number of rows of a full chunk
+  private int pending; // number of rows in the chunk
   private double[] shift; // numbers subtracted from the chunk's columns; null if not known yet
 
   /**
-   * @param backend backend that multiplies columns
+   * @param backend backend that computes the products of columns
    */
   Scatter(ElementType type, Covariances.Rows matrix, Backend backend) {
     this.type = type;
@@ -214,7 +215,7 @@ final class Scatter {
   /**
    * Divides the chunk's columns whose squares FLOAT cannot hold by powers of two.
    *
-   * @param squares squares of the chunk's columns
+   * @param squares sums of squares of the chunk's columns
    * @param scales gets the powers of two, for the columns that are divided
    * @return false if no column is divided
    */

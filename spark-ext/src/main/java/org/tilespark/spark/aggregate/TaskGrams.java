@@ -35,7 +35,7 @@ final class TaskGrams {
   private static final int DEVICE_ELEMENTS = 1 << 20;
 
   private final Backend backend;
-  private TaskRun run; // null before the first matrix
+  private TaskRun run; // the task's use of a device; null before the first matrix
   private PanelMultiplier multiplier;
   private MultiplyProblem begun;
 

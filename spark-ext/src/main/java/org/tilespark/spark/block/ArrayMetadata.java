@@ -83,7 +83,7 @@ public final class ArrayMetadata {
     return new ArrayMetadata(metadata);
   }
 
-  /** Metadata that says nothing. */
+  /** Metadata that states no facts and has no other keys. */
   public static ArrayMetadata empty() {
     return new ArrayMetadata(Metadata.empty());
   }
@@ -94,7 +94,7 @@ public final class ArrayMetadata {
     return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
   }
 
-  /** True if this states no facts of an array; it may hold other keys. */
+  /** True if this states no facts of an array; it may have other keys. */
   boolean saysNothing() {
     return KEYS.stream().noneMatch(metadata::contains);
   }
@@ -141,7 +141,7 @@ public final class ArrayMetadata {
     return new ArrayMetadata(agreed.build());
   }
 
-  /** The Spark metadata that this is a view of. */
+  /** The Spark metadata that this object reads. */
   public Metadata toMetadata() {
     return metadata;
   }
@@ -149,7 +149,7 @@ public final class ArrayMetadata {
   /**
    * Extents of the whole array, if stated.
    *
-   * @param rank count of axes expected
+   * @param rank expected count of axes
    * @throws IllegalArgumentException if the stated text is no shape of this rank; the message names
    *     the key
    */

@@ -22,7 +22,7 @@ import org.tilespark.spark.catalyst.WithoutValues;
  * An operand of an operator: a plan of blocks, with the ordinals of its block columns.
  *
  * @param operator name of the operator that reads the plan, for messages
- * @param columns the output of the plan
+ * @param columns the output columns of the plan
  */
 public record BlockFrame(
     String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {

@@ -36,7 +36,7 @@ public enum BlockKind {
     this.sizes = sizes;
   }
 
-  /** Count of axes: 2 or 3. */
+  /** Count of axes of the array: 2 or 3. */
   public int rank() {
     return offsets.size();
   }
@@ -54,7 +54,7 @@ public enum BlockKind {
   /**
    * The axis of a name or number.
    *
-   * @param what the parameter, for messages: {@code "volume_slabs: axis"}
+   * @param what name of the parameter, for messages: {@code "volume_slabs: axis"}
    * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
    *     {@code "1"}; {@code "-1"} is the last axis
    * @throws IllegalArgumentException if there is no axis of this name
@@ -74,7 +74,7 @@ public enum BlockKind {
   /**
    * The order of all axes that a text names.
    *
-   * @param what the parameter, for messages: {@code "volume_permute: axes"}
+   * @param what name of the parameter, for messages: {@code "volume_permute: axes"}
    * @param text names or numbers of the axes, as for {@link #axes}
    * @throws IllegalArgumentException if the text does not name each axis once
    */
@@ -104,7 +104,7 @@ public enum BlockKind {
   /**
    * The axes that a text names, as {@link #axes(String)}.
    *
-   * @param what the parameter, for messages: {@code "volume_flip: axes"}
+   * @param what name of the parameter, for messages: {@code "volume_flip: axes"}
    * @throws IllegalArgumentException if the text names an unknown axis, an axis twice, or no axis
    */
   public List<Integer> someAxes(String what, String text) {

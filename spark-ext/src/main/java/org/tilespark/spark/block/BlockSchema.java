@@ -171,7 +171,7 @@ public record BlockSchema(
     return planes.size() == 2;
   }
 
-  /** Ordinal of {@code values}. */
+  /** Ordinal of the column {@code values}. */
   public int values() {
     return planes.get(0);
   }

@@ -25,8 +25,8 @@ public final class Coverage {
     /**
      * Two boxes hold an element. A pair is reported at least once, perhaps more often.
      *
-     * @param first number of one box
-     * @param second number of the other box
+     * @param first index of one box
+     * @param second index of the other box
      * @return true to continue the search
      */
     boolean overlap(int first, int second);
@@ -84,9 +84,9 @@ public final class Coverage {
    *
    * @param kind matrix or volume, for the message
    * @param extents extents of the array
-   * @param boxes as {@link #check} takes them, all inside the array
+   * @param boxes offsets and sizes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box
-   * @param advice for the end of a message about a hole, or ""
+   * @param advice text for the end of a message about a hole, or ""
    * @return text of the defect; empty if the boxes tile the array
    */
   public static Optional<String> defect(

@@ -42,7 +42,7 @@ public final class GroupingColumns {
   /**
    * Checks that Spark can sort and group by each column.
    *
-   * @param further columns
+   * @param further further columns
    * @param operator operator's name, for the message
    * @throws IllegalArgumentException that names the first column that has no order: a MAP, a
    *     VARIANT, an INTERVAL of all units, or a type that contains one of these

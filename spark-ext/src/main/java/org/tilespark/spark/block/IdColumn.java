@@ -23,7 +23,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * operators that do not use it read blocks without it.
  */
 public final class IdColumn {
-  /** The column's name. */
+  /** The name of the column of ids. */
   public static final String NAME = "ids";
 
   /**

@@ -10,7 +10,7 @@ import org.tilespark.layout.Shape;
  * @param shape the extents; empty if the user says that they are not known
  */
 public record StatedExtents(Optional<Shape> shape) {
-  /** Extents that are known. */
+  /** Extents that the user states as known. */
   public static StatedExtents of(Shape shape) {
     return new StatedExtents(Optional.of(shape));
   }

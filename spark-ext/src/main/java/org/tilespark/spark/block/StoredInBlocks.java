@@ -20,7 +20,7 @@ public interface StoredInBlocks {
   /**
    * A table of this array in other blocks.
    *
-   * @param extents extents of the array, as a query knows them
+   * @param extents extents of the array, as a query states them
    * @param blockShape shape of the other blocks, clipped to the extents
    * @return empty if the array has other extents, or the source would read it more slowly
    */

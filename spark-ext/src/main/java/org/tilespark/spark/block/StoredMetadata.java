@@ -190,7 +190,7 @@ final class StoredMetadata {
 
   // ---- files
 
-  /** Metadata of a column by the schema of a relation and all its files. */
+  /** Metadata of a column, as the schema of a relation and all of its files state it. */
   private static ArrayMetadata withFiles(
       LogicalRelation relation, String column, ArrayMetadata own) {
     if (!(relation.relation() instanceof HadoopFsRelation files)
@@ -280,7 +280,7 @@ final class StoredMetadata {
    *
    * @param paths paths of the files
    * @param column name of the column
-   * @param say metadata of the column; empty if unknown
+   * @param say metadata of the column that the files state; empty if unknown
    */
   private record Footers(List<String> paths, String column, Optional<ArrayMetadata> say) {}
 }

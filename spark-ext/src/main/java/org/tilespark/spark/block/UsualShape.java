@@ -43,7 +43,7 @@ public final class UsualShape {
    *
    * @param extents extents of the result
    * @param like a shape that the operands suggest
-   * @param elementBytes bytes of an element, of all planes
+   * @param elementBytes bytes of an element, in all planes together
    */
   public static Shape of(Shape extents, Shape like, long elementBytes, long mostBytes) {
     return joined(extents, halved(clipped(extents, like), elementBytes, mostBytes), elementBytes);

@@ -23,7 +23,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
    * The widths that a text states, as numpy's {@code pad_width} does: {@code "2"} on all sides,
    * {@code "2,3"} before and after every axis, {@code "2,3; 0,1"} with two numbers for each axis.
    *
-   * @param what the parameter, for messages: {@code "matrix_pad: widths"}
+   * @param what name of the parameter, for messages: {@code "matrix_pad: widths"}
    * @throws IllegalArgumentException if the text is not valid for {@code rank} axes
    */
   public static Widths ofPad(String what, String text, int rank) {
@@ -65,7 +65,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
     return new Widths(before, after);
   }
 
-  /** The numbers between commas, of each part between semicolons. */
+  /** The numbers between commas, in a list for each part between semicolons. */
   private static List<List<Long>> numbers(String what, String text, int rank) {
     List<List<Long>> axes = new ArrayList<>();
     try {
@@ -89,7 +89,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
                 .formatted(rank, String.join("; ", Collections.nCopies(rank, "2,3"))));
   }
 
-  /** The text that {@link #ofPad} and {@link #ofHalo} read. */
+  /** The text of these widths that {@link #ofPad} and {@link #ofHalo} read. */
   @Override
   public String toString() {
     List<String> axes = new ArrayList<>();

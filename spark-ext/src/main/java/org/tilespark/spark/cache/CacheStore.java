@@ -53,7 +53,7 @@ final class CacheStore implements AutoCloseable {
   /** The most bytes that Spark stores on the heap when no task uses execution memory. */
   private static long storageBytes() {
     SparkEnv env = SparkEnv.get();
-    if (env == null) { // the application stops
+    if (env == null) { // the application is stopping
       return 0;
     }
     MemoryManager memory = env.memoryManager();
@@ -85,7 +85,7 @@ final class CacheStore implements AutoCloseable {
     return new ImageMemory(runtime.storeMemory(), budget);
   }
 
-  /** The budget of cached blocks. */
+  /** The budget for the memory of cached blocks. */
   StoreBudget budget() {
     return budget;
   }

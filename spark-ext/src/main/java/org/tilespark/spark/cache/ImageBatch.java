@@ -104,13 +104,13 @@ public final class ImageBatch
     return images == null ? arrays.length : images.length;
   }
 
-  /** Bytes of all rows. */
+  /** Bytes of all rows of this batch. */
   @Override
   public long sizeInBytes() {
     return bytes;
   }
 
-  /** Bytes that Spark counts in its storage memory. */
+  /** Bytes of this batch that Spark counts in its storage memory. */
   @Override
   public long estimatedSize() {
     return counted;

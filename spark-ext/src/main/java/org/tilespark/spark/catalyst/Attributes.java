@@ -137,7 +137,7 @@ public final class Attributes {
     return new BoundReference(ordinal, field.dataType(), field.nullable());
   }
 
-  /** An order over columns, bound to their ordinals. */
+  /** The order over columns, by their ordinals in {@code columns}. */
   public static SortOrder bound(SortOrder order, List<Attribute> columns) {
     return (SortOrder)
         renamed(

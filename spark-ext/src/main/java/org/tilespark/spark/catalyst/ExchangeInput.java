@@ -74,7 +74,7 @@ public final class ExchangeInput<R> extends RDD<R> {
     return OPENING.get().size() == 1;
   }
 
-  /** The metrics of the node that reads, in a task that begins to read from an exchange. */
+  /** The metrics of the node that reads from an exchange, in a task that begins to do so. */
   public static Optional<ExchangeMetrics> reading() {
     for (Iterator<ExchangeInput<?>> each = OPENING.get().iterator(); each.hasNext(); ) {
       ExchangeInput<?> node = each.next();

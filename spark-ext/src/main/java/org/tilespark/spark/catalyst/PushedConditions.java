@@ -20,7 +20,7 @@ public final class PushedConditions {
    * input, and keeps a filter of the others above; empty if no condition can be pushed.
    *
    * @param moved gives a condition in terms of the node's input; empty if that is impossible
-   * @param onto makes the node over its filtered input
+   * @param onto makes the node above its input, which is then filtered
    */
   public static Optional<LogicalPlan> push(
       Filter filter,

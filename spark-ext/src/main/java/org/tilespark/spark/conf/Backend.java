@@ -6,6 +6,6 @@ public enum Backend {
   AUTO,
   /** The GPU; if the executor has none, tasks fail. */
   GPU,
-  /** The CPU. */
+  /** The CPU, even if the executor has a GPU. */
   CPU
 }

@@ -232,7 +232,7 @@ public final class ConfigKey<T> {
    * The text without space around it; throws if that is a number other than 0 without a unit.
    *
    * @param usual the unit that the user probably meant
-   * @param other another unit
+   * @param other another unit that a message suggests
    */
   private static String withUnit(String text, String usual, String other) {
     String number = text.strip();

@@ -317,7 +317,7 @@ public final class TileSparkConf {
     return name -> conf.get(name, null);
   }
 
-  /** All settings of an application. */
+  /** All settings of an application: texts by keys. */
   public static Map<String, String> settings(SparkConf conf) {
     return Arrays.stream(conf.getAll()).collect(Collectors.toMap(Tuple2::_1, Tuple2::_2));
   }

@@ -92,7 +92,7 @@ public enum ErrorBoundary {
     }
   }
 
-  /** The exception that leaves in place of {@code failure}. */
+  /** The exception that is thrown in place of {@code failure}. */
   public Exception replaced(Exception failure) {
     if (failure instanceof IllegalArgumentException
         && (failure instanceof InvalidInputException || !(failure instanceof SparkThrowable))) {

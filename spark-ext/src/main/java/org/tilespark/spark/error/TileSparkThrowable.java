@@ -43,7 +43,7 @@ public interface TileSparkThrowable extends SparkThrowable {
     return "<reason>";
   }
 
-  /** No contexts: reasons name blocks, files and options, and not places in SQL texts. */
+  /** Returns no contexts: reasons name blocks, files and options, and not places in SQL texts. */
   @Override
   default QueryContext[] getQueryContext() {
     return new QueryContext[0];

@@ -19,11 +19,11 @@ import scala.Option;
  * How target blocks are assembled from pieces.
  *
  * @param kind matrix or volume
- * @param grid the target tiling, without an end
- * @param missing value of elements without a piece, or an error
+ * @param grid the target tiling, which has no end
+ * @param missing value of elements that are in no piece, or an error
  * @param operator operator's name, for messages: {@code "matrix_reblock"}
  * @param predicted prediction of the bytes that the shuffle below sends
- * @param images maps the pieces to places in the result; empty if they keep their places
+ * @param images maps the pieces to places in the result; empty if pieces keep their places
  * @param unmarked extents of every array if target blocks have no marks because each has at least
  *     one piece; empty if marks say where blocks end
  */

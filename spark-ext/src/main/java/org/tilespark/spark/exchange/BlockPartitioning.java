@@ -34,7 +34,7 @@ public record BlockPartitioning(HashPartitioning hash) {
     return hash;
   }
 
-  /** Count of partitions. */
+  /** Count of partitions of this partitioning. */
   public int partitions() {
     return hash.numPartitions();
   }

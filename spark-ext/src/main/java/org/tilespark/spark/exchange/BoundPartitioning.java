@@ -43,7 +43,7 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
     return new BoundReference(position, used.dataType(), used.nullable());
   }
 
-  /** The partitioning in terms of the columns at these positions. */
+  /** The partitioning in terms of {@code columns}, of which it uses those at its positions. */
   public HashPartitioning over(List<Attribute> columns) {
     return (HashPartitioning)
         bound.transform(

@@ -48,7 +48,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
     this.checks = checks;
   }
 
-  /** Blocks that are passed on if a second plan runs without an error. */
+  /** The node that passes on blocks if a second plan runs without an error. */
   public static CheckedBlocks of(LogicalPlan blocks, LogicalPlan checks) {
     return new CheckedBlocks(
         ScalaInterop.none(),

@@ -87,7 +87,10 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
     return BlockStatistics.ofPieces(child());
   }
 
-  /** A copy with fresh ids, so that both sides of a self-join can be distinguished. */
+  /**
+   * A copy whose output columns have fresh ids, so that both sides of a self-join can be
+   * distinguished.
+   */
   @Override
   public LogicalPlan newInstance() {
     return new CutBlocks(

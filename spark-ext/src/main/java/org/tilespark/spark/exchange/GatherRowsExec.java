@@ -41,7 +41,7 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
    * @param keys columns by which rows are distributed to tasks; columns other than places
    *     distinguish arrays
    * @param tasks number of tasks that read all rows
-   * @param reason the reason why there is no exchange
+   * @param reason the reason why there is no exchange, for EXPLAIN
    */
   public GatherRowsExec(
       Option<GridCheck> grid,

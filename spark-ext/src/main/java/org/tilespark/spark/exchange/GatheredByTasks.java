@@ -37,7 +37,10 @@ record GatheredByTasks(
     keys = List.copyOf(keys);
   }
 
-  /** A meeting as {@link Meeting#of}, for rows that are not in equal partitions yet. */
+  /**
+   * A meeting as {@link Meeting#of} gives it, for rows with equal keys that are not in equal
+   * partitions yet.
+   */
   static Optional<Meeting> of(
       SparkContext context,
       List<LogicalPlan> plans,

@@ -48,7 +48,7 @@ record GatheredRows(
         ScalaInterop.classTag(InternalRow.class));
   }
 
-  /** The rows of one task. Used by one thread. */
+  /** Selects the rows of one task. Used by one thread. */
   private final class OfTask implements Iterator<InternalRow> {
     private final int task;
     private final Iterator<InternalRow> all;

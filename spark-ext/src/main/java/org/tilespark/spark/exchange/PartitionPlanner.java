@@ -55,7 +55,7 @@ record PartitionPlanner(int cores) {
   /**
    * The count of partitions for blocks whose places are known.
    *
-   * @param bytes bytes of all pieces
+   * @param bytes bytes of all pieces together
    * @param blocks tiling of the blocks; pieces are hashed by the places of its cells
    */
   int partitions(long bytes, Cuts blocks) {
@@ -73,7 +73,7 @@ record PartitionPlanner(int cores) {
   /**
    * The count of partitions for blocks whose places are not known.
    *
-   * @param bytes bytes of all pieces
+   * @param bytes bytes of all pieces together
    */
   int partitions(long bytes) {
     return spread(bytes / BYTES_PER_SECOND, bytes / MOST_BYTES + 1);

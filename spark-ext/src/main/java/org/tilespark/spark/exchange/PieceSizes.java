@@ -42,7 +42,7 @@ public final class PieceSizes {
     this.images = images;
   }
 
-  /** Count of pieces. */
+  /** The total number of pieces. */
   public long count() {
     long count = 1;
     for (int axis = 0; axis < source.rank(); axis++) {

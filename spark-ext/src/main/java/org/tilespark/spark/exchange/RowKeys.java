@@ -15,7 +15,7 @@ import org.tilespark.spark.catalyst.RowProjections;
 import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
-/** The key columns of rows. Used by one thread. */
+/** Reads the key columns of rows. Used by one thread. */
 public final class RowKeys {
   private final UnsafeProjection keyOf;
   private final Ordering<InternalRow> order;

@@ -33,7 +33,7 @@ import scala.math.Ordering;
  */
 record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializable {
 
-  /** The rows in order. Each is valid until the next is requested. */
+  /** The rows of a partition in order. Each is valid until the next is requested. */
   Iterator<InternalRow> of(Iterator<InternalRow> rows) {
     if (!rows.hasNext()) {
       return rows;

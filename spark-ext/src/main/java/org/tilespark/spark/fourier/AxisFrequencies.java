@@ -52,7 +52,7 @@ public record AxisFrequencies(long extent, double spacing, boolean isHalf, boole
 
   /** The largest absolute value of a frequency along the axis. */
   public double highest() {
-    long half = extent / 2; // rounded down, as the index is
+    long half = extent / 2; // index of the highest frequency: rounded down
     return half / (extent * Math.abs(spacing));
   }
 

@@ -115,7 +115,7 @@ record Call(
         });
   }
 
-  /** A DataFrame over a plan. */
+  /** A DataFrame over a plan, in the session of the call. */
   Dataset<Row> asDataset(LogicalPlan plan) {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
         session(), CommonTables.inPlace(plan));

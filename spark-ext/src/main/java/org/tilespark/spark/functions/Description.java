@@ -19,7 +19,7 @@ public final class Description {
 
   private Description() {}
 
-  /** Spark's description of a function. */
+  /** Spark's object that describes a function. */
   static ExpressionInfo info(TableFunctions function) {
     return new ExpressionInfo(
         TableFunctions.class.getName(),

@@ -184,7 +184,7 @@ final class ShapeOperators {
         return numbers;
       }
     } catch (NumberFormatException e) {
-      // told below
+      // The exception below reports it.
     }
     throw new IllegalArgumentException("%s is '%s'; expected %s".formatted(what, text, expected));
   }

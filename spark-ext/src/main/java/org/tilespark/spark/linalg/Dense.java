@@ -90,7 +90,7 @@ record Dense(int rows, int cols, double[] values) {
     return array;
   }
 
-  /** The elements' memory. */
+  /** The memory of the elements, for native calls. */
   HostMemory memory() {
     return HostMemory.ofArray(values).slice(0, (long) rows * cols * Double.BYTES);
   }

@@ -73,9 +73,9 @@ record DenseFactors(Factorizer lapack) {
   /**
    * The solution X of A X = B.
    *
-   * @param made {@link Factoring#SOLVE} or {@link Factoring#SOLVE_POSITIVE}
-   * @param factor A's factor: {@link Factoring#LU} or {@link Factoring#LOWER}
-   * @param b B, which is overwritten with X
+   * @param made kind of the solution: {@link Factoring#SOLVE} or {@link Factoring#SOLVE_POSITIVE}
+   * @param factor factor of A: {@link Factoring#LU} or {@link Factoring#LOWER}
+   * @param b the matrix B, which is overwritten with X
    */
   Dense solved(Factoring made, Dense factor, Dense b) {
     int n = b.rows();

@@ -172,7 +172,7 @@ public final class FactorPlans {
     return only(spec(Factoring.EIGVALSH), Shape.of(rows, 1));
   }
 
-  /** The thin factors Q and R. */
+  /** The table of the thin factors Q and R. */
   public LogicalPlan qr() {
     Optional<TallPlans> tall = tall();
     if (tall.isPresent()) {
@@ -187,7 +187,7 @@ public final class FactorPlans {
     return only(spec(Factoring.QR_R), Shape.of(shortSide(), cols));
   }
 
-  /** The thin singular value decomposition. */
+  /** The table of the thin singular value decomposition. */
   public LogicalPlan svd() {
     return svd(shortSide());
   }
@@ -301,7 +301,7 @@ public final class FactorPlans {
         : new FactorPlans(as(result), sizes, asDataset, operator);
   }
 
-  /** The singular values, as a column. */
+  /** The singular values of the matrix, as a column. */
   public LogicalPlan svdvals() {
     Optional<TallPlans> strips = tall().or(this::wide);
     if (strips.isPresent()) {
@@ -340,7 +340,8 @@ public final class FactorPlans {
   /**
    * The count of singular values above a tolerance: a row for each matrix.
    *
-   * @param above the tolerance; if empty, {@code ratio} times the largest singular value
+   * @param above tolerance up to which a singular value counts as zero; if empty, {@code ratio}
+   *     times the largest singular value
    * @param ratio ratio to the largest singular value; if empty, the larger extent times the type's
    *     epsilon
    */
@@ -370,7 +371,7 @@ public final class FactorPlans {
   /**
    * The solution X of A X = B.
    *
-   * @param right B, with as many rows as A
+   * @param right the matrix B, with as many rows as A
    * @throws IllegalArgumentException if A is not square or B does not fit it
    */
   public LogicalPlan solve(LogicalPlan right, Assume assume) {
@@ -403,8 +404,8 @@ public final class FactorPlans {
   /**
    * The least-squares solutions of A X = B, of least norm if there are several.
    *
-   * @param right B, with as many rows as A
-   * @param rcond as for {@link #pinv}
+   * @param right the matrix B, with as many rows as A
+   * @param rcond ratio as for {@link #pinv}
    * @throws IllegalArgumentException if B does not fit A
    */
   public LogicalPlan lstsq(LogicalPlan right, Optional<Double> rcond) {
@@ -539,7 +540,7 @@ public final class FactorPlans {
     return FactorSpec.of(made, Math.toIntExact(cols), result);
   }
 
-  /** A table of the whole matrix's factors, which have these extents. */
+  /** The plan of a table of the whole matrix's factors, which have these extents. */
   private LogicalPlan table(FactorSpec spec, List<Shape> extents) {
     return kept(of(whole(), spec, extents(spec, extents), true));
   }
@@ -575,7 +576,7 @@ public final class FactorPlans {
         whole, spec, Map.of(spec.made().factors().get(0), FactorTable.oneBlock(extents)), false);
   }
 
-  /** A row for each block: its further columns, and its elements as named columns. */
+  /** The plan of a row for each block: its further columns, and its elements as named columns. */
   private LogicalPlan asRows(LogicalPlan blocks, List<String> names, DataType type) {
     BlockFrame frame = BlockFrame.of(blocks, BlockKind.MATRIX, operator);
     List<NamedExpression> columns = new ArrayList<>(frame.further());
@@ -642,7 +643,9 @@ public final class FactorPlans {
         whole.plan(), whole.further(), factors, spec.result(), known, named, whole.operator());
   }
 
-  /** A row for each struct of the array that an expression gives, with further columns. */
+  /**
+   * A plan of a row for each struct of the array that {@code factors} gives, with further columns.
+   */
   static LogicalPlan generated(
       LogicalPlan plan,
       List<Attribute> further,

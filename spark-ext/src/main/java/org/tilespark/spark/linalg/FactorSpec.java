@@ -7,7 +7,7 @@ import org.tilespark.layout.ElementType;
 /**
  * The work of a {@link FactorBlock}.
  *
- * @param columns columns of A; a block [A | B] has more
+ * @param columns number of columns of A; a block [A | B] has more
  * @param largest number of largest eigenvalues or singular values to compute; -1 for all
  * @param tolerance ratio to the largest singular value up to which a singular value counts as zero
  * @param result type of the results: FLOAT32 or FLOAT64

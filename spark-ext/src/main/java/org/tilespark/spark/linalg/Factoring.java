@@ -20,7 +20,7 @@ public enum Factoring {
   STACK_SVD(false, "u", "s", "vt"),
   /** The thin factors of A = Q R. */
   QR(false, "q", "r"),
-  /** As {@link #QR}, with [Q | A] for Q. */
+  /** The factors of {@link #QR}, with the matrix [Q | A] in place of Q. */
   STACK_QR(false, "q", "r"),
   /** The factor R alone of {@link #QR}. */
   QR_R(false, "r"),
@@ -33,11 +33,11 @@ public enum Factoring {
   SOLVE_POSITIVE(false, "x"),
   /** The least-squares solution of least norm of A X = B; the block is [A | B]. */
   LSTSQ(false, "x", "residuals", "rank", "s"),
-  /** The Moore-Penrose inverse. */
+  /** The Moore-Penrose inverse of A. */
   PINV(false, "pinv"),
-  /** The transpose P of the Moore-Penrose inverse, as [P | A]. */
+  /** The transpose P of the Moore-Penrose inverse of A, as the matrix [P | A]. */
   STACK_PINV(false, "pinv"),
-  /** The determinant's sign, and the logarithm of its absolute value, as a row of two. */
+  /** The sign of A's determinant, and the logarithm of its absolute value, as a row of two. */
   SLOGDET(false, "slogdet"),
   /**
    * The count of singular values, given as a column, whose ratio to the largest is above the

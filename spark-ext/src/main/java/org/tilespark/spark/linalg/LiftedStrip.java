@@ -22,7 +22,7 @@ public final class LiftedStrip extends FactorExpression {
   /**
    * A constructor for Catalyst and {@link TallQr}.
    *
-   * @param cols columns of X
+   * @param cols number of columns of X
    * @param withStrip true for the values of [Q X | strip]
    * @param result type of the values: FLOAT32 or FLOAT64
    */

@@ -30,8 +30,8 @@ public final class NormalBlock extends BlockExpression {
   /**
    * A constructor for Catalyst and {@link RandomMatrix}.
    *
-   * @param cols columns of the matrix
-   * @param type FLOAT32 or FLOAT64
+   * @param cols number of columns of the matrix
+   * @param type type of the elements: FLOAT32 or FLOAT64
    */
   public NormalBlock(long seed, int cols, ElementType type, Seq<Expression> children) {
     super(children);

@@ -7,7 +7,7 @@ import org.tilespark.layout.ElementType;
 /**
  * Specifies the results of a {@link PrincipalBlock}.
  *
- * @param rows rows of the matrix whose components are computed
+ * @param rows number of rows of the matrix whose components are computed
  * @param k number of components
  * @param result type of the results: FLOAT32 or FLOAT64
  */

@@ -34,7 +34,7 @@ final class RandomMatrix {
    *
    * @param extents extents of the matrix, at least 1 x 1
    * @param strip number of rows of a full strip
-   * @param type FLOAT32 or FLOAT64
+   * @param type type of the elements: FLOAT32 or FLOAT64
    */
   static LogicalPlan of(Shape extents, long strip, ElementType type, long seed) {
     long rows = extents.extent(0);

@@ -23,8 +23,8 @@ import org.tilespark.spark.permute.PermutePlans;
  * <p>A times random vectors approximately spans the first left singular vectors of A; each product
  * with A A^T improves that. Columns are made orthonormal after each product. The products are
  * {@link Kept}, since a QR factorization reads them twice. A is read {@code 2 * steps + 2} times.
+ *
  * @param a the matrix A: blocks of FLOAT or DOUBLE with stated extents
- * @param a blocks of FLOAT or DOUBLE with stated extents
  * @param random options of the range finder
  * @param sizes sizes of the strips of the products and of their factorizations
  * @param asDataset turns a plan into a DataFrame

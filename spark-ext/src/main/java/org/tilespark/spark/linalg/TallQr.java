@@ -266,7 +266,7 @@ final class TallQr {
             plan, BlockKind.MATRIX, new long[] {rows, cols}, Missing.ERROR, operator));
   }
 
-  /** The frame, without further columns whose names the strips have too. */
+  /** The frame {@code x}, with fresh column ids if it shares some with the strips. */
   private BlockFrame distinct(BlockFrame x) {
     return frame(Attributes.distinctFrom(strips.plan(), x.plan()));
   }

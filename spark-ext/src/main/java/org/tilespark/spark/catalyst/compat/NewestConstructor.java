@@ -20,7 +20,7 @@ final class NewestConstructor<T> {
    * Finds the constructor.
    *
    * @param type class with a companion object, which has the defaults
-   * @param first types of the parameters that callers pass
+   * @param first types of the constructor's first parameters, which callers pass
    */
   NewestConstructor(Class<T> type, Class<?>... first) {
     this.type = type;

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The version of the running Spark, and those that this code was tested on. */
+/** The version of the running Spark, and the versions that this code was tested on. */
 public final class SparkVersion {
   /**
    * The newest version in {@code dev/spark-distributions.txt}, which is its first line; a test
