@@ -40,7 +40,7 @@ public enum ErrorCondition {
   /** Host or device memory ran out. */
   OUT_OF_MEMORY(
       "53200", "host or device memory ran out", "the text names the setting; [sizing](sizing.md)"),
-  /** A GPU is missing, or it, its driver or its libraries failed. */
+  /** A GPU, its driver or its libraries are missing or failed. */
   DEVICE(
       "58000",
       "a GPU, its driver or its libraries are missing or failed",

@@ -52,8 +52,8 @@ import org.tilespark.spark.runtime.BackendChoice;
  * factor X of S becomes one of A, Q_i times the rows of X that belong to strip i: {@link #lifted}.
  * None of this requires full rank.
  *
- * <p>Q_i is computed where X is lifted, perhaps by another LAPACK than R_i. So S is sent along, and
- * Q_i is adapted to its R_i: {@link StripFactors#lifted}.
+ * <p>Q_i is computed in the task that multiplies it with its rows of X, perhaps by another LAPACK
+ * than R_i. So S is sent along, and Q_i is adapted to its R_i: {@link StripFactors#lifted}.
  *
  * <p>A left factor of S and S, {@code topRows * (k + cols)} doubles, are broadcast to the strips if
  * {@link StripSizes} allows it. Else their parts and the strips are exchanged by the strips'
